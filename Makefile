@@ -1,0 +1,52 @@
+# One command for each thing to do here. `make check` is what CI runs.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := -m pip install -q --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt
+
+demo: .venv/.stamp ## show what antecede does, on a small example
+	$(BIN)/python -m antecede.demo
+
+test: .venv/.stamp ## run the tests
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/house_rules.py
+	$(BIN)/python -m pytest -n 2
+
+bench: .venv-bench/.stamp ## run the benchmarks, in an environment of their own
+	.venv-bench/bin/python -m bench
+
+format: .venv/.stamp ## format the code and repair what the linter can repair
+	$(BIN)/ruff check --fix-only -q .
+	$(BIN)/ruff format .
+
+clean: ## remove the environments, the caches and what was built
+	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.venv/.stamp: EXTRA := dev
+.venv/.stamp: pyproject.toml constraints.txt
+.venv-bench/.stamp: EXTRA := bench
+.venv-bench/.stamp: pyproject.toml constraints-bench.txt
+
+# The environment is made anew whenever what it is made from has changed.
+.venv/.stamp .venv-bench/.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'antecede needs Python 3.11 or newer and "$(PYTHON)" is not that: name one, as in "make setup PYTHON=python3.12".' >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python $(PIP) -e '.[$(EXTRA)]' -c $(lastword $^)
+	@touch $@

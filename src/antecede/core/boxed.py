@@ -1,0 +1,28 @@
+"""Endpoints that hold nothing at the receiver: what arrives waits in a box only for the application."""
+
+import msgspec
+
+from antecede.core.endpoint import Endpoint
+from antecede.core.packet import Delivery
+
+
+class Letter(msgspec.Struct):
+    """A message in the box, in order of arrival."""
+
+    sender: str
+    number: int
+    payload: bytes
+
+
+class Boxed(Endpoint, kw_only=True):
+    """A protocol whose arrivals may be delivered at once."""
+
+    inbox: list[Letter] = []
+
+    def _find(self, sender: str | None) -> int | None:
+        """The head of the box or nothing: a letter further back may be an effect of the head."""
+        return 0 if self.inbox and sender in (None, self.inbox[0].sender) else None
+
+    def _pop(self, key: int) -> Delivery:
+        letter = self.inbox.pop(key)
+        return Delivery(letter.sender, letter.payload)

@@ -1,0 +1,218 @@
+"""The endpoint contract: what every protocol's endpoint does the same way.
+
+An endpoint is a pure state machine, and its fields are its whole state: a snapshot is those fields. This
+class checks what comes in, numbers packets, refuses duplicates and hands local copies to the sender; a
+protocol fills in the five hooks at the end. A hook that may refuse (`_read`) changes nothing; a hook
+that changes state cannot fail.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import CallerError, DuplicateError, InputError
+from antecede.core.facts import Facts
+from antecede.core.packet import Delivery, Effects, Gap, Held, Kind, Packet
+from antecede.core.seen import Seen
+
+SNAPSHOT_VERSION = 1
+
+
+class Endpoint(msgspec.Struct, kw_only=True, dict=True):
+    """One process's end of a protocol. Made by `antecede.endpoint`."""
+
+    facts: ClassVar[Facts]
+    shared: ClassVar[tuple[str, ...]] = ()
+    """Names of the options on which all members of a group must agree."""
+
+    process: str
+    group: list[str]
+    manual: bool = False
+    numbers: dict[str, int] = {}
+    seen: dict[str, Seen] = {}
+    wish: str | None = None
+
+    # -- the public contract ---------------------------------------------------------------------
+
+    def send(self, payload: bytes, to: Iterable[str] | None = None) -> Effects:
+        """Send to the named processes; `to=None` is a broadcast, which reaches its sender at once."""
+        return self._dispatch(payload, to, self._send)
+
+    def receive(self, packet: Packet) -> Effects:
+        """Take in a packet from the network; what can be delivered comes out in order."""
+        self._check(packet)
+        stamp = self._read(packet)
+        self.seen[packet.source].add(packet.number)
+        self._arrive(packet, stamp)
+        return self._effects([])
+
+    def take(self, sender: str | None = None) -> Effects:
+        """Receive one message (from `sender`) on an endpoint made with `manual=True`.
+
+        With nothing to receive there is no delivery, and `blocked` stays true until there is something.
+        """
+        if not self.manual:
+            raise CallerError("take() needs an endpoint made with manual=True; this one delivers by itself")
+        if sender is not None and sender not in self.index:
+            raise CallerError(f"{sender!r} is not in the group {self.group}")
+        key = None if self._stopped() else self._find(sender)
+        if key is None:
+            self.wish = sender or ""
+            return self._effects([])
+        self.wish = None
+        return self._effects([self._pop(key)])
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the application has to wait: in a synchronous send, or in a `take` not yet served."""
+        return self._stopped() or (self.wish is not None and self._find(self.wish or None) is None)
+
+    def held(self) -> list[Held]:
+        """Every message that waits here, and what each one misses."""
+        return []
+
+    def root_gaps(self) -> list[Gap]:
+        """What the held messages wait for and is not itself held: recover these and all else follows."""
+        return []
+
+    def snapshot(self) -> bytes:
+        """The whole state; `antecede.restore` makes an endpoint that behaves the same from here on."""
+        return wire.encode((SNAPSHOT_VERSION, self.facts.name, wire.encode(self)))
+
+    # -- what protocols use ----------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Process name to id; ids follow the sorted names, so every member counts alike."""
+        return {name: i for i, name in enumerate(self.group)}
+
+    @cached_property
+    def me(self) -> int:
+        """This process's id."""
+        return self.index[self.process]
+
+    @property
+    def n(self) -> int:
+        """Number of processes."""
+        return len(self.group)
+
+    @cached_property
+    def tag(self) -> int:
+        """Fingerprint of the group and of the options that all members must share."""
+        return zlib.crc32(repr(self._agreement()).encode())
+
+    @cached_property
+    def outbox(self) -> list[Packet]:
+        """Packets of the call under way; empty between calls."""
+        return []
+
+    def _dispatch(
+        self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
+    ) -> Effects:
+        if not isinstance(payload, bytes):
+            raise CallerError(f"a payload is bytes, not {type(payload).__name__}; encode it first")
+        if self._stopped():
+            raise CallerError(f"{self.process} is blocked in a send; give it the acknowledgement first")
+        names = self._destinations(to)
+        own = to is None or self.process in names
+        self.wish = None
+        send(payload, [self.index[name] for name in names if name != self.process])
+        return self._effects([Delivery(self.process, payload)] if own else [])
+
+    def _emit(self, target: int | str, stamp: bytes, payload: bytes = b"", kind: Kind = "message") -> int:
+        name = self.group[target] if isinstance(target, int) else target
+        number = self.numbers[name] = self.numbers.get(name, 0) + 1
+        protocol, tag, source = self.facts.name, self.tag, self.process
+        self.outbox.append(Packet(protocol, tag, kind, source, name, number, stamp, payload))
+        return number
+
+    def _effects(self, deliveries: list[Delivery]) -> Effects:
+        if not self.manual:
+            while (key := self._find(None)) is not None:
+                deliveries.append(self._pop(key))
+        packets = self.outbox[:]
+        self.outbox.clear()
+        return Effects(packets, deliveries)
+
+    # -- checks ----------------------------------------------------------------------------------
+
+    def _destinations(self, to: Iterable[str] | None) -> list[str]:
+        if to is None:
+            names = [name for name in self.group if name != self.process]
+        elif isinstance(to, str | bytes):
+            raise CallerError(f"`to` is a list of process names: write to=[{to!r}]")
+        else:
+            names = list(to)
+        for name in names:
+            if name not in self.index:
+                raise CallerError(f"destination {name!r} is not in the group {self.group}")
+        if len(set(names)) < len(names):
+            raise CallerError(f"a destination is named twice in {names}")
+        if to is not None and not names:
+            raise CallerError("no destination: name at least one process, or leave `to` out to broadcast")
+        self._check_kind({name for name in names if name != self.process}, own=self.process in names)
+        return names
+
+    def _check_kind(self, others: set[str], own: bool) -> None:
+        facts = self.facts
+        if facts.broadcast and not facts.unicast and len(others) < self.n - 1:
+            raise CallerError(f"{facts.name!r} only broadcasts: leave `to` out, or use 'optimal' or 'matrix'")
+        if len(others) > 1 and not (facts.multicast or facts.broadcast):
+            raise CallerError(
+                f"{facts.name!r} sends to one process at a time, not to {len(others)}: copies sent one after "
+                "the other are not in causal order; use a protocol with multicast, such as 'optimal'"
+            )
+
+    def _check(self, packet: Packet) -> None:
+        if not isinstance(packet, Packet):
+            raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
+        if packet.protocol != self.facts.name:
+            raise InputError(f"a packet of protocol {packet.protocol!r}; this endpoint runs {self.facts.name!r}")
+        if packet.target != self.process:
+            raise InputError(f"a packet for {packet.target!r}; this is {self.process!r}")
+        if packet.source not in self.seen:
+            raise InputError(f"a packet from {packet.source!r}, who is not another member of the group")
+        if packet.group != self.tag:
+            raise InputError(
+                "the packet was made for another group, or for this one with other options: "
+                "all members must be made with the same group and the same shared options"
+            )
+        if self.seen[packet.source].has(packet.number):
+            raise DuplicateError(f"packet {packet.number} from {packet.source} was received before")
+
+    # -- the hooks of a protocol -----------------------------------------------------------------
+
+    def _agreement(self) -> tuple[object, ...]:
+        """What all members must have in common; packets of those who differ are refused."""
+        return (self.group, *(getattr(self, name) for name in self.shared))
+
+    def _start(self) -> None:
+        """Check the options and lay out the initial state (not called when restored)."""
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        """Stamp and emit a message to other processes (to none, if it was only for the sender)."""
+        raise NotImplementedError
+
+    def _read(self, packet: Packet) -> Any:
+        """Decode and check the stamp; raise InputError and change nothing if it is not right."""
+        raise NotImplementedError
+
+    def _arrive(self, packet: Packet, stamp: Any) -> None:
+        """Take in a packet whose stamp was read."""
+        raise NotImplementedError
+
+    def _find(self, sender: str | None) -> int | None:
+        """The key of the message to be delivered next (from `sender`), or None."""
+        raise NotImplementedError
+
+    def _pop(self, key: int) -> Delivery:
+        """Deliver the message that `_find` found."""
+        raise NotImplementedError
+
+    def _stopped(self) -> bool:
+        """Whether the protocol keeps the application from going on."""
+        return False

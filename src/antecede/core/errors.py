@@ -1,0 +1,17 @@
+"""The error family: one base, and children that say whose fault it is."""
+
+
+class AntecedeError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class CallerError(AntecedeError, ValueError):
+    """The caller asked for something that cannot be done; the text says what to do instead."""
+
+
+class InputError(AntecedeError, ValueError):
+    """Bytes, a packet or a record from outside is malformed or does not belong here."""
+
+
+class DuplicateError(InputError):
+    """The packet was received before. A link that resends may ignore this one."""

@@ -1,0 +1,27 @@
+"""What is known of a protocol before it is run: the record behind `antecede.protocols()`."""
+
+from typing import Literal
+
+import msgspec
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """`exact`: never delivers a message before one that caused it, in the order that `order` names.
+
+    `delay_optimal`: delivers every message as soon as that order allows. `stamp` is the size formula of
+    the control part for n processes. `channel`: "any" may reorder packets, "fifo" may not.
+    """
+
+    name: str
+    title: str
+    paper: str
+    order: Literal["none", "fifo", "causal", "causal at one process", "semantic", "probably causal"]
+    unicast: bool = False
+    multicast: bool = False
+    broadcast: bool = False
+    monitor: bool = False
+    channel: Literal["any", "fifo"] = "any"
+    exact: bool
+    delay_optimal: bool
+    stamp: str
+    options: dict[str, str] = {}

@@ -1,0 +1,134 @@
+"""The gate: holds what has arrived until its needs are met. One packet at a time.
+
+An item *needs* have[slot] >= count for some slots; taking it *gains* some slots. A held item is filed
+under its first missing slot and is looked at again only when that slot reaches the count, so nothing is
+ever rescanned: the work is the number of needs, times a logarithm. Of several ready items the one that
+arrived first is taken first. `antecede.causality.gate` is the same gate over arrays.
+"""
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+Pairs = list[tuple[int, int]]
+
+
+class Item(msgspec.Struct, Generic[T]):
+    """Something that arrived, with its needs and gains; the needs before `at` are known to be met."""
+
+    what: T
+    needs: Pairs
+    gains: Pairs
+    at: int = 0
+
+
+class Gate(msgspec.Struct, Generic[T], kw_only=True):
+    """`add=False`: a gain raises its slot to a value. `add=True`: a gain adds to its slot.
+
+    By convention the first gain of an item is its identity: the place it takes in its slot.
+    """
+
+    add: bool = False
+    have: dict[int, int] = {}
+    arrivals: int = 0
+    items: dict[int, Item[T]] = {}
+    filed: dict[int, list[tuple[int, int]]] = {}
+    ready: list[int] = []
+
+    def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
+        """Let something in; returns its arrival number. Ask `find` what can be taken now."""
+        arrival = self.arrivals
+        self.arrivals = arrival + 1
+        item = self.items[arrival] = Item(what, needs, gains)
+        self._file(arrival, item)
+        return arrival
+
+    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+        """The first arrival that is ready (and wanted), or None."""
+        if wanted is None:
+            return self.ready[0] if self.ready else None
+        return min((a for a in self.ready if wanted(self.items[a].what)), default=None)
+
+    def take(self, arrival: int) -> T:
+        """Take a ready item out and apply its gains."""
+        if self.ready[0] == arrival:
+            heappop(self.ready)
+        else:
+            self.ready.remove(arrival)
+            self.ready.sort()
+        item = self.items.pop(arrival)
+        for slot, value in item.gains:
+            self.gain(slot, value)
+        return item.what
+
+    def gain(self, slot: int, value: int) -> None:
+        """Move a slot forward and look again at what was filed under it."""
+        old = self.have.get(slot, 0)
+        new = old + value if self.add else max(old, value)
+        if new == old:
+            return
+        self.have[slot] = new
+        filed = self.filed.get(slot)
+        while filed and filed[0][0] <= new:
+            arrival = heappop(filed)[1]
+            self._file(arrival, self.items[arrival])
+
+    def _file(self, arrival: int, item: Item[T]) -> None:
+        have, needs = self.have, item.needs
+        for at in range(item.at, len(needs)):
+            slot, count = needs[at]
+            if have.get(slot, 0) < count:
+                item.at = at
+                heappush(self.filed.setdefault(slot, []), (count, arrival))
+                return
+        item.at = len(needs)
+        heappush(self.ready, arrival)
+
+    def held(self) -> Iterator[tuple[T, list[tuple[int, int, int]]]]:
+        """What is not ready, in arrival order, with every unmet (slot, have, count)."""
+        for item in self.items.values():
+            unmet = [(s, self.have.get(s, 0), c) for s, c in item.needs[item.at :] if self.have.get(s, 0) < c]
+            if unmet:
+                yield item.what, unmet
+
+    def gaps(self, *, dense: bool) -> list[tuple[int, int, int]]:
+        """Root gaps as (slot, first, last): what is waited for and is not itself held or ready.
+
+        Where a slot is dense every count up to the needed one is an item; otherwise only named counts are.
+        """
+        wanted: dict[int, set[int]] = {}
+        for _, unmet in self.held():
+            for slot, _, count in unmet:
+                wanted.setdefault(slot, set()).add(count)
+        if self.add:
+            return self._short(wanted)
+        here: dict[int, set[int]] = {}
+        for item in self.items.values():
+            for slot, value in item.gains[:1]:
+                here.setdefault(slot, set()).add(value)
+        gaps = self._stretches if dense else _named
+        return [gap for slot in sorted(wanted) for gap in gaps(slot, wanted[slot], here.get(slot, set()))]
+
+    def _short(self, wanted: dict[int, set[int]]) -> list[tuple[int, int, int]]:
+        reach = dict(self.have)
+        for item in self.items.values():
+            for slot, value in item.gains:
+                reach[slot] = reach.get(slot, 0) + value
+        tops = ((slot, reach.get(slot, 0) + 1, max(counts)) for slot, counts in sorted(wanted.items()))
+        return [(slot, first, last) for slot, first, last in tops if first <= last]
+
+    def _stretches(self, slot: int, wanted: set[int], here: set[int]) -> Iterator[tuple[int, int, int]]:
+        first, last = self.have.get(slot, 0) + 1, max(wanted)
+        for count in sorted(count for count in here if first <= count <= last):
+            if count > first:
+                yield slot, first, count - 1
+            first = count + 1
+        if first <= last:
+            yield slot, first, last
+
+
+def _named(slot: int, wanted: set[int], here: set[int]) -> Iterator[tuple[int, int, int]]:
+    return ((slot, count, count) for count in sorted(wanted - here))

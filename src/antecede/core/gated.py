@@ -1,0 +1,51 @@
+"""Endpoints that hold at the receiver: they turn a stamp into needs and gains, and the gate does the rest."""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from antecede.core.endpoint import Endpoint
+from antecede.core.gate import Gate, Pairs
+from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
+
+
+class Gated(Endpoint, kw_only=True):
+    """A protocol that is a stamp: `_rule` reads it, `_delivered` learns from it."""
+
+    dense: ClassVar[bool] = True
+    """Whether every count of a slot is one packet to this process, so that gaps are whole stretches."""
+
+    gate: Gate[Packet] = msgspec.field(default_factory=Gate)
+
+    def _arrive(self, packet: Packet, stamp: Any) -> None:
+        self.gate.offer(packet, *self._rule(self.index[packet.source], stamp))
+
+    def _find(self, sender: str | None) -> int | None:
+        return self.gate.find(None if sender is None else lambda packet: packet.source == sender)
+
+    def _pop(self, key: int) -> Delivery:
+        packet = self.gate.take(key)
+        self._delivered(self.index[packet.source], packet)
+        return Delivery(packet.source, packet.payload)
+
+    def held(self) -> list[Held]:
+        """Every message that waits here, and what each one misses."""
+        return [
+            Held(p.source, p.number, p.payload, tuple(Missing(self._slot(s), h, c) for s, h, c in unmet))
+            for p, unmet in self.gate.held()
+        ]
+
+    def root_gaps(self) -> list[Gap]:
+        """What the held messages wait for and is not itself held: recover these and all else follows."""
+        return [Gap(self._slot(slot), first, last) for slot, first, last in self.gate.gaps(dense=self.dense)]
+
+    def _slot(self, slot: int) -> str:
+        """How a slot is called towards the user; most protocols have a slot per process."""
+        return self.group[slot]
+
+    def _rule(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
+        """The needs and gains of a packet from `source` at this process; the first gain is its identity."""
+        raise NotImplementedError
+
+    def _delivered(self, source: int, packet: Packet) -> None:
+        """Learn from a delivered packet what the gate does not keep."""

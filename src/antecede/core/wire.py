@@ -1,0 +1,54 @@
+"""MessagePack in and out, with our errors instead of the codec's, and one bound on every count.
+
+Types that MessagePack lacks (arrays) are registered by the room that uses them.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, get_origin
+
+import msgspec
+
+from antecede.core.errors import InputError
+
+T = TypeVar("T")
+
+LARGEST = 2**62 - 1
+"""No counter on the wire is larger: two of them still add up within 64 bits."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+
+_foreign: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+
+
+def register(kind: type, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    """Teach the codec a type that MessagePack does not have."""
+    _foreign[kind] = (pack, unpack)
+
+
+def _pack(value: Any) -> Any:
+    return _foreign[type(value)][0](value)
+
+
+def _unpack(kind: type, value: Any) -> Any:
+    return _foreign[get_origin(kind) or kind][1](value)
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_pack)
+
+
+def encode(value: Any) -> bytes:
+    """The MessagePack form of a value."""
+    return _encoder.encode(value)
+
+
+def reader(kind: type[T], what: str) -> Callable[[bytes], T]:
+    """A function that decodes bytes into `kind` or raises an InputError that names `what`."""
+    decoder = msgspec.msgpack.Decoder(kind, dec_hook=_unpack)
+
+    def read(data: bytes) -> T:
+        try:
+            return decoder.decode(data)
+        except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
+            raise InputError(f"{what}: {error}") from None
+
+    return read

@@ -1,0 +1,145 @@
+"""buffered: buffers and acknowledgements instead of timestamps (002).
+
+A message waits in the output buffer until the one before it is acknowledged by the input buffer of its
+destination, so nothing overtakes it, and messages carry no control data. Settled and corrected:
+- `get` appends to the input buffer *and* acknowledges in one step; the paper's listing acknowledges
+  first, and a get that slips in between breaks causal order.
+- `pipelined=True` is footnote 4: the next message to the *same* destination need not wait. It needs FIFO
+  channels; a packet that overtook another is refused.
+- Several destinations, which the paper leaves open: posting all copies and waiting for all
+  acknowledgements is not causal. Two repairs: "two-phase" (a copy takes its place at get and is delivered
+  after the sender's release, sent when all have it) and "hold" (a copy is delivered at once, and its
+  receiver posts nothing until the release).
+"""
+
+from typing import Literal
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.boxed import Boxed, Letter
+from antecede.core.errors import InputError
+from antecede.core.facts import Facts
+from antecede.core.packet import Gap, Held, Missing, Packet
+
+COPY = wire.encode(True)
+"""Stamp of a copy with several destinations: a release will follow."""
+
+_read = wire.reader(wire.Count, "stamp of 'buffered'")
+
+
+class Posting(msgspec.Struct):
+    """A message in the output buffer."""
+
+    payload: bytes
+    targets: list[int]
+
+
+class Buffered(Boxed, kw_only=True):
+    """OB is `outgoing`, IB is `inbox`; `awaiting` are the packets posted and not acknowledged."""
+
+    facts = Facts(
+        name="buffered",
+        title="buffers and acknowledgements",
+        paper="002",
+        order="causal",
+        unicast=True,
+        multicast=True,
+        broadcast=True,
+        exact=True,
+        delay_optimal=False,
+        stamp="0 (1 with several destinations), and an acknowledgement (and a release) of 1",
+        options={
+            "pipelined": "do not wait between messages to one destination (footnote 4; needs FIFO channels)",
+            "multicast": "'two-phase' (default) or 'hold': the repair used for several destinations",
+        },
+    )
+    shared = ("pipelined", "multicast")
+
+    pipelined: bool = False
+    multicast: Literal["two-phase", "hold"] = "two-phase"
+    outgoing: list[Posting] = []
+    awaiting: set[tuple[str, int]] = set()
+    copies: list[tuple[str, int]] = []
+    unreleased: set[tuple[str, int]] = set()
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        if targets:
+            self.outgoing.append(Posting(payload, targets))
+            self._post()
+
+    def _post(self) -> None:
+        while self.outgoing and self._may_post(self.outgoing[0].targets):
+            posting = self.outgoing.pop(0)
+            stamp = COPY if len(posting.targets) > 1 else b""
+            posted = [(self.group[t], self._emit(t, stamp, posting.payload)) for t in posting.targets]
+            self.awaiting.update(posted)
+            self.copies = posted if stamp else []
+
+    def _may_post(self, targets: list[int]) -> bool:
+        if self.multicast == "hold" and self.unreleased:
+            return False
+        if not self.awaiting:
+            return True
+        outstanding = {target for target, _ in self.awaiting}
+        return self.pipelined and not self.copies and outstanding == {self.group[t] for t in targets}
+
+    def _read(self, packet: Packet) -> int:
+        if self.pipelined and packet.number != self.seen[packet.source].low + 1:
+            raise InputError(
+                f"packet {packet.number} from {packet.source} overtook an earlier one: pipelined=True needs "
+                "FIFO channels; offer packets in order, or use pipelined=False"
+            )
+        if packet.kind == "message" and packet.stamp in (b"", COPY):
+            return 0
+        number = _read(packet.stamp)
+        expected = {"ack": self.awaiting, "release": self.unreleased}.get(packet.kind, ())
+        if (packet.source, number) not in expected:
+            raise InputError(f"a {packet.kind!r} packet from {packet.source} that nothing here waits for")
+        return number
+
+    def _arrive(self, packet: Packet, stamp: int) -> None:
+        if packet.kind == "message":
+            self._get(packet)
+            return
+        if packet.kind == "release":
+            self.unreleased.remove((packet.source, stamp))
+        else:
+            self.awaiting.remove((packet.source, stamp))
+            if not self.awaiting:
+                self._release()
+        self._post()
+
+    def _get(self, packet: Packet) -> None:
+        self.inbox.append(Letter(packet.source, packet.number, packet.payload))
+        if packet.stamp == COPY:
+            self.unreleased.add((packet.source, packet.number))
+        self._emit(packet.source, wire.encode(packet.number), kind="ack")
+
+    def _release(self) -> None:
+        for target, number in self.copies:
+            self._emit(target, wire.encode(number), kind="release")
+        self.copies = []
+
+    def _waits(self, letter: Letter) -> bool:
+        return self.multicast == "two-phase" and (letter.sender, letter.number) in self.unreleased
+
+    def _find(self, sender: str | None) -> int | None:
+        return None if self.inbox and self._waits(self.inbox[0]) else super()._find(sender)
+
+    def held(self) -> list[Held]:
+        """Copies before their release and what stands behind them; then the output buffer (number 0)."""
+        gaps = {gap.slot: Missing(gap.slot, 0, gap.first) for gap in self.root_gaps()}
+        release = tuple(missing for slot, missing in gaps.items() if slot.startswith("release"))
+        first = next((at for at, letter in enumerate(self.inbox) if self._waits(letter)), len(self.inbox))
+        return [
+            *(Held(letter.sender, letter.number, letter.payload, release) for letter in self.inbox[first:]),
+            *(Held(self.process, 0, posting.payload, tuple(gaps.values())) for posting in self.outgoing),
+        ]
+
+    def root_gaps(self) -> list[Gap]:
+        """The releases and acknowledgements that are waited for."""
+        return [
+            *(Gap(f"release by {source} of", number, number) for source, number in sorted(self.unreleased)),
+            *(Gap(f"acknowledgement by {target} of", number, number) for target, number in sorted(self.awaiting)),
+        ]

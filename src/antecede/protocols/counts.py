@@ -1,0 +1,53 @@
+"""Arrays of counts: how they are kept, put on the wire, and read back with every number checked."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from antecede.core import wire
+from antecede.core.errors import InputError
+
+Counts = NDArray[np.int64]
+
+_WIDTHS = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4", "<u8"))
+_TOPS = tuple(2 ** (8 * width.itemsize) for width in _WIDTHS)
+
+
+def _load(value: tuple[list[int], bytes]) -> Counts:
+    return np.frombuffer(value[1], "<i8").reshape(value[0]).astype(np.int64)
+
+
+wire.register(np.ndarray, lambda array: (array.shape, array.astype("<i8").tobytes()), _load)
+
+
+def none() -> Counts:
+    """The place of an array that `_start` will lay out."""
+    return np.zeros(0, np.int64)
+
+
+def zeros(*shape: int) -> Counts:
+    """An array of counts, all 0."""
+    return np.zeros(shape, np.int64)
+
+
+def pack(array: Counts) -> bytes:
+    """A dense array as one byte for the width, then every entry in the fewest bytes that hold the largest."""
+    top = int(array.max(initial=0))
+    code = next(i for i, limit in enumerate(_TOPS) if top < limit)
+    return bytes((code,)) + array.astype(_WIDTHS[code]).tobytes()
+
+
+def unpack(data: bytes, *shape: int) -> Counts:
+    """The array that `pack` packed; raises InputError unless it has exactly this shape."""
+    size = int(np.prod(shape))
+    if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _WIDTHS[data[0]].itemsize:
+        raise InputError(f"stamp: expected {size} packed counts for this group, got {len(data)} bytes")
+    array = np.frombuffer(data, _WIDTHS[data[0]], offset=1).reshape(shape)
+    if data[0] == 3 and array.max(initial=0) > wire.LARGEST:
+        raise InputError("stamp: a count is out of range")
+    return array.astype(np.int64)
+
+
+def pairs(column: Counts) -> list[tuple[int, int]]:
+    """The non-zero entries of a vector as (slot, count)."""
+    at = column.nonzero()[0]
+    return list(zip(at.tolist(), column[at].tolist(), strict=True))

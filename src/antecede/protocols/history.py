@@ -1,0 +1,110 @@
+"""history: a message brings along every message of its past that its receivers may lack (Birman, Joseph
+1987, the first ISIS).
+
+Nothing ever waits: the past arrives with the message, is delivered first, and the original copies are
+dropped when they come. `past[s]` is the number of the last message of s in this process's past, and the
+log keeps those that some destination is not known to have. What a packet's past covers and its log lacks
+is known by its sender to be delivered everywhere, and is pruned here too.
+"""
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.boxed import Boxed, Letter
+from antecede.core.errors import InputError
+from antecede.core.facts import Facts
+from antecede.core.packet import Packet
+from antecede.protocols.stamps import check_destinations, check_ids, check_length, only_messages
+
+
+class Past(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A message of the past; `waiting` are the destinations not known to have it."""
+
+    sender: wire.Count
+    count: wire.Count
+    waiting: set[wire.Count]
+    payload: bytes
+
+
+class HistoryStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """The log lists causes before effects."""
+
+    past: list[wire.Count]
+    dests: list[wire.Count]
+    log: list[Past]
+
+
+_read = wire.reader(HistoryStamp, "stamp of 'history'")
+
+
+class History(Boxed, kw_only=True):
+    """The log is in an order that respects causality, and so is every piece of it that is sent."""
+
+    facts = Facts(
+        name="history",
+        title="piggybacked history",
+        paper="BJ87, cited by 000 and 002",
+        order="causal",
+        unicast=True,
+        multicast=True,
+        broadcast=True,
+        exact=True,
+        delay_optimal=True,
+        stamp="n + every message of the past that some destination may lack: unbounded",
+    )
+
+    past: list[int] = []
+    log: list[Past] = []
+
+    def _start(self) -> None:
+        self.past = [0] * self.n
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        stamp = wire.encode((self.past, targets, self.log))
+        for target in targets:
+            self._emit(target, stamp, payload)
+        self.past[self.me] += 1
+        if targets:
+            self.log.append(Past(self.me, self.past[self.me], set(targets), payload))
+
+    def _read(self, packet: Packet) -> HistoryStamp:
+        only_messages(packet)
+        stamp = _read(packet.stamp)
+        check_length(stamp.past, self.n)
+        check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
+        for old in stamp.log:
+            check_ids((old.sender, *old.waiting), self.n)
+            if not 0 < old.count <= stamp.past[old.sender]:
+                raise InputError("stamp of 'history': a message of the log is not covered by the past")
+        if stamp.past[self.me] > self.past[self.me]:
+            raise InputError("stamp of 'history': names messages that this process never sent")
+        if len({(old.sender, old.count) for old in stamp.log}) < len(stamp.log):
+            raise InputError("stamp of 'history': a message stands twice in the log")
+        return stamp
+
+    def _arrive(self, packet: Packet, stamp: HistoryStamp) -> None:
+        source = self.index[packet.source]
+        count = stamp.past[source] + 1
+        news = [old for old in stamp.log if old.count > self.past[old.sender]]
+        self._prune(stamp)
+        if count > self.past[source]:
+            news.append(Past(source, count, set(stamp.dests), packet.payload))
+            stamp.past[source] = count
+        for message in news:
+            self._learn(message, packet.number)
+        self.past = [max(pair) for pair in zip(self.past, stamp.past, strict=True)]
+
+    def _learn(self, message: Past, number: int) -> None:
+        if self.me in message.waiting:
+            message.waiting.remove(self.me)
+            self.inbox.append(Letter(self.group[message.sender], number, message.payload))
+        if message.waiting:
+            self.log.append(message)
+
+    def _prune(self, stamp: HistoryStamp) -> None:
+        """Keep of the log what the packet's sender does not know to be delivered everywhere."""
+        theirs = {(old.sender, old.count): old.waiting for old in stamp.log}
+        for old in self.log:
+            if old.count <= stamp.past[old.sender]:
+                old.waiting &= theirs.get((old.sender, old.count), set())
+        self.log = [old for old in self.log if old.waiting]

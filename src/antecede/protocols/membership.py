@@ -1,0 +1,96 @@
+"""probabilistic, with processes that join and leave (004 says that they may, and not how).
+
+A joiner needs the entries V and the set of delivered messages of a sponsor, taken at one instant, and
+every message not in that set. So, in this order:
+1. every member calls `admit(name)`: from then on it also sends to the newcomer. The answer is how many
+   messages it had sent before, which the newcomer will not get;
+2. a sponsor calls `welcome(name, sent)` with those answers; it refuses until it has delivered them all;
+3. the newcomer, not used before, calls `join(state)` and may then receive what was sent to it meanwhile.
+Leaving: the others call `dismiss(name)`; packets of the leaver that are still under way are taken in.
+"""
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import CallerError, InputError
+from antecede.core.facts import Facts
+from antecede.core.seen import Seen
+from antecede.protocols.detectors import Recent
+from antecede.protocols.probabilistic import Sharing
+
+
+class Welcome(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """What a sponsor hands to a newcomer."""
+
+    tag: int
+    name: str
+    have: dict[wire.Count, wire.Count]
+    known: dict[str, Seen]
+    recent: list[Recent]
+
+
+_read = wire.reader(Welcome, "state of a sponsor")
+
+
+class Probabilistic(Sharing, kw_only=True):
+    """The protocol of 004. The group may change, so packets are tied to R and K only."""
+
+    facts = Facts(
+        name="probabilistic",
+        title="probabilistic causal broadcast, R entries and K keys",
+        paper="004",
+        order="probably causal",
+        broadcast=True,
+        exact=False,
+        delay_optimal=False,
+        stamp="R + 2",
+        options={
+            "R": "number of entries (default 100)",
+            "K": "number of keys of each process (default 4)",
+            "set_id": "which keys this process has, 0 to comb(R, K) - 1 (default: drawn from its name)",
+            "memory": "how many recent messages the detectors remember (default 256)",
+        },
+    )
+
+    def _agreement(self) -> tuple[object, ...]:
+        return (self.R, self.K)
+
+    def admit(self, name: str) -> int:
+        """Let a newcomer in; returns how many messages this process sent before."""
+        if name in self.seen or name == self.process or not name:
+            raise CallerError(f"{name!r} is or was a member; a newcomer needs a name of its own")
+        self._regroup({*self.group, name})
+        self.seen[name] = Seen()
+        return self.sent
+
+    def dismiss(self, name: str) -> None:
+        """Stop sending to a member that leaves."""
+        if name not in self.index or name == self.process:
+            raise CallerError(f"{name!r} is not another member of the group {self.group}")
+        self._regroup({*self.group} - {name})
+
+    def welcome(self, name: str, sent: dict[str, int]) -> bytes:
+        """The state for a newcomer, once everything that members sent before they admitted it is here."""
+        if name not in self.index or set(sent) != {*self.group} - {name}:
+            raise CallerError(f"admit {name!r} everywhere first, and give the answers of {self.group}")
+        known = {**self.known, self.process: Seen(self.sent)}
+        for member, count in sent.items():
+            if known.get(member, Seen()).low < count:
+                raise CallerError(f"too early: message {count} of {member} is not delivered here; try later")
+        return wire.encode(Welcome(self.tag, name, self.gate.have, known, self.recent))
+
+    def join(self, state: bytes) -> None:
+        """Begin as a newcomer, with the state of a sponsor."""
+        welcome = _read(state)
+        if welcome.tag != self.tag or welcome.name != self.process:
+            raise InputError(f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}")
+        if self.sent or self.gate.arrivals or self.gate.have:
+            raise CallerError("join() comes first: this endpoint has already sent or received")
+        if any(x >= self.R for x in welcome.have):
+            raise InputError("state of a sponsor: an entry does not exist")
+        self.gate.have, self.known, self.recent = welcome.have, welcome.known, welcome.recent
+
+    def _regroup(self, members: set[str]) -> None:
+        self.group = sorted(members)
+        for cached in ("index", "me"):
+            self.__dict__.pop(cached, None)

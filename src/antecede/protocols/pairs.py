@@ -1,0 +1,74 @@
+"""pairs: a message carries its time and, for each process written to, the time of the last message to it.
+
+Schiper, Eggli, Sandoz 1989, for messages to one process. The tick comes before the stamp: stamping first
+is unsafe. The copy for oneself never enters the protocol: the own tick would already satisfy its test.
+"""
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
+from antecede.core.gated import Gated
+from antecede.core.packet import Packet
+from antecede.protocols.stamps import check_ids, check_length, only_messages
+
+Time = list[wire.Count]
+
+
+class PairsStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """t: the time of this message. V_m: per destination, the time of the last message to it."""
+
+    time: Time
+    last: dict[wire.Count, Time]
+
+
+_read = wire.reader(PairsStamp, "stamp of 'pairs'")
+
+
+class Pairs89(Gated, kw_only=True):
+    """V: destination to time. The vector T is the gate's `have`.
+
+    A slot counts the sends of a process to anybody, so a root gap names the time that is missing, which
+    is not always the number of a message to this process.
+    """
+
+    facts = Facts(
+        name="pairs",
+        title="vector clock and destination-time pairs",
+        paper="SES89, cited by 002 and 003",
+        order="causal",
+        unicast=True,
+        exact=True,
+        delay_optimal=True,
+        stamp="n + (n - 1) * (n + 1) at most",
+    )
+    dense = False
+
+    last: dict[int, Time] = {}
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        for target in targets:
+            have = self.gate.have
+            self.gate.gain(self.me, have.get(self.me, 0) + 1)
+            time = [have.get(x, 0) for x in range(self.n)]
+            self._emit(target, wire.encode((time, self.last)), payload)
+            self.last[target] = time
+
+    def _read(self, packet: Packet) -> PairsStamp:
+        only_messages(packet)
+        stamp = _read(packet.stamp)
+        check_ids(stamp.last, self.n)
+        for time in (stamp.time, *stamp.last.values()):
+            check_length(time, self.n)
+        return stamp
+
+    def _rule(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
+        needs = [(x, count) for x, count in enumerate(stamp.last.get(self.me, ())) if count]
+        gains = [(x, count) for x, count in enumerate(stamp.time) if x != source]
+        return needs, [(source, stamp.time[source]), *gains]
+
+    def _delivered(self, source: int, packet: Packet) -> None:
+        for q, time in _read(packet.stamp).last.items():
+            if q != self.me:
+                self.last[q] = [max(pair) for pair in zip(time, self.last.get(q, time), strict=True)]

@@ -1,0 +1,150 @@
+"""probabilistic: causal broadcast with R entries shared by all and K keys per process (004).
+
+A broadcast adds 1 on its sender's K entries; a receiver waits until its own entries have caught up, with
+1 less on the sender's (Algorithms 1 and 2). Smaller than a vector clock, and sometimes wrong: others'
+messages may cover the entries of a missing one. Three detectors put alarms on the late message.
+Corrected: set ids are unranked properly (keys.py), and Algorithms 4 and 5 are both evaluated against the
+entries before the increment, with `>=` (as printed, Algorithm 5 misses the paper's own Figure 2).
+Joining and leaving, for which the paper gives no rule, are in membership.py.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import CallerError, InputError
+from antecede.core.facts import Facts
+from antecede.core.gated import Gated
+from antecede.core.packet import Delivery, Packet
+from antecede.core.seen import Seen
+from antecede.protocols.detectors import Recent, alarms
+from antecede.protocols.keys import entries, set_id_of, sets
+from antecede.protocols.stamps import check_length, only_messages
+
+
+class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """`number` counts the sender's broadcasts from 1."""
+
+    set_id: wire.Count
+    number: Annotated[int, msgspec.Meta(ge=1, le=wire.LARGEST)]
+    vector: list[wire.Count]
+
+
+_read = wire.reader(ProbabilisticStamp, "stamp of 'probabilistic'")
+
+
+class Sharing(Gated, kw_only=True):
+    """Entries shared by several senders. V is the gate's `have`, and gains add to it.
+
+    `known` are the broadcasts delivered here (or, after a join, at the sponsor) by sender; `recent` is
+    the paper's list L, the last `memory` of them.
+    """
+
+    R: Annotated[int, msgspec.Meta(ge=1)] = 100
+    K: Annotated[int, msgspec.Meta(ge=1)] = 4
+    set_id: int | None = None
+    memory: Annotated[int, msgspec.Meta(ge=0)] = 256
+    known: dict[str, Seen] = {}
+    recent: list[Recent] = []
+    sent: int = 0
+
+    def _start(self) -> None:
+        if self.K > self.R:
+            raise CallerError(f"K={self.K} keys cannot be chosen among R={self.R} entries; use K <= R")
+        if self.set_id is None:
+            self.set_id = self._own_set_id()
+        if not 0 <= self.set_id < sets(self.K, self.R):
+            raise CallerError(f"set_id={self.set_id} must be from 0 to {sets(self.K, self.R) - 1}")
+        self.gate.add = True
+
+    def _own_set_id(self) -> int:
+        return set_id_of(self.process, self.K, self.R)
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """f(p_i): the entries that this process's broadcasts count on."""
+        return entries(self.set_id or 0, self.K, self.R)
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:  # Algorithm 1
+        for x in self.keys:
+            self.gate.gain(x, 1)
+        self.sent += 1
+        vector = [self.gate.have.get(x, 0) for x in range(self.R)]
+        stamp = wire.encode((self.set_id, self.sent, vector))
+        for target in targets:
+            self._emit(target, stamp, payload)
+
+    def _read(self, packet: Packet) -> ProbabilisticStamp:
+        only_messages(packet)
+        stamp = _read(packet.stamp)
+        check_length(stamp.vector, self.R)
+        if stamp.set_id >= sets(self.K, self.R):
+            raise InputError(f"stamp of {self.facts.name!r}: there is no set of keys {stamp.set_id}")
+        if any(stamp.vector[x] == 0 for x in entries(stamp.set_id, self.K, self.R)):
+            raise InputError(f"stamp of {self.facts.name!r}: the sender's own entries must count this message")
+        return stamp
+
+    def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> None:  # Algorithm 2
+        if self.known.setdefault(packet.source, Seen()).has(stamp.number):
+            return  # came with the state of the sponsor
+        keys = set(entries(stamp.set_id, self.K, self.R))
+        needs = [(x, count - (x in keys)) for x, count in enumerate(stamp.vector) if count]
+        self.gate.offer(packet, needs, [(x, 1) for x in sorted(keys)])
+
+    def _pop(self, key: int) -> Delivery:
+        before = dict(self.gate.have)
+        packet = self.gate.take(key)
+        stamp = _read(packet.stamp)
+        keys = entries(stamp.set_id, self.K, self.R)
+        suspicions = alarms(keys, stamp.vector, before, self.recent)
+        self.known[packet.source].add(stamp.number)
+        self.recent = [*self.recent, Recent(keys, stamp.vector)][-self.memory :] if self.memory else []
+        return Delivery(packet.source, packet.payload, suspicions)
+
+    def _slot(self, slot: int) -> str:
+        return f"entry {slot}"
+
+
+class Scalar(Sharing, kw_only=True):
+    """R = K = 1: one counter for all. Everything is ordered, much of it needlessly and some wrongly."""
+
+    facts = Facts(
+        name="scalar",
+        title="one shared counter",
+        paper="004 with R = K = 1",
+        order="probably causal",
+        broadcast=True,
+        exact=False,
+        delay_optimal=False,
+        stamp="3",
+        options={"memory": "how many recent messages the detectors remember (default 256)"},
+    )
+
+    R: int = 1
+    K: int = 1
+
+
+class Plausible(Sharing, kw_only=True):
+    """K = 1, entry i mod R for process i. With R = n this is `vector`, exactly."""
+
+    facts = Facts(
+        name="plausible",
+        title="plausible clock: one key per process",
+        paper="004 with K = 1",
+        order="probably causal",
+        broadcast=True,
+        exact=False,
+        delay_optimal=False,
+        stamp="R + 2",
+        options={
+            "R": "number of entries (default 100)",
+            "memory": "how many recent messages the detectors remember (default 256)",
+        },
+    )
+    shared = ("R",)
+
+    K: int = 1
+
+    def _own_set_id(self) -> int:
+        return self.me % self.R

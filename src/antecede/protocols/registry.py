@@ -1,0 +1,91 @@
+"""The protocols by name, and how an endpoint is made, restored and described."""
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.endpoint import SNAPSHOT_VERSION, Endpoint
+from antecede.core.errors import CallerError, InputError
+from antecede.core.facts import Facts
+from antecede.core.seen import Seen
+from antecede.protocols.bounded import Bounded
+from antecede.protocols.buffered import Buffered
+from antecede.protocols.fifo import Fifo
+from antecede.protocols.history import History
+from antecede.protocols.matrix import Matrix
+from antecede.protocols.membership import Probabilistic
+from antecede.protocols.monitor import Monitor
+from antecede.protocols.optimal import Optimal
+from antecede.protocols.pairs import Pairs89
+from antecede.protocols.predecessors import Predecessors
+from antecede.protocols.probabilistic import Plausible, Scalar
+from antecede.protocols.semantic import Semantic
+from antecede.protocols.server import Server
+from antecede.protocols.sync import Sync
+from antecede.protocols.unordered import Unordered
+from antecede.protocols.vector import Vector
+
+_CLASSES: tuple[type[Endpoint], ...] = (
+    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Predecessors, Vector, History, Server,
+    Bounded, Monitor, Buffered, Semantic, Probabilistic, Plausible, Scalar,
+)  # fmt: skip
+_BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
+_READERS = {name: wire.reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}
+_read_snapshot = wire.reader(tuple[int, str, bytes], "not a snapshot of antecede")
+
+
+def protocols() -> dict[str, Facts]:
+    """Every protocol by name, with its facts."""
+    return {name: kind.facts for name, kind in _BY_NAME.items()}
+
+
+def endpoint(
+    protocol: str, *, process: str, group: list[str], manual: bool = False, **options: object
+) -> Endpoint:
+    """One process's endpoint of a protocol; options are those that its facts list.
+
+    >>> endpoint("matrix", process="a", group=["a", "b"]).send(b"hello", to=["b"]).packets[0].target
+    'b'
+    """
+    kind = _BY_NAME.get(protocol)
+    if kind is None:
+        raise CallerError(f"unknown protocol {protocol!r}; choose one of {', '.join(_BY_NAME)}")
+    return build(kind, process=process, group=group, manual=manual, **options)
+
+
+def build(
+    kind: type[Endpoint], *, process: str, group: list[str], manual: bool = False, **options: object
+) -> Endpoint:
+    """An endpoint of the given class, with everything checked."""
+    protocol = kind.facts.name
+    unknown = options.keys() - kind.facts.options.keys()
+    if unknown:
+        known = ", ".join(kind.facts.options) or "none"
+        raise CallerError(f"{protocol!r} has no option {', '.join(sorted(unknown))}; it has: {known}")
+    names = _checked_group(group, process)
+    fields = {"process": process, "group": names, "manual": manual, **options}
+    try:
+        made = msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise CallerError(f"{protocol!r}: {error}; its options: {dict(kind.facts.options)}") from None
+    made.seen = {name: Seen() for name in names if name != process}
+    made._start()
+    return made
+
+
+def restore(snapshot: bytes) -> Endpoint:
+    """The endpoint that `snapshot()` was taken of, as it was then."""
+    version, name, state = _read_snapshot(snapshot)
+    if version != SNAPSHOT_VERSION or name not in _READERS:
+        raise InputError(f"a snapshot of version {version} of {name!r}; this is version {SNAPSHOT_VERSION}")
+    return _READERS[name](state)
+
+
+def _checked_group(group: list[str], process: str) -> list[str]:
+    if isinstance(group, str) or not all(isinstance(name, str) and name for name in group):
+        raise CallerError("group is a list of process names, each a non-empty string")
+    names = sorted(group)
+    if len(set(names)) < len(names):
+        raise CallerError(f"a process is named twice in the group {names}")
+    if process not in names:
+        raise CallerError(f"process {process!r} is not in the group {names}")
+    return names

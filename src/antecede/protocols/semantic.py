@@ -1,0 +1,139 @@
+"""semantic: causal order only where the application says that it matters (003, Figure 3).
+
+SENT_PREV (SP) counts the messages that every later one must follow, SENT_CONC (SC) those sent since that
+no later one depends on. A send that depends on a local event after MCV[i] moves SC into SP (E1 to E5).
+
+`variant="corrected"` (default) differs from Figure 3 in three places, each with a counterexample in
+docs/errata.md: MCV at such a send is the past *before* the event (as printed, Lemmas 3 and 4 miss the
+message itself); a packet also waits for the earlier ones of its own channel, whose number is SP + SC by
+Lemma 2 (as printed it needs FIFO channels and in-order release); and a packet to several processes names
+them, so that R3 counts every copy. `variant="printed"` is the figure with Property 1's MCV on board.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from antecede.core import wire
+from antecede.core.errors import CallerError
+from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
+from antecede.core.gated import Gated
+from antecede.core.packet import Delivery, Effects, Packet
+from antecede.protocols.counts import Counts, none, pack, pairs, unpack, zeros
+from antecede.protocols.stamps import check_destinations, only_messages
+
+
+class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """SP, SC, MCV and ECV of the sender at the send; `dests` is empty for one destination."""
+
+    dests: list[wire.Count]
+    sp: bytes
+    sc: bytes
+    mcv: bytes
+    ecv: bytes
+
+
+_read = wire.reader(SemanticStamp, "stamp of 'semantic'")
+
+
+class Semantic(Gated, kw_only=True):
+    """SP, SC, MCV as in the paper; ECV[x] counts the events of x in the past, ECV[i] the own events.
+
+    Sends, deliveries and `local()` events are numbered from 1; DELIV is the gate's `have`.
+    """
+
+    facts = Facts(
+        name="semantic",
+        title="causal order where the application depends on it",
+        paper="003",
+        order="semantic",
+        unicast=True,
+        multicast=True,
+        broadcast=True,
+        exact=True,
+        delay_optimal=False,
+        stamp="2 * n^2 + 2 * n",
+        options={"variant": "'corrected' (default), or 'printed' for study (unsafe unless channels are FIFO)"},
+    )
+    shared = ("variant",)
+
+    variant: Literal["corrected", "printed"] = "corrected"
+    sp: Counts = msgspec.field(default_factory=none)
+    sc: Counts = msgspec.field(default_factory=none)
+    mcv: Counts = msgspec.field(default_factory=none)
+    ecv: Counts = msgspec.field(default_factory=none)
+
+    def _start(self) -> None:
+        self.sp, self.sc = zeros(self.n, self.n), zeros(self.n, self.n)
+        self.mcv, self.ecv = zeros(self.n), zeros(self.n)
+        self.gate.add = self.variant == "printed"
+
+    @property
+    def events(self) -> int:
+        """Index of the latest own event: what the next send may depend on."""
+        return int(self.ecv[self.me])
+
+    def local(self) -> int:
+        """Count an internal event and return its index; changes nothing else."""
+        self.ecv[self.me] += 1
+        return self.events
+
+    def send(
+        self, payload: bytes, to: Iterable[str] | None = None, depends_on: int | None = None
+    ) -> Effects:
+        """As for any endpoint; `depends_on` is the latest own event that this message depends on.
+
+        0 declares that it depends on nothing; left out, it depends on everything before it.
+        """
+        latest = self.events if depends_on is None else depends_on
+        if not isinstance(latest, int) or not 0 <= latest <= self.events:
+            raise CallerError(f"depends_on={depends_on!r}: own events so far are numbered 1 to {self.events}")
+        return self._dispatch(payload, to, partial(self._send, depends_on=latest))
+
+    def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
+        before = self.ecv.copy()
+        self.ecv[self.me] += 1
+        if depends_on > self.mcv[self.me]:  # E1 to E5
+            self.sp += self.sc
+            self.sc[:] = 0
+            self.mcv = before if self.variant == "corrected" else self.ecv.copy()
+        dests = targets if len(targets) > 1 else ()
+        stamp = wire.encode((dests, pack(self.sp), pack(self.sc), pack(self.mcv), pack(self.ecv)))
+        for target in targets:  # E6
+            self._emit(target, stamp, payload)
+        self.sc[self.me, targets] += 1  # E7
+
+    def _read(self, packet: Packet) -> tuple[list[int], Counts, Counts, Counts, Counts]:
+        only_messages(packet)
+        stamp, n = _read(packet.stamp), self.n
+        if stamp.dests:
+            check_destinations(stamp.dests, self.index[packet.source], self.me, n)
+        sp, sc = unpack(stamp.sp, n, n), unpack(stamp.sc, n, n)
+        return stamp.dests or [self.me], sp, sc, unpack(stamp.mcv, n), unpack(stamp.ecv, n)
+
+    def _rule(
+        self, source: int, stamp: tuple[list[int], Counts, Counts, Counts, Counts]
+    ) -> tuple[Pairs, Pairs]:
+        _, sp, sc, _, _ = stamp
+        column = sp[:, self.me].copy()  # R1
+        if self.variant == "printed":
+            return pairs(column), [(source, 1)]
+        column[source] += sc[source, self.me]
+        return pairs(column), [(source, int(column[source]) + 1)]
+
+    def _delivered(self, source: int, packet: Packet) -> None:
+        dests, sp, sc, mcv, ecv = self._read(packet)
+        sc[source, dests if self.variant == "corrected" else self.me] += 1  # R3
+        largest = np.maximum(self.sp, sp)
+        self.sc = np.maximum(self.sc + self.sp, sp + sc) - largest  # R7
+        self.sp = largest  # R8
+        self.mcv = np.maximum(self.mcv, mcv)
+        self.ecv = np.maximum(self.ecv, ecv)
+        self.ecv[self.me] += 1
+
+    def _pop(self, key: int) -> Delivery:
+        return msgspec.structs.replace(super()._pop(key), event=self.events)

@@ -1,0 +1,31 @@
+"""Checks that several protocols make when they read a stamp."""
+
+from collections.abc import Iterable
+
+from antecede.core.errors import InputError
+from antecede.core.packet import Packet
+
+
+def only_messages(packet: Packet) -> None:
+    """Refuse control packets where the protocol has none."""
+    if packet.kind != "message":
+        raise InputError(f"{packet.protocol!r} has no {packet.kind!r} packets")
+
+
+def check_ids(ids: Iterable[int], n: int) -> None:
+    """Refuse ids of processes that the group does not have."""
+    if any(i >= n for i in ids):
+        raise InputError(f"stamp: a process id is not below {n}; it was made for a larger group")
+
+
+def check_length(vector: list[int], n: int) -> None:
+    """Refuse a vector that does not have one entry per process (or slot)."""
+    if len(vector) != n:
+        raise InputError(f"stamp: {len(vector)} entries where this group needs {n}")
+
+
+def check_destinations(dests: list[int], source: int, me: int, n: int) -> None:
+    """Refuse a destination list without this process, with the sender, or with repeats."""
+    check_ids(dests, n)
+    if me not in dests or source in dests or len(set(dests)) < len(dests):
+        raise InputError("stamp: the list of destinations must name the receiver, each once, never the sender")

@@ -1,0 +1,83 @@
+"""sync: the sender is blocked until its message is there. Causal order by having nothing in flight.
+
+Two forms, which 002 contrasts: *rendezvous*, where the send ends when the partner receives (what the
+paper calls pure synchronous: it deadlocks on every cycle of sends), and *site*, where the receiving site
+acknowledges on arrival (ISIS' conservative send). One destination at a time: waiting for the
+acknowledgements of several copies is not causal. A blocked application neither sends nor receives.
+"""
+
+from typing import Literal
+
+from antecede.core import wire
+from antecede.core.boxed import Boxed, Letter
+from antecede.core.errors import InputError
+from antecede.core.facts import Facts
+from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
+
+_read = wire.reader(wire.Count, "stamp of 'sync'")
+
+
+class Sync(Boxed, kw_only=True):
+    """`awaiting` is the packet (target, number) whose acknowledgement would end the send."""
+
+    facts = Facts(
+        name="sync",
+        title="synchronous send",
+        paper="section 2 of 002",
+        order="causal",
+        unicast=True,
+        exact=True,
+        delay_optimal=False,
+        stamp="0, and an acknowledgement of 1",
+        options={"form": "'rendezvous' (default): ends at the partner's receive; 'site': at its arrival"},
+    )
+    shared = ("form",)
+
+    form: Literal["rendezvous", "site"] = "rendezvous"
+    awaiting: tuple[str, int] | None = None
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        for target in targets:
+            self.awaiting = (self.group[target], self._emit(target, b"", payload))
+
+    def _read(self, packet: Packet) -> None:
+        if packet.kind not in ("message", "ack"):
+            raise InputError(f"'sync' has no {packet.kind!r} packets")
+        if packet.kind == "ack" and (packet.source, _read(packet.stamp)) != self.awaiting:
+            raise InputError(f"{packet.source} acknowledges something that {self.process} does not wait for")
+
+    def _arrive(self, packet: Packet, stamp: None) -> None:
+        if packet.kind == "ack":
+            self.awaiting = None
+            return
+        self.inbox.append(Letter(packet.source, packet.number, packet.payload))
+        if self.form == "site":
+            self._emit(packet.source, wire.encode(packet.number), kind="ack")
+
+    def _stopped(self) -> bool:
+        return self.awaiting is not None
+
+    def _find(self, sender: str | None) -> int | None:
+        if self._stopped():
+            return None
+        if self.form == "site":
+            return super()._find(sender)
+        letters = enumerate(self.inbox)  # whoever is in a rendezvous sends nothing else: all concurrent
+        return next((at for at, letter in letters if sender in (None, letter.sender)), None)
+
+    def _pop(self, key: int) -> Delivery:
+        letter = self.inbox[key]
+        if self.form == "rendezvous":
+            self._emit(letter.sender, wire.encode(letter.number), kind="ack")
+        return super()._pop(key)
+
+    def held(self) -> list[Held]:
+        """What arrived while the application is blocked in its own send."""
+        missing = tuple(Missing(gap.slot, 0, gap.first) for gap in self.root_gaps())
+        return [Held(a.sender, a.number, a.payload, missing) for a in self.inbox] if missing else []
+
+    def root_gaps(self) -> list[Gap]:
+        """The acknowledgement that the blocked send waits for."""
+        if self.awaiting is None:
+            return []
+        return [Gap(f"acknowledgement by {self.awaiting[0]} of", self.awaiting[1], self.awaiting[1])]

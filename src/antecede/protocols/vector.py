@@ -1,0 +1,49 @@
+"""vector: causal broadcast with vector clocks (Birman, Schiper, Stephenson 1991).
+
+Every message goes to everybody, so one counter per sender describes any causal past.
+"""
+
+from antecede.core import wire
+from antecede.core.errors import InputError
+from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
+from antecede.core.gated import Gated
+from antecede.core.packet import Packet
+from antecede.protocols.stamps import check_length, only_messages
+
+_read = wire.reader(list[wire.Count], "stamp of 'vector'")
+
+
+class Vector(Gated, kw_only=True):
+    """V is the gate's `have`: slot x counts the broadcasts of x delivered here, own ones included."""
+
+    facts = Facts(
+        name="vector",
+        title="causal broadcast with vector clocks",
+        paper="BSS91, cited by 002 and 004",
+        order="causal",
+        broadcast=True,
+        exact=True,
+        delay_optimal=True,
+        stamp="n",
+    )
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        have = self.gate.have
+        self.gate.gain(self.me, have.get(self.me, 0) + 1)
+        stamp = wire.encode([have.get(x, 0) for x in range(self.n)])
+        for target in targets:
+            self._emit(target, stamp, payload)
+
+    def _read(self, packet: Packet) -> list[int]:
+        only_messages(packet)
+        stamp = _read(packet.stamp)
+        check_length(stamp, self.n)
+        if stamp[self.index[packet.source]] == 0:
+            raise InputError("stamp of 'vector': the sender's own entry is 0, it must count this message")
+        return stamp
+
+    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        own = stamp[source]
+        needs = [(x, count) for x, count in enumerate(stamp) if count and x != source]
+        return [(source, own - 1), *needs], [(source, own)]

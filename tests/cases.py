@@ -1,0 +1,69 @@
+"""Which protocols are run how: options, kinds of traffic, channel, and what they promise."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import antecede
+from tests.harness import World, maker
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to run a protocol with n processes named p0, p1, ..."""
+
+    name: str
+    protocol: str
+    options: dict[str, Any] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ("unicast", "multicast", "broadcast")
+    fifo: bool = False
+    watch: tuple[str, ...] | None = None
+
+    @property
+    def facts(self) -> antecede.Facts:
+        return antecede.protocols()[self.protocol]
+
+    def world(self, n: int) -> World:
+        options = {key: value(n) if callable(value) else value for key, value in self.options.items()}
+        return World(maker(self.protocol, **options), n, self.fifo, self.watch)
+
+
+EXACT = [
+    Case("sync-rendezvous", "sync", {"form": "rendezvous"}, ("unicast",)),
+    Case("sync-site", "sync", {"form": "site"}, ("unicast",)),
+    Case("matrix", "matrix"),
+    Case("pairs", "pairs", kinds=("unicast",)),
+    Case("optimal", "optimal"),
+    Case("predecessors", "predecessors"),
+    Case("vector", "vector", kinds=("broadcast",)),
+    Case("history", "history"),
+    Case("server", "server", {"server": "p0"}, ("unicast",), watch=("p0",)),
+    Case("bounded-n", "bounded", {"k": lambda n: n}, ("unicast",)),
+    Case("bounded-n+1", "bounded", {"k": lambda n: n + 1}, ("unicast",)),
+    Case("bounded-2n", "bounded", {"k": lambda n: 2 * n}, ("unicast",)),
+    Case("bounded->n-1", "bounded", {"k": lambda n: n - 1, "rule": ">"}, ("unicast",)),
+    Case("bounded->n+1", "bounded", {"k": lambda n: n + 1, "rule": ">"}, ("unicast",)),
+    Case("bounded-never", "bounded", {"k": lambda n: n * n}, ("unicast",)),
+    Case("monitor", "monitor", {"monitor": "p0"}, ("unicast",), watch=("p0",)),
+    Case("buffered", "buffered", {}, ("unicast", "multicast", "broadcast")),
+    Case("buffered-hold", "buffered", {"multicast": "hold"}, ("multicast", "broadcast")),
+    Case("buffered-pipelined", "buffered", {"pipelined": True}, fifo=True),
+    Case("semantic", "semantic"),
+    Case("plausible-R=n", "plausible", {"R": lambda n: n}, ("broadcast",)),
+]
+
+OTHER = [
+    Case("unordered", "unordered"),
+    Case("fifo", "fifo"),
+    Case("probabilistic", "probabilistic", {"R": 4, "K": 2}, ("broadcast",)),
+    Case("plausible", "plausible", {"R": 2}, ("broadcast",)),
+    Case("scalar", "scalar", {}, ("broadcast",)),
+]
+
+DELAY_OPTIMAL = {case.name for case in EXACT if case.facts.delay_optimal} | {"plausible-R=n", "bounded-never"}
+
+
+def with_kinds(cases: list[Case]) -> list[Any]:
+    """Parameters (case, kind) with readable ids."""
+    import pytest
+
+    return [pytest.param(case, kind, id=f"{case.name}-{kind}") for case in cases for kind in case.kinds]
