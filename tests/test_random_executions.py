@@ -12,11 +12,15 @@ SCRIPTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 999), st.integers
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(EXACT))
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_exact_protocols_are_safe_and_live(case: Case, kind: str, n: int, script: list[tuple[int, int, int]]) -> None:
+def test_exact_protocols_are_safe_and_live(
+    case: Case, kind: str, n: int, script: list[tuple[int, int, int]]
+) -> None:
     world = case.world(n)
     run_script(world, script, kind)
     assert world.violations == []
-    if case.name != "sync-rendezvous":  # two rendezvous towards each other block for ever: see the papers' programs
+    if (
+        case.name != "sync-rendezvous"
+    ):  # two rendezvous towards each other block for ever: see the papers' programs
         assert world.stuck() == []
     if case.name in DELAY_OPTIMAL:
         assert world.needless == []

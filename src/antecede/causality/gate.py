@@ -1,128 +1,104 @@
-"""The compiled gate: the delivery rule of `antecede.core.gate` over arrays, for batches.
+"""The compiled gate: the delivery rule of `antecede.core.gate` over arrays, a batch at a time.
 
-An item *needs* `have[slot] >= count` for its pairs, and when taken it *gains* (slot, value) pairs. Items arrive in row order; after
-each arrival, everything deliverable is taken, earliest arrival first. What is delivered, held and missing is the same as in the
-Python gate.
+An item *needs* `have[slot] >= count` for its pairs and, when taken, *gains* its (slot, value) pairs. Items
+arrive in row order. After each arrival all that can be delivered is delivered, earliest arrival first.
 
-No queue is ever rescanned. A held item is filed under its first missing slot, in the bucket of the first *stop* that is at least the
-count it waits for; a slot that rises sweeps each bucket it passes, once. The stops of a slot must tell apart what can be told apart:
-whenever the slot can come to stand at h >= count, some stop lies in count..h. Three sets do: every integer up to the highest reachable
-value, the values to which gains can raise the slot, and the counts that are needed of it.
+No queue is ever rescanned. A held item is filed under its first missing slot, in the bucket of the first
+*stop* of that slot that is at least the count it waits for. A slot that rises empties each bucket it passes.
+Any set of stops will do that has one in count..h whenever the slot can come to stand at h >= count. There are
+three: every integer up to the highest reachable one, which takes no search; where these are too many, the
+values to which gains raise the slot; and where gains add up in an unknown order, the counts that are needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from antecede.causality.rows import Counts, Ints, Rows, checked
 from antecede.core.errors import CallerError
 
 _compiled = njit(cache=True, nogil=True)
 _inlined = njit(cache=True, nogil=True, inline="always")
-_SPREAD = 4  # stops per item at which a stop for every integer costs more than sorting the values that occur
-
-
-class Rows(NamedTuple):
-    """(slot, count) pairs of many items, compressed: the pairs of item i are at `starts[i]:starts[i + 1]`.
-
-    Any integer type narrower than uint64 will do; narrow slots and counts are read faster than wide ones.
-    """
-
-    starts: NDArray[np.int64]
-    slots: NDArray[np.integer]
-    counts: NDArray[np.integer]
-
-    @classmethod
-    def of(cls, items: Iterable[Iterable[tuple[int, int]]]) -> Rows:
-        """Compress lists of (slot, count) pairs, one list for each item."""
-        lists = [list(pairs) for pairs in items]
-        starts = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        pairs = np.array([pair for pairs in lists for pair in pairs], dtype=np.int64).reshape(-1, 2)
-        return cls(starts, pairs[:, 0].astype(np.int32), pairs[:, 1].copy())
+_AT, _END, _BELOW = 0, 1, 2
+_LIMIT = 2**63
+_SPREAD = 4  # with more integers per item than this, it costs less to sort the values that occur
 
 
 class Released(NamedTuple):
-    """What a batch came to: items are row numbers of the batch."""
+    """What became of a batch; items are row numbers."""
 
-    order: NDArray[np.int64]  # items delivered, in the order of delivery
-    held: NDArray[np.int64]  # items not delivered, in the order of arrival
-    missing: NDArray[np.int64]  # the first missing slot of each held item
-    have: NDArray[np.int64]  # the state after the batch
+    order: Ints  # the items delivered, in the order of delivery
+    held: Ints  # the others, in the order of arrival
+    missing: Ints  # the first missing slot of each held item
+    have: Ints  # the state after the batch
 
 
 class _Shelf(NamedTuple):
-    """Where held items wait: a bucket for each stop, a linked list in each bucket. -1 ends a list."""
+    """Where held items wait: a bucket for each stop, a linked list of items in each bucket."""
 
-    floor: NDArray[np.int64]  # what each slot had at first
-    starts: NDArray[np.int64]  # the buckets of slot s are starts[s]:starts[s + 1]
-    stops: NDArray[np.int64]  # the stop of each bucket, ascending in a slot; none: every integer above the floor
-    heads: NDArray[np.int32]  # the first item in each bucket
-    swept: NDArray[np.int64]  # the first bucket of each slot that is not yet swept
-    links: NDArray[np.int32]  # the next item in the same bucket
-    at: NDArray[np.int64]  # the need at which each item waits; its end when none is missing
+    floor: Ints  # what each slot had at first
+    first: Ints  # the buckets of slot s are first[s]:first[s + 1]
+    stops: Ints  # the stop of each bucket, ascending in a slot; empty if every integer above the floor is one
+    heads: Ints  # the item on top of each bucket, or -1
+    swept: Ints  # the first bucket of each slot that was not emptied yet
+    places: Ints  # for each item: the need it waits AT, the END of its needs, the item BELOW it in the bucket
 
 
 def release(have: ArrayLike, needs: Rows, gains: Rows, *, add: bool = False) -> Released:
-    """Deliver what can be delivered of the items, in arrival (row) order, from the state `have`, which is left as it was.
+    """Deliver what can be delivered of the items, from the state `have`, which is left as it was.
 
-    A gain raises its slot to the value, or adds the value to it (`add`).
+    A gain raises its slot to the value or, with `add`, adds the value to it.
 
-    To go on with a later batch, pass the returned `have` and put the held items, in their order, before the new ones. Between
-    two arrivals the gate has no other state than these two, and a held item that is presented again is still not ready, so
-    however rows are cut into batches, the concatenated order, the items held and the state are those of one batch.
+    To go on with a later batch, pass on the returned state and put the held items, in their order, before the
+    new ones. Between two arrivals the state and the held items are all that the gate knows, and a held item
+    that arrives again is still not ready. So rows may be cut into batches anywhere: what is delivered, in
+    which order, and what is held in the end are the same as in one batch.
     """
-    have = np.array(have, dtype=np.int64, ndmin=1)
-    _check(have, needs, "needs")
-    _check(have, gains, "gains")
+    state = _state(have)
+    needs, gains = checked(needs, "needs", len(state)), checked(gains, "gains", len(state))
     if len(needs.starts) != len(gains.starts):
-        raise CallerError(f"needs has {len(needs.starts) - 1} rows and gains {len(gains.starts) - 1}: give one row of each per item")
-    shelf = _shelf(have, needs, gains, add)
-    order = np.empty(len(shelf.links), dtype=np.int64)
-    taken = _run(have, needs, gains, add, shelf, order)
-    held = np.flatnonzero(shelf.at < needs.starts[1:])
-    missing = needs.slots[shelf.at[held]].astype(np.int64)
-    return Released(order[:taken], held, missing, have)
+        raise CallerError(f"needs are of {len(needs.starts) - 1} items and gains of {len(gains.starts) - 1}")
+    if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:
+        raise CallerError("the gains add up to more than 64 bits can count")
+    shelf = _shelf(state, needs, gains, add)
+    order = np.empty(len(shelf.places), dtype=np.int64)
+    taken = _run(state, needs, gains, add, shelf, order)
+    held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
+    missing = needs.slots[shelf.places[held, _AT]].astype(np.int64)
+    return Released(order[:taken], held, missing, state)
 
 
-def _check(have: NDArray, rows: Rows, name: str) -> None:
-    """Refuse rows that would send a kernel outside its arrays."""
-    starts, slots, counts = rows
-    for field, array in zip(Rows._fields, rows, strict=True):
-        if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
-            raise CallerError(f"{name}.{field} must be a one-dimensional array of integers, not {array.dtype} {array.shape}")
-    if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(slots) or (starts[1:] < starts[:-1]).any():
-        raise CallerError(f"{name}.starts must rise from 0 to the number of pairs, {len(slots)}")
-    if len(slots) != len(counts):
-        raise CallerError(f"{name} has {len(slots)} slots and {len(counts)} counts: give one count per slot")
-    if len(slots) and (slots.min() < 0 or slots.max() >= len(have)):
-        raise CallerError(f"{name}.slots must be in 0..{len(have) - 1}, not {slots.min()}..{slots.max()}")
-    if len(counts) and counts.min() < 0:
-        raise CallerError(f"{name}.counts must not be negative: the least is {counts.min()}")
+def _state(have: ArrayLike) -> Ints:
+    """A checked copy of the state."""
+    state = np.asarray(have)
+    if state.ndim != 1 or (state.size and state.dtype.kind not in "iu"):
+        raise CallerError("have must be a flat array with an integer for each slot")
+    if state.size and not 0 <= state.min() <= state.max() < _LIMIT:
+        raise CallerError(f"have must not be negative nor exceed 63 bits, not {state.min()} to {state.max()}")
+    return state.astype(np.int64)
 
 
-def _shelf(have: NDArray, needs: Rows, gains: Rows, add: bool) -> _Shelf:
-    """An empty shelf with enough stops on each slot."""
+def _shelf(have: Ints, needs: Rows, gains: Rows, add: bool) -> _Shelf:
+    """An empty shelf with the stops that suit the batch."""
     items = len(needs.starts) - 1
-    widths = _widths(have, gains.slots, gains.counts, add)
-    if widths.sum(dtype=np.float64) <= _SPREAD * items + len(have):
-        starts = np.concatenate(([0], np.cumsum(widths)))
-        stops = np.empty(0, dtype=np.int64)
-    else:
+    widths, stops = _widths(have, gains.slots, gains.counts, add), np.empty(0, dtype=np.int64)
+    if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
         rows = needs if add else gains
-        starts = np.concatenate(([0], np.cumsum(np.bincount(rows.slots, minlength=len(have)))))
-        stops = _occurring(starts, rows.slots, rows.counts)
-    heads = np.full(starts[-1], -1, dtype=np.int32)
-    return _Shelf(have.copy(), starts, stops, heads, starts[:-1].copy(), np.empty(items, np.int32), needs.starts[:-1].astype(np.int64))
+        widths = np.bincount(rows.slots, minlength=len(have))
+        stops = _occurring(widths, rows.slots, rows.counts)
+    first = np.concatenate(([0], np.cumsum(widths)))
+    places = np.stack((needs.starts[:-1], needs.starts[1:], np.full(items, -1)), axis=1)
+    return _Shelf(have.copy(), first, stops, np.full(first[-1], -1), first[:-1].copy(), places)
 
 
 @_compiled
-def _widths(have, slots, counts, add):
-    """How far each slot can rise above what it has."""
+def _widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
+    """How far each slot could rise."""
     top = have.copy()
     for k in range(len(slots)):
         top[slots[k]] = top[slots[k]] + counts[k] if add else max(top[slots[k]], counts[k])
@@ -130,86 +106,94 @@ def _widths(have, slots, counts, add):
 
 
 @_compiled
-def _occurring(starts, slots, counts):
-    """Stops: the values that occur, sorted within each slot."""
-    stops = np.empty(starts[-1], dtype=np.int64)
-    ends = starts[:-1].copy()
+def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
+    """The counts, sorted within each slot."""
+    stops = np.empty(len(slots), dtype=np.int64)
+    ends = np.cumsum(widths) - widths
     for k in range(len(slots)):
         stops[ends[slots[k]]] = counts[k]
         ends[slots[k]] += 1
     for slot in range(len(ends)):
-        stops[starts[slot] : ends[slot]].sort()
+        stops[ends[slot] - widths[slot] : ends[slot]].sort()
     return stops
 
 
 @_compiled
-def _run(have, needs, gains, add, shelf, order):
+def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, order: Ints) -> int:
     """Let the items arrive one by one; returns how many were delivered."""
-    floor, first, stops, heads, swept, links, at = shelf
-    needs_start, needs_slot, needs_count = needs
-    gains_start, gains_slot, gains_value = gains
-    ready = [np.int64(0) for _ in range(0)]
+    # As plain arrays, since counting references to a tuple's fields in the loops would double the time.
+    _, slots, counts = needs
+    starts, gained, values = gains
+    floor, first, stops, heads, swept, places = shelf
+    ready = [0 for _ in range(0)]
     taken = 0
     for arrived in range(len(order)):
-        if _look(arrived, have, needs_start, needs_slot, needs_count, at):
-            heappush(ready, np.int64(arrived))
-        else:
-            _file(arrived, needs_slot[at[arrived]], needs_count[at[arrived]], floor, first, stops, heads, links)
+        _look(arrived, have, slots, counts, floor, first, stops, heads, places, ready)
         while ready:
             item = heappop(ready)
             order[taken] = item
             taken += 1
-            for k in range(gains_start[item], gains_start[item + 1]):
-                slot, value = gains_slot[k], gains_value[k]
-                have[slot] = have[slot] + value if add else max(have[slot], value)
-                while swept[slot] < first[slot + 1] and _stop(slot, swept[slot], floor, first, stops) <= have[slot]:
-                    item = heads[swept[slot]]
+            for k in range(starts[item], starts[item + 1]):
+                slot = gained[k]
+                have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
+                while _passed(slot, swept[slot], have, floor, first, stops):
+                    woken = heads[swept[slot]]
                     swept[slot] += 1
-                    while item >= 0:
-                        after = links[item]
-                        if _look(item, have, needs_start, needs_slot, needs_count, at):
-                            heappush(ready, np.int64(item))
-                        else:
-                            _file(item, needs_slot[at[item]], needs_count[at[item]], floor, first, stops, heads, links)
-                        item = after
+                    while woken >= 0:
+                        below = places[woken, _BELOW]
+                        _look(woken, have, slots, counts, floor, first, stops, heads, places, ready)
+                        woken = below
     return taken
 
 
 @_inlined
-def _look(item, have, starts, slots, counts, at):
-    """Go on through the item's needs: true if none is missing."""
-    k, end = at[item], starts[item + 1]
+def _look(
+    item: int,
+    have: Ints,
+    slots: Counts,
+    counts: Counts,
+    floor: Ints,
+    first: Ints,
+    stops: Ints,
+    heads: Ints,
+    places: Ints,
+    ready: list[int],
+) -> None:
+    """Go on through the item's needs; it is ready, or it is filed where it waits."""
+    k, end = places[item, _AT], places[item, _END]
     while k < end and have[slots[k]] >= counts[k]:
         k += 1
-    at[item] = k
-    return k == end
-
-
-@_inlined
-def _stop(slot, bucket, floor, first, stops):
-    """The value at which the slot has risen past the bucket."""
-    return stops[bucket] if len(stops) else floor[slot] + 1 + bucket - first[slot]
-
-
-@_inlined
-def _file(item, slot, count, floor, first, stops, heads, links):
-    """Put the item into the bucket of the slot's first stop at or above the count, if anything in this batch gets there."""
-    low, high = first[slot], first[slot + 1]
-    if len(stops):
-        bucket = _bisect(stops, low, high, count)
+    places[item, _AT] = k
+    if k == end:
+        heappush(ready, item)
     else:
-        bucket = low + count - floor[slot] - 1
-    if bucket < high:
-        links[item] = heads[bucket]
-        heads[bucket] = item
+        bucket = _bucket(slots[k], counts[k], floor, first, stops)
+        if bucket >= 0:
+            places[item, _BELOW] = heads[bucket]
+            heads[bucket] = item
 
 
-@_compiled
-def _bisect(stops, low, high, count):
+@_inlined
+def _passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
+    """Whether this is a bucket of the slot, and its stop is reached."""
+    if bucket == first[slot + 1]:
+        return False
+    stop = stops[bucket] if len(stops) else floor[slot] + 1 + bucket - first[slot]
+    return bool(stop <= have[slot])
+
+
+@_inlined
+def _bucket(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
+    """The bucket of the slot's first stop at or above the count; -1 if nothing in this batch gets there."""
+    low, end = first[slot], first[slot + 1]
+    if len(stops) == 0:
+        above = count - floor[slot] - 1
+        return int(low + above) if above < end - low else -1
+    high = end
     while low < high:
         middle = (low + high) // 2
         if stops[middle] < count:
             low = middle + 1
         else:
             high = middle
-    return low
+    return int(low) if low < end else -1

@@ -171,7 +171,9 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True):
         if not isinstance(packet, Packet):
             raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
         if packet.protocol != self.facts.name:
-            raise InputError(f"a packet of protocol {packet.protocol!r}; this endpoint runs {self.facts.name!r}")
+            raise InputError(
+                f"a packet of protocol {packet.protocol!r}; this endpoint runs {self.facts.name!r}"
+            )
         if packet.target != self.process:
             raise InputError(f"a packet for {packet.target!r}; this is {self.process!r}")
         if packet.source not in self.seen:

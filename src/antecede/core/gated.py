@@ -1,5 +1,6 @@
 """Endpoints that hold at the receiver: they turn a stamp into needs and gains, and the gate does the rest."""
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,16 +18,27 @@ class Gated(Endpoint, kw_only=True):
 
     gate: Gate[Packet] = msgspec.field(default_factory=Gate)
 
+    @cached_property
+    def stamps(self) -> dict[int, Any]:
+        """The stamps of what is held, by arrival, so that none is read twice; a snapshot has the packets."""
+        return {}
+
     def _arrive(self, packet: Packet, stamp: Any) -> None:
-        self.gate.offer(packet, *self._rule(self.index[packet.source], stamp))
+        arrival = self.gate.offer(packet, *self._rule(self.index[packet.source], stamp))
+        self.stamps[arrival] = stamp
 
     def _find(self, sender: str | None) -> int | None:
         return self.gate.find(None if sender is None else lambda packet: packet.source == sender)
 
     def _pop(self, key: int) -> Delivery:
-        packet = self.gate.take(key)
-        self._delivered(self.index[packet.source], packet)
+        packet, stamp = self._take(key)
+        self._delivered(self.index[packet.source], stamp)
         return Delivery(packet.source, packet.payload)
+
+    def _take(self, key: int) -> tuple[Packet, Any]:
+        packet = self.gate.take(key)
+        stamp = self.stamps.pop(key) if key in self.stamps else self._read(packet)
+        return packet, stamp
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
@@ -47,5 +59,5 @@ class Gated(Endpoint, kw_only=True):
         """The needs and gains of a packet from `source` at this process; the first gain is its identity."""
         raise NotImplementedError
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        """Learn from a delivered packet what the gate does not keep."""
+    def _delivered(self, source: int, stamp: Any) -> None:
+        """Learn from the stamp of a delivered packet what the gate does not keep."""

@@ -89,7 +89,7 @@ class Missing(msgspec.Struct, frozen=True):
     needs: int
 
     def __str__(self) -> str:
-        return f"{self.slot} (has {self.have}, needs {self.needs})"
+        return f"{self.slot} #{self.needs} (has {self.have})"
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -112,4 +112,4 @@ class Gap(msgspec.Struct, frozen=True):
     last: int
 
     def __str__(self) -> str:
-        return f"{self.slot} {self.first}" + (f" to {self.last}" if self.last > self.first else "")
+        return f"{self.slot} #{self.first}" + (f" to #{self.last}" if self.last > self.first else "")

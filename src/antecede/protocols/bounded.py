@@ -82,7 +82,7 @@ class Bounded(Gated, kw_only=True):
     def _read(self, packet: Packet) -> Counts:
         if packet.kind not in ("message", "extra"):
             raise InputError(f"'bounded' has no {packet.kind!r} packets")
-        return self._column(packet) if packet.kind == "extra" else self._matrix(packet)[:, self.me]
+        return self._column(packet) if packet.kind == "extra" else self._matrix(packet)
 
     def _matrix(self, packet: Packet) -> Counts:
         flat = _read(packet.stamp)
@@ -98,12 +98,13 @@ class Bounded(Gated, kw_only=True):
         if len(flat) % 2:
             raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")
         check_ids(flat[::2], self.n)
-        column = zeros(self.n)
-        column[flat[::2]] = flat[1::2]
-        return column
+        matrix = zeros(self.n, self.n)
+        matrix[flat[::2], self.me] = flat[1::2]
+        return matrix
 
     def _rule(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
-        return pairs(stamp), [(source, int(stamp[source]) + 1)]
+        column = stamp[:, self.me]
+        return pairs(column), [(source, int(column[source]) + 1)]
 
     def _arrive(self, packet: Packet, stamp: Counts) -> None:
         super()._arrive(packet, stamp)
@@ -111,10 +112,10 @@ class Bounded(Gated, kw_only=True):
 
     def _absorb(self) -> None:
         while (extra := self.gate.find(lambda packet: packet.kind == "extra")) is not None:
-            self.gate.take(extra)
+            self._take(extra)
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        np.maximum(self.m, self._matrix(packet), out=self.m)
+    def _delivered(self, source: int, stamp: Counts) -> None:
+        np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
         self._shrink()
         self._absorb()

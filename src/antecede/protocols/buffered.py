@@ -140,6 +140,9 @@ class Buffered(Boxed, kw_only=True):
     def root_gaps(self) -> list[Gap]:
         """The releases and acknowledgements that are waited for."""
         return [
-            *(Gap(f"release by {source} of", number, number) for source, number in sorted(self.unreleased)),
-            *(Gap(f"acknowledgement by {target} of", number, number) for target, number in sorted(self.awaiting)),
+            *(Gap(f"release by {source}", number, number) for source, number in sorted(self.unreleased)),
+            *(
+                Gap(f"acknowledgement by {target}", number, number)
+                for target, number in sorted(self.awaiting)
+            ),
         ]

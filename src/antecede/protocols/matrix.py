@@ -56,19 +56,18 @@ class Matrix(Gated, kw_only=True):
             self._emit(target, stamp, payload)
         self.sent[self.me, targets] += 1
 
-    def _read(self, packet: Packet) -> Counts:
+    def _read(self, packet: Packet) -> tuple[list[int], Counts]:
         only_messages(packet)
         stamp = _read(packet.stamp)
         if stamp.dests:
             check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
-        return unpack(stamp.sent, self.n, self.n)
+        return stamp.dests or [self.me], unpack(stamp.sent, self.n, self.n)
 
-    def _rule(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
-        column = stamp[:, self.me]
+    def _rule(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
+        column = stamp[1][:, self.me]
         return pairs(column), [(source, int(column[source]) + 1)]
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        stamp = _read(packet.stamp)
-        carried = unpack(stamp.sent, self.n, self.n)
-        carried[source, stamp.dests or [self.me]] += 1
+    def _delivered(self, source: int, stamp: tuple[list[int], Counts]) -> None:
+        dests, carried = stamp
+        carried[source, dests] += 1
         np.maximum(self.sent, carried, out=self.sent)

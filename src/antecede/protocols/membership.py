@@ -83,7 +83,9 @@ class Probabilistic(Sharing, kw_only=True):
         """Begin as a newcomer, with the state of a sponsor."""
         welcome = _read(state)
         if welcome.tag != self.tag or welcome.name != self.process:
-            raise InputError(f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}")
+            raise InputError(
+                f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}"
+            )
         if self.sent or self.gate.arrivals or self.gate.have:
             raise CallerError("join() comes first: this endpoint has already sent or received")
         if any(x >= self.R for x in welcome.have):

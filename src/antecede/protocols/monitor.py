@@ -60,8 +60,7 @@ class Monitor(Gated, kw_only=True):
             return [], []
         return [(p, count) for p, count in enumerate(stamp) if count], [(source, stamp[source] + 1)]
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        e = _read(packet.stamp)
-        self.f = [max(pair) for pair in zip(self.f, e, strict=True)]
+    def _delivered(self, source: int, stamp: list[int]) -> None:
+        self.f = [max(pair) for pair in zip(self.f, stamp, strict=True)]
         if self.process == self.monitor:
             self.f[source] += 1

@@ -15,7 +15,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_ids, only_messages
+from antecede.protocols.stamps import check_destinations, only_messages
 
 Log = dict[int, dict[int, set[int]]]
 """Sender to time to destinations."""
@@ -56,7 +56,9 @@ class Optimal(Gated, kw_only=True):
         self.clock += 1  # SND 1
         dests = set(targets)
         for d in targets:  # SND 2: from the unchanged LOG
-            carried = {s: {t: (w - dests) | ({d} & w) for t, w in times.items()} for s, times in self.log.items()}
+            carried = {
+                s: {t: (w - dests) | ({d} & w) for t, w in times.items()} for s, times in self.log.items()
+            }
             purge(carried)
             self._emit(d, wire.encode((self.clock, targets, flatten(carried))), payload)
         for times in self.log.values():  # SND 3
@@ -77,9 +79,9 @@ class Optimal(Gated, kw_only=True):
         needs = [(s, t) for s, times in stamp[1].items() for t, dests in times.items() if self.me in dests]
         return needs, [(source, stamp[0].clock)]  # RCV 1, RCV 2
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        stamp, carried = self._read(packet)
-        carried.setdefault(source, {})[stamp.clock] = set(stamp.dests)  # RCV 3
+    def _delivered(self, source: int, stamp: tuple[OptimalStamp, Log]) -> None:
+        message, carried = stamp
+        carried.setdefault(source, {})[message.clock] = set(message.dests)  # RCV 3
         for times in carried.values():
             for waiting in times.values():
                 waiting.discard(self.me)
@@ -124,9 +126,9 @@ def unflatten(flat: list[int], n: int) -> Log:
     while at < len(flat):
         s, t, size = (*flat[at : at + 3], 0, n + 1)[:3]
         waiting = flat[at + 3 : at + 3 + size]
-        if t == 0 or size > n or len(waiting) < size or t in log.get(s, ()):
-            raise InputError("stamp of 'optimal': not a list of (sender, time, destinations)")
-        check_ids((s, *waiting), n)
-        log.setdefault(s, {})[t] = set(waiting)
+        times = log.setdefault(s, {})
+        if t == 0 or s >= n or size > n or len(waiting) < size or t in times or max(waiting, default=0) >= n:
+            raise InputError("stamp of 'optimal': not a list of (sender, time, destinations) of this group")
+        times[t] = set(waiting)
         at += 3 + size
     return log

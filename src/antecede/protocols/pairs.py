@@ -68,7 +68,7 @@ class Pairs89(Gated, kw_only=True):
         gains = [(x, count) for x, count in enumerate(stamp.time) if x != source]
         return needs, [(source, stamp.time[source]), *gains]
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        for q, time in _read(packet.stamp).last.items():
+    def _delivered(self, source: int, stamp: PairsStamp) -> None:
+        for q, time in stamp.last.items():
             if q != self.me:
                 self.last[q] = [max(pair) for pair in zip(time, self.last.get(q, time), strict=True)]

@@ -71,8 +71,7 @@ class Predecessors(Gated, kw_only=True):
     def _rule(self, source: int, stamp: PredecessorsStamp) -> tuple[Pairs, Pairs]:
         return list(stamp.barriers.get(self.me, {}).items()), [(source, stamp.count)]
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        stamp = _read(packet.stamp)
+    def _delivered(self, source: int, stamp: PredecessorsStamp) -> None:
         for q in stamp.dests:
             if q != self.me:
                 older = stamp.barriers.get(q, {})

@@ -82,7 +82,9 @@ class Sharing(Gated, kw_only=True):
         if stamp.set_id >= sets(self.K, self.R):
             raise InputError(f"stamp of {self.facts.name!r}: there is no set of keys {stamp.set_id}")
         if any(stamp.vector[x] == 0 for x in entries(stamp.set_id, self.K, self.R)):
-            raise InputError(f"stamp of {self.facts.name!r}: the sender's own entries must count this message")
+            raise InputError(
+                f"stamp of {self.facts.name!r}: the sender's own entries must count this message"
+            )
         return stamp
 
     def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> None:  # Algorithm 2
@@ -90,12 +92,11 @@ class Sharing(Gated, kw_only=True):
             return  # came with the state of the sponsor
         keys = set(entries(stamp.set_id, self.K, self.R))
         needs = [(x, count - (x in keys)) for x, count in enumerate(stamp.vector) if count]
-        self.gate.offer(packet, needs, [(x, 1) for x in sorted(keys)])
+        self.stamps[self.gate.offer(packet, needs, [(x, 1) for x in sorted(keys)])] = stamp
 
     def _pop(self, key: int) -> Delivery:
         before = dict(self.gate.have)
-        packet = self.gate.take(key)
-        stamp = _read(packet.stamp)
+        packet, stamp = self._take(key)
         keys = entries(stamp.set_id, self.K, self.R)
         suspicions = alarms(keys, stamp.vector, before, self.recent)
         self.known[packet.source].add(stamp.number)

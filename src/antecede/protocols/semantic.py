@@ -37,6 +37,9 @@ class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True)
     ecv: bytes
 
 
+Read = tuple[list[int], Counts, Counts, Counts, Counts]
+"""Destinations, SP, SC, MCV and ECV of a stamp."""
+
 _read = wire.reader(SemanticStamp, "stamp of 'semantic'")
 
 
@@ -57,7 +60,9 @@ class Semantic(Gated, kw_only=True):
         exact=True,
         delay_optimal=False,
         stamp="2 * n^2 + 2 * n",
-        options={"variant": "'corrected' (default), or 'printed' for study (unsafe unless channels are FIFO)"},
+        options={
+            "variant": "'corrected' (default), or 'printed' for study (unsafe unless channels are FIFO)"
+        },
     )
     shared = ("variant",)
 
@@ -82,9 +87,7 @@ class Semantic(Gated, kw_only=True):
         self.ecv[self.me] += 1
         return self.events
 
-    def send(
-        self, payload: bytes, to: Iterable[str] | None = None, depends_on: int | None = None
-    ) -> Effects:
+    def send(self, payload: bytes, to: Iterable[str] | None = None, depends_on: int | None = None) -> Effects:
         """As for any endpoint; `depends_on` is the latest own event that this message depends on.
 
         0 declares that it depends on nothing; left out, it depends on everything before it.
@@ -107,7 +110,7 @@ class Semantic(Gated, kw_only=True):
             self._emit(target, stamp, payload)
         self.sc[self.me, targets] += 1  # E7
 
-    def _read(self, packet: Packet) -> tuple[list[int], Counts, Counts, Counts, Counts]:
+    def _read(self, packet: Packet) -> Read:
         only_messages(packet)
         stamp, n = _read(packet.stamp), self.n
         if stamp.dests:
@@ -115,9 +118,7 @@ class Semantic(Gated, kw_only=True):
         sp, sc = unpack(stamp.sp, n, n), unpack(stamp.sc, n, n)
         return stamp.dests or [self.me], sp, sc, unpack(stamp.mcv, n), unpack(stamp.ecv, n)
 
-    def _rule(
-        self, source: int, stamp: tuple[list[int], Counts, Counts, Counts, Counts]
-    ) -> tuple[Pairs, Pairs]:
+    def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         _, sp, sc, _, _ = stamp
         column = sp[:, self.me].copy()  # R1
         if self.variant == "printed":
@@ -125,8 +126,8 @@ class Semantic(Gated, kw_only=True):
         column[source] += sc[source, self.me]
         return pairs(column), [(source, int(column[source]) + 1)]
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        dests, sp, sc, mcv, ecv = self._read(packet)
+    def _delivered(self, source: int, stamp: Read) -> None:
+        dests, sp, sc, mcv, ecv = stamp
         sc[source, dests if self.variant == "corrected" else self.me] += 1  # R3
         largest = np.maximum(self.sp, sp)
         self.sc = np.maximum(self.sc + self.sp, sp + sc) - largest  # R7

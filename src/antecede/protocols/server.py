@@ -62,5 +62,5 @@ class Server(Gated, kw_only=True):
         needs = [(x, count) for x, count in enumerate(stamp) if count and x != source]
         return [(source, own - 1), *needs], [(source, own)]
 
-    def _delivered(self, source: int, packet: Packet) -> None:
-        self.v = [max(pair) for pair in zip(self.v, _read(packet.stamp), strict=True)]
+    def _delivered(self, source: int, stamp: list[int]) -> None:
+        self.v = [max(pair) for pair in zip(self.v, stamp, strict=True)]

@@ -28,4 +28,6 @@ def check_destinations(dests: list[int], source: int, me: int, n: int) -> None:
     """Refuse a destination list without this process, with the sender, or with repeats."""
     check_ids(dests, n)
     if me not in dests or source in dests or len(set(dests)) < len(dests):
-        raise InputError("stamp: the list of destinations must name the receiver, each once, never the sender")
+        raise InputError(
+            "stamp: the list of destinations must name the receiver, each once, never the sender"
+        )

@@ -80,4 +80,4 @@ class Sync(Boxed, kw_only=True):
         """The acknowledgement that the blocked send waits for."""
         if self.awaiting is None:
             return []
-        return [Gap(f"acknowledgement by {self.awaiting[0]} of", self.awaiting[1], self.awaiting[1])]
+        return [Gap(f"acknowledgement by {self.awaiting[0]}", self.awaiting[1], self.awaiting[1])]

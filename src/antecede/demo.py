@@ -1,0 +1,161 @@
+"""The demo: one triangle of messages, played through five protocols, with who waits for what and why.
+
+P1 sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x. This is the program
+of 002's Figures 4 to 6, and 003's Figure 2 where z does not depend on y. Every line printed is what the
+endpoints did in this run.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import antecede
+from antecede.causality.oracle import Oracle
+
+GROUP = ["P1", "P2", "P3"]
+RUNS: list[tuple[str, str, dict[str, Any], dict[str, int]]] = [
+    ("unordered", "no protocol (002, Figure 4)", {}, {}),
+    ("matrix", "the receiver holds z back (002, Figure 5)", {}, {}),
+    ("bounded", "the same with sparse matrices, k = 4 (000)", {"k": 4}, {}),
+    ("buffered", "the sender holds y back (002, Figure 6)", {}, {}),
+    ("semantic", "z depends on the delivery of y, and waits (003, Figure 1)", {}, {"y": 0, "z": 1}),
+    ("semantic", "nothing depends on anything: no false causality (003, Figure 2)", {}, {"y": 0, "z": 0}),
+]
+"""Protocol, title, options, and the own event that a message depends on, where one is declared."""
+
+
+@dataclass
+class Play:
+    """One run: the endpoints, the packets under way, the story so far."""
+
+    protocol: str
+    options: dict[str, Any]
+    depends: dict[str, int]
+    story: list[tuple[str, str, str]] = field(default_factory=list)
+    network: list[antecede.Packet] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    early: list[str] = field(default_factory=list)
+    waited: list[str] = field(default_factory=list)
+    control: int = 0
+    packets: int = 0
+
+    def __post_init__(self) -> None:
+        make = antecede.endpoint
+        self.ends = {p: make(self.protocol, process=p, group=GROUP, **self.options) for p in GROUP}
+        self.oracle = Oracle(GROUP)
+        self.numbers: dict[str, int] = {}
+
+    def run(self) -> None:
+        """Send x and y, then let everything arrive, x last."""
+        self.send("P1", "x", "P3")
+        self.send("P1", "y", "P2")
+        while self.network:
+            self.network.sort(key=lambda packet: packet.payload == b"x")
+            self.arrive(self.network.pop(0))
+
+    def send(self, source: str, message: str, target: str) -> None:
+        """One process sends to another."""
+        how = {"depends_on": self.depends[message]} if message in self.depends else {}
+        self.numbers[message] = self.oracle.send(source, [target])
+        effects = self.ends[source].send(message.encode(), to=[target], **how)
+        on_its_way = any(packet.payload == message.encode() for packet in effects.packets)
+        self.tell(source, f"sends {message} to {target}", "" if on_its_way else self.why(source, message))
+        self.apply(source, effects)
+
+    def arrive(self, packet: antecede.Packet) -> None:
+        """A packet reaches its target."""
+        message = packet.payload.decode()
+        effects = self.ends[packet.target].receive(packet)
+        if packet.kind == "message":
+            delivered = any(delivery.payload == packet.payload for delivery in effects.deliveries)
+            self.tell(
+                packet.target, f"{message} arrives", "" if delivered else self.why(packet.target, message)
+            )
+        else:
+            self.tell(packet.target, f"{packet.kind} from {packet.source} arrives", "")
+        self.apply(packet.target, effects)
+
+    def apply(self, process: str, effects: antecede.Effects) -> None:
+        """Put packets on their way and hand deliveries up; P2 answers y."""
+        self.network += effects.packets
+        self.packets += len(effects.packets)
+        self.control += sum(packet.control_bytes for packet in effects.packets)
+        for packet in effects.packets:
+            if packet.kind != "message":
+                self.tell(process, f"sends {packet.kind} to {packet.target}", "")
+            elif self.waited and packet.payload.decode() == "y":
+                self.tell(process, "y leaves the output buffer", "")
+        for delivery in effects.deliveries:
+            self.deliver(process, delivery)
+
+    def deliver(self, process: str, delivery: antecede.Delivery) -> None:
+        """The application gets a message."""
+        message = delivery.payload.decode()
+        late = self.oracle.late(process, self.numbers[message])
+        causes = self.oracle.deliver(process, self.numbers[message])
+        names = [name for name, number in self.numbers.items() if number in causes]
+        self.early += [message] if names else []
+        self.tell(process, f"[bold]delivers {message}[/]", self.verdict(names, late))
+        if process == "P3":
+            self.order.append(message)
+        if message == "y":
+            self.send("P2", "z", "P3")
+
+    def verdict(self, names: list[str], late: bool) -> str:
+        """How a delivery stands to causal order."""
+        if not names and not late:
+            return "[green]in order[/]"
+        if self.depends:
+            return f"before {', '.join(names)}: declared independent" if names else "after z: independent"
+        return (
+            f"[red]early: {', '.join(names)} came first[/]"
+            if names
+            else "[red]late: an effect of it was faster[/]"
+        )
+
+    def why(self, process: str, message: str) -> str:
+        """What a message waits for, in the endpoint's own words."""
+        held = next(held for held in self.ends[process].held() if held.payload == message.encode())
+        self.waited.append(f"{message} at {process}")
+        gaps = ", ".join(map(str, self.ends[process].root_gaps()))
+        return f"[yellow]waits for {', '.join(map(str, held.missing))}; root gap: {gaps}[/]"
+
+    def tell(self, process: str, what: str, note: str) -> None:
+        """Add a line to the story."""
+        self.story.append((process, what, note))
+
+
+def show(console: Console, title: str, play: Play) -> None:
+    """Print the story of a run, one column per process."""
+    table = Table(title=f"{play.protocol}: {title}", title_justify="left", title_style="bold", expand=False)
+    for name in (*GROUP, "why"):
+        table.add_column(name)
+    for process, what, note in play.story:
+        table.add_row(*(what if process == name else "" for name in GROUP), note)
+    console.print(table)
+
+
+def main() -> None:
+    """Play the triangle through the protocols and sum up."""
+    console = Console(width=110)
+    console.print(
+        "[bold]P1[/] sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x.\n"
+    )
+    summary = Table(title="In short", title_justify="left", title_style="bold")
+    for name in ("protocol", "P3 receives", "causal order", "who waited", "packets", "control bytes"):
+        summary.add_column(name)
+    for protocol, title, options, depends in RUNS:
+        play = Play(protocol, options, depends)
+        play.run()
+        show(console, title, play)
+        broken = "z declared independent" if play.depends else "[red]broken[/]"
+        kept = broken if play.early else "kept"
+        waited = ", ".join(play.waited) or "nobody"
+        summary.add_row(protocol, ", ".join(play.order), kept, waited, str(play.packets), str(play.control))
+    console.print(summary)
+
+
+if __name__ == "__main__":
+    main()
