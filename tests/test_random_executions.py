@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from tests.cases import DELAY_OPTIMAL, EXACT, Case, with_kinds
 from tests.harness import run_script
 
+Script = list[tuple[int, int, int]]
 SCRIPTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 999), st.integers(0, 999)), max_size=60)
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(EXACT))
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_exact_protocols_are_safe_and_live(
-    case: Case, kind: str, n: int, script: list[tuple[int, int, int]]
-) -> None:
+def test_exact_protocols_are_safe_and_live(case: Case, kind: str, n: int, script: Script) -> None:
     world = case.world(n)
     run_script(world, script, kind)
     assert world.violations == []

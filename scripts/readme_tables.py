@@ -1,0 +1,61 @@
+"""Write the tables of README.md from the protocols' own facts; `--check` fails where they differ."""
+
+import re
+import sys
+from pathlib import Path
+
+import antecede
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def protocol_rows() -> list[str]:
+    """One row per protocol."""
+    rows = []
+    for facts in antecede.protocols().values():
+        kinds = [kind for kind in ("unicast", "multicast", "broadcast") if getattr(facts, kind)]
+        to = {"unicast": "one", "unicast multicast broadcast": "one, some, all", "broadcast": "all"}[
+            " ".join(kinds)
+        ]
+        order = facts.order if facts.exact else f"*{facts.order}*"
+        delays = "no" if facts.delay_optimal else "yes" if facts.exact else "-"
+        rows.append(
+            f"| `{facts.name}` | {facts.title} | {facts.paper} | {to} | {order} | {delays} | {facts.stamp} |"
+        )
+    return rows
+
+
+def option_rows() -> list[str]:
+    """One row per option of a protocol."""
+    all_facts = antecede.protocols().values()
+    return [f"| `{f.name}` | `{option}` | {text} |" for f in all_facts for option, text in f.options.items()]
+
+
+def with_tables(text: str) -> str:
+    """README with both tables made anew."""
+    for header, rows in (
+        (r"\| name \| what it is .*\n\|[-|]+\n", protocol_rows()),
+        (r"\| option of .*\n\|[-|]+\n", option_rows()),
+    ):
+        text = re.sub(
+            f"({header})(?:(?:\\|.*|[A-Z_]+TABLE)\n)*",
+            lambda m, rows=rows: m[1] + "\n".join(rows) + "\n",
+            text,
+        )
+    return text
+
+
+def main() -> int:
+    """Write, or check."""
+    old = README.read_text()
+    new = with_tables(old)
+    if "--check" in sys.argv:
+        if new != old:
+            print("README.md: its tables differ from the protocols' facts; run `make format`")
+        return int(new != old)
+    README.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

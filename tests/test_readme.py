@@ -1,0 +1,31 @@
+"""README's example is run, and its tables are what the protocols say of themselves."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_example_of_the_readme() -> None:
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert result.attempted > 10
+    assert result.failed == 0
+
+
+def test_tables_of_the_readme() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "readme_tables.py"), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_demo_tells_who_waits_for_what() -> None:
+    run = subprocess.run([sys.executable, "-m", "antecede.demo"], capture_output=True, text=True, check=True)
+    for told in (
+        "early: x came first",
+        "waits for P1 #1",
+        "acknowledgement by P3 #1",
+        "declared independent",
+    ):
+        assert told in run.stdout
