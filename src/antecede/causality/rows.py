@@ -40,9 +40,7 @@ def checked(rows: Rows, name: str, slots: int) -> Rows:
     if pairs != len(counts):
         raise CallerError(f"{name} has {pairs} slots and {len(counts)} counts: give one of each per pair")
     if len(starts) == 0 or starts[0] != 0 or starts[-1] != pairs or (starts[1:] < starts[:-1]).any():
-        raise CallerError(
-            f"{name}.starts must rise from 0 to {pairs}, the number of pairs"
-        )
+        raise CallerError(f"{name}.starts must rise from 0 to {pairs}, the number of pairs")
     if pairs and not 0 <= places.min() <= places.max() < slots:
         raise CallerError(f"{name}.slots must be at least 0 and below {slots}, the number of slots")
     if pairs and counts.min() < 0:
@@ -53,7 +51,5 @@ def checked(rows: Rows, name: str, slots: int) -> Rows:
 def _flat(array: Counts, name: str) -> Counts:
     array = np.asarray(array)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
-        raise CallerError(
-            f"{name} must be a flat array of integers, not {array.dtype} {array.shape}"
-        )
+        raise CallerError(f"{name} must be a flat array of integers, not {array.dtype} {array.shape}")
     return array

@@ -1,5 +1,7 @@
 """Arrays of counts: how they are kept, put on the wire, and read back with every number checked."""
 
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ def pack(array: Counts) -> bytes:
 
 def unpack(data: bytes, *shape: int) -> Counts:
     """The array that `pack` packed; raises InputError unless it has exactly this shape."""
-    size = int(np.prod(shape))
+    size = prod(shape)
     if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _WIDTHS[data[0]].itemsize:
         raise InputError(f"stamp: expected {size} packed counts for this group, got {len(data)} bytes")
     array = np.frombuffer(data, _WIDTHS[data[0]], offset=1).reshape(shape)

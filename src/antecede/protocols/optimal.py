@@ -7,10 +7,13 @@ Step numbers are those of the textbook's SND and RCV; LOG starts empty (the text
 empty entry per process, which changes nothing and costs n entries on every message).
 """
 
-import msgspec
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from antecede.core import wire
-from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
@@ -20,16 +23,17 @@ from antecede.protocols.stamps import check_destinations, only_messages
 Log = dict[int, dict[int, set[int]]]
 """Sender to time to destinations."""
 
-
-class OptimalStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """`log` is flat: sender, time, number of destinations, destinations; and so on."""
-
-    clock: wire.Count
-    dests: list[wire.Count]
-    log: list[wire.Count]
+Stamp = tuple[int, list[int], Log]
+"""The clock of the message, its destinations, and what it carries of LOG."""
 
 
-_read = wire.reader(OptimalStamp, "stamp of 'optimal'")
+@lru_cache
+def _reader(n: int) -> Callable[[bytes], Stamp]:
+    who = Annotated[int, Meta(ge=0, lt=n)]
+    time = Annotated[int, Meta(ge=1, le=wire.LARGEST)]
+    times = Annotated[dict[time, set[who]], Meta(min_length=1)]  # type: ignore[valid-type]
+    stamp: type[Stamp] = tuple[time, list[who], dict[who, times]]  # type: ignore[valid-type,assignment]
+    return wire.reader(stamp, "stamp of 'optimal'")
 
 
 class Optimal(Gated, kw_only=True):
@@ -45,43 +49,50 @@ class Optimal(Gated, kw_only=True):
         broadcast=True,
         exact=True,
         delay_optimal=True,
-        stamp="3 * entries of LOG + their destinations; n^2 at worst, far less in practice",
+        stamp="2 * entries of LOG + their senders and destinations; n^2 at worst, far less in practice",
     )
     dense = False
 
     clock: int = 0
     log: Log = {}
 
+    @cached_property
+    def read(self) -> Callable[[bytes], Stamp]:
+        """Reads the stamps of a group of this size."""
+        return _reader(self.n)
+
     def _send(self, payload: bytes, targets: list[int]) -> None:
         self.clock += 1  # SND 1
         dests = set(targets)
         for d in targets:  # SND 2: from the unchanged LOG
-            carried = {
-                s: {t: (w - dests) | ({d} & w) for t, w in times.items()} for s, times in self.log.items()
-            }
-            purge(carried)
-            self._emit(d, wire.encode((self.clock, targets, flatten(carried))), payload)
+            self._emit(d, wire.encode((self.clock, targets, self._carried(dests, d))), payload)
         for times in self.log.values():  # SND 3
             for waiting in times.values():
                 waiting -= dests
         purge(self.log)
         self.log.setdefault(self.me, {})[self.clock] = dests  # SND 4
 
-    def _read(self, packet: Packet) -> tuple[OptimalStamp, Log]:
+    def _carried(self, dests: set[int], d: int) -> Log:
+        if len(dests) == 1:
+            return self.log  # what follows would change nothing
+        log = {s: {t: (w - dests) | ({d} & w) for t, w in times.items()} for s, times in self.log.items()}
+        purge(log)
+        return log
+
+    def _read(self, packet: Packet) -> Stamp:
         only_messages(packet)
-        stamp = _read(packet.stamp)
-        check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
-        if stamp.clock == 0:
-            raise InputError("stamp of 'optimal': the clock starts at 1")
-        return stamp, unflatten(stamp.log, self.n)
+        stamp = self.read(packet.stamp)
+        check_destinations(stamp[1], self.index[packet.source], self.me, self.n)
+        return stamp
 
-    def _rule(self, source: int, stamp: tuple[OptimalStamp, Log]) -> tuple[Pairs, Pairs]:
-        needs = [(s, t) for s, times in stamp[1].items() for t, dests in times.items() if self.me in dests]
-        return needs, [(source, stamp[0].clock)]  # RCV 1, RCV 2
+    def _rule(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        clock, _, carried = stamp
+        needs = [(s, t) for s, times in carried.items() for t, dests in times.items() if self.me in dests]
+        return needs, [(source, clock)]  # RCV 1, RCV 2
 
-    def _delivered(self, source: int, stamp: tuple[OptimalStamp, Log]) -> None:
-        message, carried = stamp
-        carried.setdefault(source, {})[message.clock] = set(message.dests)  # RCV 3
+    def _delivered(self, source: int, stamp: Stamp) -> None:
+        clock, dests, carried = stamp
+        carried.setdefault(source, {})[clock] = set(dests)  # RCV 3
         for times in carried.values():
             for waiting in times.values():
                 waiting.discard(self.me)
@@ -94,41 +105,18 @@ def merge(log: Log, carried: Log) -> None:
     for s, theirs in carried.items():
         ours = log.setdefault(s, {})
         newest, their_newest = max(ours, default=0), max(theirs)
-        settled = [t for t in ours if t not in theirs and t < their_newest]
-        added = {t: w for t, w in theirs.items() if t in ours or t > newest}
-        for t in settled:
+        for t in [t for t in ours if t < their_newest and t not in theirs]:
             del ours[t]
-        for t, waiting in added.items():
-            ours[t] = ours[t] & waiting if t in ours else waiting
+        for t, waiting in theirs.items():
+            if t in ours:
+                ours[t] &= waiting
+            elif t > newest:
+                ours[t] = waiting
 
 
 def purge(log: Log) -> None:
     """Drop entries without destinations, except the newest of each sender."""
     for s, times in log.items():
-        newest = max(times)
-        log[s] = {t: waiting for t, waiting in times.items() if waiting or t == newest}
-
-
-def flatten(log: Log) -> list[int]:
-    """LOG as one list of numbers."""
-    return [
-        number
-        for s, times in log.items()
-        for t, waiting in times.items()
-        for number in (s, t, len(waiting), *sorted(waiting))
-    ]
-
-
-def unflatten(flat: list[int], n: int) -> Log:
-    """The LOG that `flatten` flattened; raises InputError if it is not one."""
-    log: Log = {}
-    at = 0
-    while at < len(flat):
-        s, t, size = (*flat[at : at + 3], 0, n + 1)[:3]
-        waiting = flat[at + 3 : at + 3 + size]
-        times = log.setdefault(s, {})
-        if t == 0 or s >= n or size > n or len(waiting) < size or t in times or max(waiting, default=0) >= n:
-            raise InputError("stamp of 'optimal': not a list of (sender, time, destinations) of this group")
-        times[t] = set(waiting)
-        at += 3 + size
-    return log
+        if len(times) > 1 and not all(times.values()):
+            newest = max(times)
+            log[s] = {t: waiting for t, waiting in times.items() if waiting or t == newest}
