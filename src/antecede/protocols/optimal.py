@@ -31,8 +31,8 @@ Stamp = tuple[int, list[int], Log]
 def _reader(n: int) -> Callable[[bytes], Stamp]:
     who = Annotated[int, Meta(ge=0, lt=n)]
     time = Annotated[int, Meta(ge=1, le=wire.LARGEST)]
-    times = Annotated[dict[time, set[who]], Meta(min_length=1)]  # type: ignore[valid-type]
-    stamp: type[Stamp] = tuple[time, list[who], dict[who, times]]  # type: ignore[valid-type,assignment]
+    times = Annotated[dict[time, set[who]], Meta(min_length=1)]
+    stamp: type[Stamp] = tuple[time, list[who], dict[who, times]]
     return wire.reader(stamp, "stamp of 'optimal'")
 
 

@@ -1,5 +1,7 @@
 """The protocols by name, and how an endpoint is made, restored and described."""
 
+from typing import Literal, overload
+
 import msgspec
 
 from antecede.core import wire
@@ -38,6 +40,23 @@ def protocols() -> dict[str, Facts]:
     return {name: kind.facts for name, kind in _BY_NAME.items()}
 
 
+@overload
+def endpoint(
+    protocol: Literal["semantic"], *, process: str, group: list[str], manual: bool = ..., **options: object
+) -> Semantic: ...
+@overload
+def endpoint(
+    protocol: Literal["probabilistic"],
+    *,
+    process: str,
+    group: list[str],
+    manual: bool = ...,
+    **options: object,
+) -> Probabilistic: ...
+@overload
+def endpoint(
+    protocol: str, *, process: str, group: list[str], manual: bool = ..., **options: object
+) -> Endpoint: ...
 def endpoint(
     protocol: str, *, process: str, group: list[str], manual: bool = False, **options: object
 ) -> Endpoint:
