@@ -69,12 +69,12 @@ class Optimal(Gated, kw_only=True):
         for times in self.log.values():  # SND 3
             for waiting in times.values():
                 waiting -= dests
-        purge(self.log)
         self.log.setdefault(self.me, {})[self.clock] = dests  # SND 4
+        purge(self.log)  # the purge of step 3 comes last, so that LOG is always as small as what is sent
 
     def _carried(self, dests: set[int], d: int) -> Log:
         if len(dests) == 1:
-            return self.log  # what follows would change nothing
+            return self.log  # d is kept, nobody else is in dests, and LOG is purged: nothing would change
         log = {s: {t: (w - dests) | ({d} & w) for t, w in times.items()} for s, times in self.log.items()}
         purge(log)
         return log

@@ -1,0 +1,112 @@
+"""Wrong rules for `bounded` (000): what the paper leaves open, settled the other way."""
+
+import numpy as np
+
+from antecede import AntecedeError
+from antecede.core.gate import Pairs
+from antecede.core.packet import Packet
+from antecede.protocols.bounded import Bounded
+from antecede.protocols.counts import Counts, zeros
+from tests.mutants.drives import self_sends, slow_unicast
+from tests.mutants.selfsends import SelfSends
+from tests.mutants.table import Mutant
+
+
+class EndlessError(AntecedeError):
+    """A loop that would not end was stopped."""
+
+
+class LosesExtras(Bounded, kw_only=True):
+    """An extra is taken in and not counted in DELIV."""
+
+    def _arrive(self, packet: Packet, stamp: Counts) -> None:
+        if packet.kind == "extra":
+            self.gate.offer(packet, self._rule(self.index[packet.source], stamp)[0], [])
+            self._absorb()
+        else:
+            super()._arrive(packet, stamp)
+
+
+class SendsUncountedExtras(Bounded, kw_only=True):
+    """An extra is sent and not counted in M."""
+
+    def _shrink(self) -> None:
+        counted = self.m[self.me].copy()
+        super()._shrink()
+        self.m[self.me] = counted
+
+
+class ClearsOwnRow(Bounded, kw_only=True):
+    """An extra clears its column altogether, the own counter too."""
+
+    def _shrink(self) -> None:
+        before = self.m[self.me].copy()
+        super()._shrink()
+        self.m[self.me, self.m[self.me] != before] = 0
+
+
+class TooSmall(Bounded, kw_only=True):
+    """Any k is taken. Every extra replaces a column of one entry by a column of one entry."""
+
+    def _start(self) -> None:
+        self.m = zeros(self.n, self.n)
+
+    def _replace_column(self, target: int) -> None:
+        super()._replace_column(target)
+        if len(self.outbox) > self.n:
+            raise EndlessError("extras without end")
+
+
+class SelfSending(SelfSends, Bounded, kw_only=True):
+    """The own column is always zero, so the count of messages to oneself is lost."""
+
+
+class HandsExtrasUp(Bounded, kw_only=True):
+    """An extra is delivered to the application."""
+
+    def _absorb(self) -> None:
+        pass
+
+
+class RushesExtras(Bounded, kw_only=True):
+    """An extra is counted as soon as its own channel allows; the column that it carries is not waited for."""
+
+    def _rule(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._rule(source, stamp)
+        is_extra = np.count_nonzero(stamp) == np.count_nonzero(stamp[:, self.me]) > 0
+        return ([need for need in needs if need[0] == source] if is_extra else needs), gains
+
+
+class ShrinksAtSendsOnly(Bounded, kw_only=True):
+    """The threshold is not tested after deliveries."""
+
+    def _delivered(self, source: int, stamp: Counts) -> None:
+        np.maximum(self.m, stamp, out=self.m)
+        self.m[:, self.me] = 0
+        self._absorb()
+
+
+LEAST = {"k": lambda process, group: len(group)}
+AMPLE = {"k": lambda process, group: len(group) ** 2}
+
+ROWS = [
+    Mutant("000-extras-lost", "extras are not counted in DELIV", "000, not said", "stuck", LosesExtras,
+           options=LEAST),
+    Mutant("000-extras-uncounted", "extras are not counted in M", "000, not said",
+           "unsafe", SendsUncountedExtras, options=LEAST),
+    Mutant("000-own-row", "an extra clears the own counter with its column", "000, not said",
+           "unsafe", ClearsOwnRow, options=LEAST),
+    Mutant("000-k-too-small", "k = n - 1 with the rule >=", "000, bounds of k", "error", TooSmall,
+           options={"k": lambda process, group: len(group) - 1}, sound=LEAST, says="without end"),
+    Mutant("000-k-too-small->", "k = n - 2 with the rule >", "000, bounds of k", "error", TooSmall,
+           options={"k": lambda process, group: len(group) - 2, "rule": ">"}, sound=LEAST,
+           says="without end"),
+    Mutant("000-self-send", "messages to oneself go through the protocol", "000, excluded",
+           "unsafe", SelfSending, self_sends, options=AMPLE),
+    Mutant("000-extras-delivered", "extras are handed to the application", "000", "error", HandsExtrasUp,
+           options=LEAST, says="invalid literal"),
+    Mutant("000-extras-rush", "an extra does not wait for the column it carries", "000",
+           "unsafe", RushesExtras, slow_unicast, options=LEAST),
+    Mutant("000-shrinks-late", "the threshold is tested after sends only", "000, not said",
+           "larger", ShrinksAtSendsOnly, options=LEAST),
+]  # fmt: skip

@@ -1,0 +1,160 @@
+"""Wrong gates: what goes wrong in waking up what waits, here and in public systems."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import TypeVar
+
+import msgspec
+
+from antecede.core.gate import Gate, Item, Pairs
+from antecede.core.packet import Packet
+from antecede.protocols.pairs import Pairs89
+from antecede.protocols.vector import Vector
+from tests.mutants.drives import broadcast, slow_unicast
+from tests.mutants.stories import reversed_chain
+from tests.mutants.table import Mutant
+
+T = TypeVar("T")
+
+
+class LastInFirstOut(Gate[T], kw_only=True):
+    """Of several ready items the one that arrived last goes first."""
+
+    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+        return max(self.ready, default=None)
+
+
+class WakesAtExactCount(Gate[T], kw_only=True):
+    """Wakes what waits for this very count; a slot that jumps passes it by."""
+
+    def gain(self, slot: int, value: int) -> None:
+        if value <= self.have.get(slot, 0):
+            return
+        self.have[slot] = value
+        filed = self.filed.pop(slot, [])
+        self.filed[slot] = sorted(entry for entry in filed if entry[0] != value)
+        for _, arrival in (entry for entry in filed if entry[0] == value):
+            self._file(arrival, self.items[arrival])
+
+
+class _Wakes(Gate[T], kw_only=True):
+    """Wakes in the right moment; `_wake` decides what becomes of the item."""
+
+    def gain(self, slot: int, value: int) -> None:
+        self.have[slot] = new = max(value, self.have.get(slot, 0))
+        filed = self.filed.get(slot)
+        while filed and filed[0][0] <= new:
+            self._wake(heappop(filed)[1])
+
+    def _wake(self, arrival: int) -> None:
+        self._file(arrival, self.items[arrival])
+
+
+class WokenIsReady(_Wakes[T], kw_only=True):
+    """What is woken is not asked for its other needs."""
+
+    def _wake(self, arrival: int) -> None:
+        heappush(self.ready, arrival)
+
+
+class WokenOnce(_Wakes[T], kw_only=True):
+    """What is woken and still misses something is not filed again."""
+
+    def _wake(self, arrival: int) -> None:
+        needs = self.items[arrival].needs
+        if all(self.have.get(slot, 0) >= count for slot, count in needs):
+            heappush(self.ready, arrival)
+
+
+class WakesTwentyDeep(_Wakes[T], kw_only=True):
+    """One arrival wakes a chain of at most twenty."""
+
+    depth: int = 0
+
+    def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
+        self.depth = 0
+        return super().offer(what, needs, gains)
+
+    def _wake(self, arrival: int) -> None:
+        self.depth += 1
+        if self.depth <= 20:
+            super()._wake(arrival)
+
+
+class HeadOnly(Gate[T], kw_only=True):
+    """A new arrival goes at once if it can; of what waits only the head is looked at."""
+
+    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+        newest, head = self.arrivals - 1, next(iter(self.items), -1)
+        return next((at for at in (newest, head) if at in self.ready), None)
+
+
+class BlocksTheOthers(Gate[T], kw_only=True):
+    """While something waits, only that for which it waits is let through."""
+
+    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+        awaited = {slot for slot, filed in self.filed.items() if filed}
+        gained = {at: {slot for slot, _ in self.items[at].gains} for at in self.ready}
+        return min((at for at in gained if not awaited or awaited & gained[at]), default=None)
+
+
+class ParksLate(Gate[T], kw_only=True):
+    """Between the check and the parking of an item, one gain of somebody else slips in."""
+
+    checked: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
+
+    def gain(self, slot: int, value: int) -> None:
+        super().gain(slot, value)
+        while self.checked:
+            at, count, arrival = self.checked.pop()
+            heappush(self.filed.setdefault(at, []), (count, arrival))
+
+    def _file(self, arrival: int, item: Item[T]) -> None:
+        unmet = [(slot, count) for slot, count in item.needs if self.have.get(slot, 0) < count]
+        if unmet:
+            self.checked.append((*unmet[0], arrival))
+        else:
+            heappush(self.ready, arrival)
+
+
+class SortsBatchFirst(Gate[T], kw_only=True):
+    """Arrivals of a batch of three are sorted into ready and waiting by the state before the batch."""
+
+    before: dict[int, int] = msgspec.field(default_factory=dict)
+
+    def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
+        if self.arrivals % 3 == 0:
+            self.before = dict(self.have)
+        waits = [(slot, count) for slot, count in needs if self.before.get(slot, 0) < count]
+        arrival = super().offer(what, needs, gains)
+        if waits and arrival in self.ready:
+            self.ready.remove(arrival)
+            self.items[arrival].at = 0
+            heappush(self.filed.setdefault(waits[0][0], []), (waits[0][1], arrival))
+        return arrival
+
+
+def on(kind: type, gate: type) -> type:
+    """A protocol with another gate."""
+    fields = [("gate", Gate[Packet], msgspec.field(default_factory=gate))]
+    return msgspec.defstruct(f"{kind.__name__}{gate.__name__}", fields, bases=(kind,), kw_only=True)
+
+
+ROWS = [
+    Mutant("gate-exact-count", "wakes only what waits for exactly the new count", "a slot that jumps",
+           "stuck", on(Pairs89, WakesAtExactCount), slow_unicast),
+    Mutant("gate-woken-is-ready", "what is woken is ready, whatever else it misses", "the wake-up index",
+           "unsafe", on(Vector, WokenIsReady), broadcast),
+    Mutant("gate-woken-once", "what is woken and not ready is not filed again", "the wake-up index",
+           "stuck", on(Vector, WokenOnce), broadcast),
+    Mutant("jgroups", "only the head of the queue is looked at", "JGroups CAUSAL, 2004",
+           "stuck", on(Vector, HeadOnly), broadcast),
+    Mutant("synapse", "while one waits for its cause, the others are blocked", "Synapse #1729",
+           "needless", on(Vector, BlocksTheOthers), broadcast),
+    Mutant("prefect-parked-late", "a cause comes between the check and the parking; nobody wakes",
+           "Prefect on Redis", "stuck", on(Vector, ParksLate), broadcast),
+    Mutant("prefect-depth", "a chain longer than twenty is not followed", "Prefect in memory",
+           "stuck", on(Vector, WakesTwentyDeep), reversed_chain, runs=2),
+    Mutant("loro", "what a batch unlocks itself was already sorted as waiting", "Loro, import of a batch",
+           "stuck", on(Vector, SortsBatchFirst), broadcast),
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Wrong rules for `monitor` (001) and `server` (KK89): causal order at one process."""
+
+from antecede import DuplicateError, Effects
+from antecede.core import wire
+from antecede.core.gate import Pairs
+from antecede.core.packet import Packet
+from antecede.core.seen import Seen
+from antecede.protocols.monitor import Monitor
+from antecede.protocols.server import Server
+from tests.mutants.drives import self_sends
+from tests.mutants.selfsends import SelfSends
+from tests.mutants.stories import resends
+from tests.mutants.table import Mutant
+
+
+class PrintedSelfSends(SelfSends, Monitor, kw_only=True):
+    """The final program of 001: f counts a message to oneself at the send and at the receipt."""
+
+
+class RepairedSelfSends(PrintedSelfSends, kw_only=True):
+    """f[p] := max(f[p], e[p] + 1) instead of a second count: right."""
+
+    def _delivered(self, source: int, stamp: list[int]) -> None:
+        self.f = [max(pair) for pair in zip(self.f, stamp, strict=True)]
+        if self.process == self.monitor:
+            self.f[source] = max(self.f[source], stamp[source] + 1)
+
+
+class CountsDuplicates(Monitor, kw_only=True):
+    """A duplicate is not delivered again, but k[p] := k[p] + 1 counts it."""
+
+    def receive(self, packet: Packet) -> Effects:
+        try:
+            return super().receive(packet)
+        except DuplicateError:
+            source = self.index[packet.source]
+            self.gate.gain(source, self.gate.have.get(source, 0) + 1)
+            return self._effects([])
+
+
+class TakesDuplicates(Monitor, kw_only=True):
+    """Nobody removes duplicates below the protocol."""
+
+    def _check(self, packet: Packet) -> None:
+        self.seen[packet.source] = Seen()
+        super()._check(packet)
+
+
+class CountsBeforeStamp(Monitor, kw_only=True):
+    """KK89's increment before the stamp with 001's test."""
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        for target in targets:
+            if self.group[target] == self.monitor:
+                self.f[self.me] += 1
+            self._emit(target, wire.encode(self.f), payload)
+
+
+class NoOwnEntry(Server, kw_only=True):
+    """KK89 as 002 tells it: no test on the entry of the sender."""
+
+    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._rule(source, stamp)
+        return [need for need in needs if need[0] != source], gains
+
+
+AT_P0 = {"monitor": "p0"}
+
+ROWS = [
+    Mutant("001-self-send", "a message of the monitor to itself is counted twice", "001, final program",
+           "stuck", PrintedSelfSends, self_sends, options=AT_P0, watch=("p0",)),
+    Mutant("001-duplicates-counted", "a duplicate is counted, though not delivered", "001, the increments",
+           "unsafe", CountsDuplicates, resends, options=AT_P0, watch=("p0",)),
+    Mutant("001-duplicates-taken", "no link removes duplicates below the protocol", "all papers",
+           "error", TakesDuplicates, resends, options=AT_P0, watch=("p0",), says="delivered there before"),
+    Mutant("001-count-first", "the sender counts before it stamps", "001 and KK89 mixed",
+           "stuck", CountsBeforeStamp, options=AT_P0, watch=("p0",)),
+    Mutant("kk-no-own-entry", "no test on the sender's own entry, channels not FIFO", "KK89 as told by 002",
+           "unsafe", NoOwnEntry, options={"server": "p0"}, watch=("p0",)),
+]  # fmt: skip

@@ -1,0 +1,114 @@
+"""Wrong rules for `semantic` (003): Figure 3 as printed, and its repairs by halves."""
+
+import msgspec
+
+from antecede.core.gate import Gate, Pairs
+from antecede.core.packet import Packet
+from antecede.protocols.counts import pairs
+from antecede.protocols.semantic import Read, Semantic
+from tests.mutants.drives import (
+    dependences,
+    dependences_slow,
+    dependences_slow_link,
+    dependences_to_several,
+    few_dependences,
+)
+from tests.mutants.gates import LastInFirstOut
+from tests.mutants.table import Mutant
+from tests.mutants.trials import SemanticTrial
+
+
+class AnyRelease(Semantic, kw_only=True):
+    """Of several that may go, the one that arrived last goes first."""
+
+    gate: Gate[Packet] = msgspec.field(default_factory=LastInFirstOut)
+
+
+class OneCopy(Semantic, kw_only=True):
+    """R3 by the letter: of a message to several only the own copy is counted."""
+
+    def _read(self, packet: Packet) -> Read:
+        _, sp, sc, mcv, ecv = super()._read(packet)
+        return [self.me], sp, sc, mcv, ecv
+
+
+class NoSequence(Semantic, kw_only=True):
+    """The repaired MCV without the test on the own channel."""
+
+    def _start(self) -> None:
+        super()._start()
+        self.gate.add = True
+
+    def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+        return pairs(stamp[1][:, self.me]), [(source, 1)]
+
+
+class NoSequenceAnyRelease(NoSequence, kw_only=True):
+    """The same, and any order of release."""
+
+    gate: Gate[Packet] = msgspec.field(default_factory=LastInFirstOut)
+
+
+class PrintedWithSequence(Semantic, kw_only=True):
+    """The printed MCV with the test on the own channel (for messages to one process)."""
+
+    gate: Gate[Packet] = msgspec.field(default_factory=LastInFirstOut)
+
+    def _start(self) -> None:
+        super()._start()
+        self.gate.add = False
+
+    def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+        column = stamp[1][:, self.me].copy()
+        column[source] += stamp[2][source, self.me]
+        return pairs(column), [(source, int(column[source]) + 1)]
+
+
+class NeverFires(Semantic, kw_only=True):
+    """No send moves SENT_CONC into SENT_PREV."""
+
+    def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
+        super()._send(payload, targets, 0)
+
+
+class AlwaysFires(Semantic, kw_only=True):
+    """Every send does: matrix clocks again."""
+
+    def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
+        self.mcv[self.me] = -1
+        super()._send(payload, targets, 0)
+
+
+class KeepsOwnMcv(Semantic, kw_only=True):
+    """Figure 3 as it stands: packets bring no MCV."""
+
+    def _delivered(self, source: int, stamp: Read) -> None:
+        mcv = self.mcv
+        super()._delivered(source, stamp)
+        self.mcv = mcv
+
+
+PRINTED = {"variant": "printed"}
+CORRECTED = {"variant": "corrected"}
+
+ROWS = [
+    Mutant("003-printed-any", "Figure 3 over channels that are not FIFO", "003, Figure 3", "unsafe", Semantic,
+           dependences, options=PRINTED, sound=CORRECTED, trial=SemanticTrial, sizes=(2, 3)),
+    Mutant("003-printed-release", "Figure 3 over FIFO channels, what waits is released in any order",
+           "003, step R1", "unsafe", AnyRelease, dependences_slow_link, options=PRINTED, fifo=True,
+           trial=SemanticTrial, sizes=(3,)),
+    Mutant("003-one-copy", "R3 counts one copy of a message to several", "003, Figure 3",
+           "unsafe", OneCopy, dependences_to_several, trial=SemanticTrial),
+    Mutant("003-printed-several", "Figure 3 with messages to several, channels FIFO", "003, section 2",
+           "unsafe", Semantic, dependences_to_several, options=PRINTED, sound=CORRECTED, fifo=True,
+           trial=SemanticTrial),
+    Mutant("003-no-sequence", "MCV repaired, own channel not tested, messages to several",
+           "003, several destinations", "unsafe", NoSequence, dependences_to_several, trial=SemanticTrial,
+           sizes=(4,), runs=80),
+    Mutant("003-never-fires", "no send is taken to depend on anything", "003, step E1", "unsafe", NeverFires,
+           dependences_slow, trial=SemanticTrial, sizes=(4,), runs=60),
+    Mutant("003-always-fires", "every send is taken to depend on everything", "003, step E1",
+           "slower", AlwaysFires, few_dependences, trial=SemanticTrial, sizes=(4,)),
+    Mutant("003-no-mcv", "packets do not carry MCV", "003, Figure 3 against Property 1",
+           "slower", KeepsOwnMcv, dependences_slow, trial=SemanticTrial, sizes=(4,), runs=60),
+]  # fmt: skip
