@@ -1,6 +1,5 @@
 """Write the tables of README.md from the protocols' own facts; `--check` fails where they differ."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -33,16 +32,16 @@ def option_rows() -> list[str]:
 
 def with_tables(text: str) -> str:
     """README with both tables made anew."""
-    for header, rows in (
-        (r"\| name \| what it is .*\n\|[-|]+\n", protocol_rows()),
-        (r"\| option of .*\n\|[-|]+\n", option_rows()),
-    ):
-        text = re.sub(
-            f"({header})(?:(?:\\|.*|[A-Z_]+TABLE)\n)*",
-            lambda m, rows=rows: m[1] + "\n".join(rows) + "\n",
-            text,
-        )
-    return text
+    text = with_rows(text, "| name | what it is ", protocol_rows())
+    return with_rows(text, "| option of ", option_rows())
+
+
+def with_rows(text: str, header: str, rows: list[str]) -> str:
+    """The text with other rows in the table that starts with this header."""
+    lines = text.split("\n")
+    first = next(at for at, line in enumerate(lines) if line.startswith(header)) + 2
+    last = next(at for at, line in enumerate(lines[first:], first) if not line.startswith("|"))
+    return "\n".join([*lines[:first], *rows, *lines[last:]])
 
 
 def main() -> int:

@@ -3,8 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from hypothesis import strategies as st
+
 import antecede
 from tests.harness import World, maker
+
+Script = list[tuple[int, int, int]]
+STEP = st.tuples(st.integers(0, 3), st.integers(0, 999), st.integers(0, 999))
+SCRIPTS = st.lists(STEP, max_size=15) | st.lists(STEP, min_size=25, max_size=50)
+"""Short ones for a clear failure, long ones to find it: left alone, lists have about five elements."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cases import OTHER, Case, with_kinds
+from tests.cases import OTHER, SCRIPTS, Case, Script, with_kinds
 from tests.harness import World, run_script
-from tests.test_random_executions import SCRIPTS, Script
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(OTHER))

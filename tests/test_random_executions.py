@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cases import DELAY_OPTIMAL, EXACT, Case, with_kinds
+from tests.cases import DELAY_OPTIMAL, EXACT, SCRIPTS, Case, Script, with_kinds
 from tests.harness import run_script
-
-Script = list[tuple[int, int, int]]
-SCRIPTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 999), st.integers(0, 999)), max_size=60)
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(EXACT))

@@ -8,20 +8,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from hashlib import blake2b
+from random import Random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import antecede
-from antecede import Effects, Endpoint
+from antecede import Effects, Endpoint, Packet
 from tests.cases import EXACT, OTHER, Case, with_kinds
 from tests.harness import destinations, maker
 
 Script = list[tuple[int, int, int]]
 Call = Callable[[Endpoint], Effects]
-SCRIPTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 999), st.integers(0, 999)), max_size=40)
+SCRIPTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 999), st.integers(0, 999)), max_size=30)
 CASES = [*EXACT, *OTHER, Case("semantic-printed", "semantic", {"variant": "printed"}, fifo=True)]
 
 
@@ -43,34 +44,31 @@ class Twins:
     """Every process twice: `first` is left alone, `second` is replaced by its restored snapshot."""
 
     def __init__(self, case: Case, n: int, manual: bool) -> None:
-        self.names = [f"p{i:02}" for i in range(n)]
-        renamed = {key: "p00" if value == "p0" else value for key, value in case.options.items()}
-        self.first, self.second = (
-            endpoints(Case(case.name, case.protocol, renamed), self.names, manual) for _ in range(2)
-        )
+        self.names = [f"p{i}" for i in range(n)]
+        self.first = endpoints(case, self.names, manual)
+        self.second = endpoints(case, self.names, manual)
         self.fifo, self.manual = case.fifo, manual
-        self.network: list[bytes] = []
+        self.network: list[Packet] = []
 
     def replace(self, name: str) -> None:
         snapshot = self.second[name].snapshot()
         assert self.second[name].snapshot() == snapshot
         self.second[name] = antecede.restore(snapshot)
+        assert self.first[name].snapshot() == snapshot == self.second[name].snapshot()
         self.check(name)
 
     def both(self, name: str, call: Call) -> Effects | str:
         one, two = attempt(call, self.first[name]), attempt(call, self.second[name])
         assert one == two
         if isinstance(one, Effects) and isinstance(two, Effects):
-            sent = [packet.encode() for packet in one.packets]
-            assert sent == [packet.encode() for packet in two.packets]
-            self.network += sent
+            assert [packet.encode() for packet in one.packets] == [packet.encode() for packet in two.packets]
+            self.network += one.packets
         self.check(name)
         return one
 
     def check(self, name: str) -> None:
         one, two = self.first[name], self.second[name]
         assert (one.held(), one.root_gaps(), one.blocked) == (two.held(), two.root_gaps(), two.blocked)
-        assert one.snapshot() == two.snapshot()
 
     def send(self, name: str, payload: bytes, to: list[str] | None) -> None:
         self.both(name, lambda endpoint: endpoint.send(payload, to=to))
@@ -79,9 +77,11 @@ class Twins:
         return self.both(name, lambda endpoint: endpoint.take(sender))
 
     def arrive(self, choice: int) -> None:
-        ends = [(packet.source, packet.target) for packet in map(antecede.decode, self.network)]
-        place = choice % len(ends)
-        packet = antecede.decode(self.network.pop(ends.index(ends[place]) if self.fifo else place))
+        place = choice % len(self.network)
+        if self.fifo:
+            channels = [(packet.source, packet.target) for packet in self.network]
+            place = channels.index(channels[place])
+        packet = self.network.pop(place)
         self.both(packet.target, lambda endpoint: endpoint.receive(packet))
 
     def take_all(self, name: str) -> None:
@@ -89,12 +89,15 @@ class Twins:
             pass
 
     def finish(self) -> None:
-        """Lets everything arrive and be taken, with replacements in between."""
+        """Lets everything arrive and be taken, with replacements in between and one of each in the end."""
         while self.network:
-            self.replace(self.names[len(self.network) % len(self.names)])
+            if len(self.network) % 3 == 0:
+                self.replace(self.names[len(self.network) % len(self.names)])
             self.arrive(len(self.network) * 7)
-            for name in self.names:
+            for name in self.names if self.manual else ():
                 self.take_all(name)
+        for name in self.names:
+            self.replace(name)
 
 
 def play(twins: Twins, script: Script, kind: str) -> None:
@@ -107,34 +110,53 @@ def play(twins: Twins, script: Script, kind: str) -> None:
         elif action == 3 and twins.manual:
             twins.take(name, [None, *twins.names][b % (n + 1)])
         elif action >= 2 and twins.network:
-            twins.arrive(a)
+            twins.arrive(b)
         else:
             twins.send(name, str(step).encode(), destinations(twins.names, a % n, b, kind))
     twins.finish()
 
 
-@pytest.mark.parametrize("manual", [False, True], ids=["", "manual"])
+@pytest.mark.parametrize("manual", [False, True], ids=["automatic", "manual"])
 @pytest.mark.parametrize(("case", "kind"), with_kinds(CASES))
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=settings().max_examples // 4)
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_restored_endpoints_go_on_the_same(case: Case, kind: str, manual: bool, n: int, script: Script) -> None:
+def test_restored_endpoints_go_on_the_same(
+    case: Case, kind: str, manual: bool, n: int, script: Script
+) -> None:
     play(Twins(case, n, manual), script, kind)
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(CASES))
-@settings(max_examples=3)
-@given(seed=st.integers(0, 10**6))
-@example(seed=1)
-def test_so_they_do_in_large_groups_and_long_runs(case: Case, kind: str, seed: int) -> None:
-    """Where sets grow past what a small table keeps in order."""
-    script = [((seed + 7 * i) % 9 % 5, (seed + 31 * i) * 17 % 1000, (seed + 13 * i * i) % 1000) for i in range(150)]
-    play(Twins(case, 12, manual=False), script, kind)
+def test_restored_endpoints_go_on_the_same_in_large_groups(case: Case, kind: str) -> None:
+    """Where sets of ids and numbers grow past what a small hash table happens to keep in order."""
+    random = Random(f"{case.name} {kind}")
+    script = [(random.randrange(5), random.randrange(1000), random.randrange(4096)) for _ in range(60)]
+    play(Twins(case, 10, manual=False), script, kind)
 
 
-@pytest.mark.parametrize(("case", "kind"), with_kinds(CASES))
-def test_every_kind_of_state_is_in_the_snapshot(case: Case, kind: str) -> None:
-    """What a snapshot leaves out could not be restored: the fields are all there, by name."""
-    twins = Twins(case, 3, manual=False)
-    twins.send("p00", b"x", destinations(twins.names, 0, 0, kind))
-    for name in twins.names:
-        assert antecede.restore(twins.first[name].snapshot()) == twins.first[name] or case.protocol in ARRAYS
+def digests() -> str:
+    """One line for each case: the snapshots that a fixed run of six processes ends with."""
+    lines = []
+    for case in CASES:
+        twins, random = Twins(case, 6, manual=False), Random(1)
+        for step in range(40):
+            sender = random.randrange(6)
+            to = destinations(twins.names, sender, random.randrange(32), case.kinds[-1])
+            twins.send(twins.names[sender], str(step).encode(), to)
+            if step % 3 == 0 and twins.network:
+                twins.arrive(random.randrange(1000))
+        states = b"".join(endpoint.snapshot() for endpoint in twins.first.values())
+        lines.append(f"{case.name} {blake2b(states, digest_size=8).hexdigest()}")
+    return "\n".join(lines)
+
+
+def test_equal_histories_have_equal_snapshots_in_every_interpreter() -> None:
+    """Nothing in a snapshot may depend on how an interpreter scatters its hashes."""
+    command = [sys.executable, "-c", "from tests.test_snapshot import digests; print(digests())"]
+    answers = []
+    for seed in "12":
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        answers.append(done.stdout.splitlines())
+    assert len(answers[0]) == len(CASES)
+    assert answers[0] == answers[1]

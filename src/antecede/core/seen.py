@@ -2,12 +2,14 @@
 
 import msgspec
 
+from antecede.core import wire
+
 
 class Seen(msgspec.Struct):
     """All numbers from 1 to `low` have arrived, and those in `above`."""
 
-    low: int = 0
-    above: set[int] = set()
+    low: wire.Count = 0
+    above: set[wire.Count] = set()
 
     def has(self, number: int) -> bool:
         """Whether this number arrived before."""

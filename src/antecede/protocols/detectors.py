@@ -8,14 +8,16 @@ from collections.abc import Sequence
 
 import msgspec
 
+from antecede.core import wire
+
 ALGORITHM_4, ALGORITHM_5, SHARPER = "algorithm 4", "algorithm 5", "sharper"
 
 
 class Recent(msgspec.Struct, array_like=True):
     """A delivered message that the detectors remember: its sender's keys and its stamp."""
 
-    keys: tuple[int, ...]
-    vector: list[int]
+    keys: tuple[wire.Count, ...]
+    vector: list[wire.Count]
 
 
 def alarms(

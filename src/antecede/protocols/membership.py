@@ -6,7 +6,8 @@ every message not in that set. So, in this order:
    messages it had sent before, which the newcomer will not get;
 2. a sponsor calls `welcome(name, sent)` with those answers; it refuses until it has delivered them all;
 3. the newcomer, not used before, calls `join(state)` and may then receive what was sent to it meanwhile.
-Leaving: the others call `dismiss(name)`; packets of the leaver that are still under way are taken in.
+Leaving: the others call `dismiss(name, sent)` with the number of messages that the leaver has sent; those
+that are still under way are taken in, and nobody is welcomed before the sponsor has them.
 """
 
 import msgspec
@@ -27,13 +28,17 @@ class Welcome(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     have: dict[wire.Count, wire.Count]
     known: dict[str, Seen]
     recent: list[Recent]
+    left: dict[str, wire.Count]
 
 
 _read = wire.reader(Welcome, "state of a sponsor")
 
 
 class Probabilistic(Sharing, kw_only=True):
-    """The protocol of 004. The group may change, so packets are tied to R and K only."""
+    """The protocol of 004. The group may change, so packets are tied to R and K only.
+
+    `left` has, for each process that left, how many messages it sent.
+    """
 
     facts = Facts(
         name="probabilistic",
@@ -52,6 +57,8 @@ class Probabilistic(Sharing, kw_only=True):
         },
     )
 
+    left: dict[str, int] = {}
+
     def _agreement(self) -> tuple[object, ...]:
         return (self.R, self.K)
 
@@ -63,10 +70,13 @@ class Probabilistic(Sharing, kw_only=True):
         self.seen[name] = Seen()
         return self.sent
 
-    def dismiss(self, name: str) -> None:
-        """Stop sending to a member that leaves."""
+    def dismiss(self, name: str, sent: int) -> None:
+        """Stop sending to a member that leaves, which has broadcast `sent` messages."""
         if name not in self.index or name == self.process:
             raise CallerError(f"{name!r} is not another member of the group {self.group}")
+        if not 0 <= sent <= wire.LARGEST:
+            raise CallerError(f"sent={sent}: give the number of messages that {name} has broadcast")
+        self.left[name] = sent
         self._regroup({*self.group} - {name})
 
     def welcome(self, name: str, sent: dict[str, int]) -> bytes:
@@ -74,10 +84,10 @@ class Probabilistic(Sharing, kw_only=True):
         if name not in self.index or set(sent) != {*self.group} - {name}:
             raise CallerError(f"admit {name!r} everywhere first, and give the answers of {self.group}")
         known = {**self.known, self.process: Seen(self.sent)}
-        for member, count in sent.items():
+        for member, count in (sent | self.left).items():
             if known.get(member, Seen()).low < count:
                 raise CallerError(f"too early: message {count} of {member} is not delivered here; try later")
-        return wire.encode(Welcome(self.tag, name, self.gate.have, known, self.recent))
+        return wire.encode(Welcome(self.tag, name, self.gate.have, known, self.recent, self.left))
 
     def join(self, state: bytes) -> None:
         """Begin as a newcomer, with the state of a sponsor."""
@@ -88,9 +98,13 @@ class Probabilistic(Sharing, kw_only=True):
             )
         if self.sent or self.gate.arrivals or self.gate.have:
             raise CallerError("join() comes first: this endpoint has already sent or received")
-        if any(x >= self.R for x in welcome.have):
-            raise InputError("state of a sponsor: an entry does not exist")
+        entries = [*welcome.have, *(x for recent in welcome.recent for x in recent.keys)]
+        if any(x >= self.R for x in entries) or any(
+            len(recent.vector) != self.R for recent in welcome.recent
+        ):
+            raise InputError(f"state of a sponsor: made for other entries than the {self.R} here")
         self.gate.have, self.known, self.recent = welcome.have, welcome.known, welcome.recent
+        self.left = welcome.left
 
     def _regroup(self, members: set[str]) -> None:
         self.group = sorted(members)

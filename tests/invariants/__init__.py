@@ -1,0 +1,1 @@
+"""The invariants of the protocols, asserted after every step of random executions."""
