@@ -1,7 +1,7 @@
 """Wrong gates: what goes wrong in waking up what waits, here and in public systems."""
 
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heappush
 from typing import TypeVar
 
 import msgspec
@@ -24,49 +24,49 @@ class LastInFirstOut(Gate[T], kw_only=True):
         return max(self.ready, default=None)
 
 
+def park(gate: Gate[T], slot: int, count: int, arrival: int) -> None:
+    """File an item as the gate does."""
+    filed = gate.filed.setdefault(slot, {})
+    gate.items[arrival].below = filed.get(count, -1)
+    filed[count] = arrival
+
+
+def together(gate: Gate[T], arrival: int) -> list[int]:
+    """Everything that was filed together."""
+    found = []
+    while arrival >= 0:
+        found.append(arrival)
+        arrival = gate.items[arrival].below
+    return found
+
+
 class WakesAtExactCount(Gate[T], kw_only=True):
     """Wakes what waits for this very count; a slot that jumps passes it by."""
 
     def gain(self, slot: int, value: int) -> None:
-        if value <= self.have.get(slot, 0):
-            return
-        self.have[slot] = value
-        filed = self.filed.pop(slot, [])
-        self.filed[slot] = sorted(entry for entry in filed if entry[0] != value)
-        for _, arrival in (entry for entry in filed if entry[0] == value):
-            self._file(arrival, self.items[arrival])
+        if value > self.have.get(slot, 0):
+            self.have[slot] = value
+            self._wake(self.filed.get(slot, {}).pop(value, -1))
 
 
-class _Wakes(Gate[T], kw_only=True):
-    """Wakes in the right moment; `_wake` decides what becomes of the item."""
-
-    def gain(self, slot: int, value: int) -> None:
-        self.have[slot] = new = max(value, self.have.get(slot, 0))
-        filed = self.filed.get(slot)
-        while filed and filed[0][0] <= new:
-            self._wake(heappop(filed)[1])
-
-    def _wake(self, arrival: int) -> None:
-        self._file(arrival, self.items[arrival])
-
-
-class WokenIsReady(_Wakes[T], kw_only=True):
+class WokenIsReady(Gate[T], kw_only=True):
     """What is woken is not asked for its other needs."""
 
     def _wake(self, arrival: int) -> None:
-        heappush(self.ready, arrival)
+        for woken in together(self, arrival):
+            heappush(self.ready, woken)
 
 
-class WokenOnce(_Wakes[T], kw_only=True):
+class WokenOnce(Gate[T], kw_only=True):
     """What is woken and still misses something is not filed again."""
 
     def _wake(self, arrival: int) -> None:
-        needs = self.items[arrival].needs
-        if all(self.have.get(slot, 0) >= count for slot, count in needs):
-            heappush(self.ready, arrival)
+        for woken in together(self, arrival):
+            if all(self.have.get(slot, 0) >= count for slot, count in self.items[woken].needs):
+                heappush(self.ready, woken)
 
 
-class WakesTwentyDeep(_Wakes[T], kw_only=True):
+class WakesTwentyDeep(Gate[T], kw_only=True):
     """One arrival wakes a chain of at most twenty."""
 
     depth: int = 0
@@ -107,7 +107,7 @@ class ParksLate(Gate[T], kw_only=True):
         super().gain(slot, value)
         while self.checked:
             at, count, arrival = self.checked.pop()
-            heappush(self.filed.setdefault(at, []), (count, arrival))
+            park(self, at, count, arrival)
 
     def _file(self, arrival: int, item: Item[T]) -> None:
         unmet = [(slot, count) for slot, count in item.needs if self.have.get(slot, 0) < count]
@@ -130,7 +130,7 @@ class SortsBatchFirst(Gate[T], kw_only=True):
         if waits and arrival in self.ready:
             self.ready.remove(arrival)
             self.items[arrival].at = 0
-            heappush(self.filed.setdefault(waits[0][0], []), (waits[0][1], arrival))
+            park(self, *waits[0], arrival)
         return arrival
 
 

@@ -1,12 +1,12 @@
 """The gate: holds what has arrived until its needs are met. One packet at a time.
 
 An item *needs* have[slot] >= count for some slots; taking it *gains* some slots. A held item is filed
-under its first missing slot and is looked at again only when that slot reaches the count, so nothing is
-ever rescanned: the work is the number of needs, times a logarithm. Of several ready items the one that
-arrived first is taken first. `antecede.causality.gate` is the same gate over arrays.
+under its first missing slot and count, and is looked at again only when the slot reaches that count: no
+queue is ever rescanned, and the work is the number of needs. Of several ready items the one that arrived
+first is taken first. `antecede.causality.gate` is the same gate over arrays.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
@@ -16,13 +16,17 @@ T = TypeVar("T")
 Pairs = list[tuple[int, int]]
 
 
-class Item(msgspec.Struct, Generic[T]):
-    """Something that arrived, with its needs and gains; the needs before `at` are known to be met."""
+class Item(msgspec.Struct, Generic[T], gc=False):
+    """Something that arrived, with its needs and gains; the needs before `at` are known to be met.
+
+    `below` is the arrival filed before it under the same slot and count, or -1.
+    """
 
     what: T
     needs: Pairs
     gains: Pairs
     at: int = 0
+    below: int = -1
 
 
 class Gate(msgspec.Struct, Generic[T], kw_only=True):
@@ -35,7 +39,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
     have: dict[int, int] = {}
     arrivals: int = 0
     items: dict[int, Item[T]] = {}
-    filed: dict[int, list[tuple[int, int]]] = {}
+    filed: dict[int, dict[int, int]] = {}
     ready: list[int] = []
 
     def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
@@ -72,17 +76,33 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             return
         self.have[slot] = new
         filed = self.filed.get(slot)
-        while filed and filed[0][0] <= new:
-            arrival = heappop(filed)[1]
-            self._file(arrival, self.items[arrival])
+        if not filed:
+            return
+        passed: Iterable[int] = range(old + 1, new + 1)
+        if new - old > len(filed):
+            passed = [count for count in filed if count <= new]
+        for count in passed:
+            if count in filed:
+                self._wake(filed.pop(count))
+
+    def _wake(self, arrival: int) -> None:
+        """Look again at everything that was filed together."""
+        while arrival >= 0:
+            item = self.items[arrival]
+            below = item.below
+            self._file(arrival, item)
+            arrival = below
 
     def _file(self, arrival: int, item: Item[T]) -> None:
         have, needs = self.have, item.needs
         for at in range(item.at, len(needs)):
             slot, count = needs[at]
             if have.get(slot, 0) < count:
-                item.at = at
-                heappush(self.filed.setdefault(slot, []), (count, arrival))
+                filed = self.filed.get(slot)
+                if filed is None:
+                    filed = self.filed[slot] = {}
+                item.at, item.below = at, filed.get(count, -1)
+                filed[count] = arrival
                 return
         item.at = len(needs)
         heappush(self.ready, arrival)
@@ -98,13 +118,14 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         """Root gaps as (slot, first, last): what is waited for and is not itself held or ready.
 
         Where a slot is dense every count up to the needed one is an item; otherwise only named counts are.
+        Where gains add up nothing tells which item is which: the gaps are enough to release what is held.
         """
+        if self.add:
+            return self._short()
         wanted: dict[int, set[int]] = {}
         for _, unmet in self.held():
             for slot, _, count in unmet:
                 wanted.setdefault(slot, set()).add(count)
-        if self.add:
-            return self._short(wanted)
         here: dict[int, set[int]] = {}
         for item in self.items.values():
             for slot, value in item.gains[:1]:
@@ -112,13 +133,20 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         gaps = self._stretches if dense else _named
         return [gap for slot in sorted(wanted) for gap in gaps(slot, wanted[slot], here.get(slot, set()))]
 
-    def _short(self, wanted: dict[int, set[int]]) -> list[tuple[int, int, int]]:
-        reach = dict(self.have)
+    def _short(self) -> list[tuple[int, int, int]]:
+        """Play on with a copy: whenever nothing is ready, give the item that came first what it misses."""
+        play: Gate[T] = Gate(add=True, have=dict(self.have))
         for item in self.items.values():
-            for slot, value in item.gains:
-                reach[slot] = reach.get(slot, 0) + value
-        tops = ((slot, reach.get(slot, 0) + 1, max(counts)) for slot, counts in sorted(wanted.items()))
-        return [(slot, first, last) for slot, first, last in tops if first <= last]
+            play.offer(item.what, item.needs, item.gains)
+        short = []
+        while play.items:
+            while (arrival := play.find()) is not None:
+                play.take(arrival)
+            _, unmet = next(play.held(), (None, []))
+            short += [(slot, have + 1, count) for slot, have, count in unmet]
+            for slot, have, count in unmet:
+                play.gain(slot, count - have)
+        return sorted(short)
 
     def _stretches(self, slot: int, wanted: set[int], here: set[int]) -> Iterator[tuple[int, int, int]]:
         first, last = self.have.get(slot, 0) + 1, max(wanted)

@@ -60,9 +60,7 @@ class Semantic(Gated, kw_only=True):
         exact=True,
         delay_optimal=False,
         stamp="2 * n^2 + 2 * n",
-        options={
-            "variant": "'corrected' (default), or 'printed' for study (unsafe unless channels are FIFO and messages have one destination)"
-        },
+        options={"variant": "'corrected' (default), or 'printed': for study, unsafe"},
     )
     shared = ("variant",)
 

@@ -1,0 +1,1 @@
+"""Tests of happened-before: what is known of it without any protocol, and the compiled gate."""
