@@ -143,9 +143,11 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             while (arrival := play.find()) is not None:
                 play.take(arrival)
             _, unmet = next(play.held(), (None, []))
-            short += [(slot, have + 1, count) for slot, have, count in unmet]
-            for slot, have, count in unmet:
-                play.gain(slot, count - have)
+            for slot, _, count in unmet:
+                have = play.have.get(slot, 0)
+                if have < count:
+                    short.append((slot, have + 1, count))
+                    play.gain(slot, count - have)
         return sorted(short)
 
     def _stretches(self, slot: int, wanted: set[int], here: set[int]) -> Iterator[tuple[int, int, int]]:
