@@ -1,4 +1,4 @@
-"""One Hypothesis profile: the same examples in every run, and more of them when asked for by the environment."""
+"""One Hypothesis profile: the same examples in every run; the environment may ask for more of them."""
 
 import os
 

@@ -105,7 +105,7 @@ class Twins:
             self.replace(name)
 
 
-def play(twins: Twins, script: Script, kind: str) -> None:
+def check_run(twins: Twins, script: Script, kind: str) -> None:
     """0, 1: send; 2: arrive; 3: take, from anybody or from one; 4: replace. Then everything arrives."""
     n = len(twins.names)
     for step, (action, a, b) in enumerate(script):
@@ -128,14 +128,14 @@ def play(twins: Twins, script: Script, kind: str) -> None:
 def test_restored_endpoints_go_on_the_same(
     case: Case, kind: str, manual: bool, n: int, script: Script
 ) -> None:
-    play(Twins(case, n, manual), script, kind)
+    check_run(Twins(case, n, manual), script, kind)
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(CASES))
 def test_restored_endpoints_go_on_the_same_in_large_groups(case: Case, kind: str) -> None:
     """Where sets of ids and numbers grow past what a small hash table happens to keep in order."""
     script = script_of(Random(f"{case.name} {kind}"), 60)
-    play(Twins(case, 10, manual=False), script, kind)
+    check_run(Twins(case, 10, manual=False), script, kind)
 
 
 def digests() -> str:

@@ -148,7 +148,7 @@ ROWS = [
     ),
     Mutant(
         "rst-multicast-between", "copies are counted while they are stamped", "RST91, several destinations",
-        "stuck", CountsBetweenCopies, multicast,
+        "error", CountsBetweenCopies, multicast, says="tells of",
     ),
     Mutant(
         "partisan", "only the destination's own entries are carried", "Partisan's causal back end",

@@ -22,7 +22,7 @@ Restore = Callable[[bytes], Endpoint]
 def restorer(kind: type[Endpoint]) -> Restore:
     """`antecede.restore` for a class that is not in the registry."""
     read = wire.reader(kind, "snapshot")
-    return lambda snapshot: read(msgspec.msgpack.decode(snapshot)[2])
+    return lambda snapshot: read(msgspec.msgpack.decode(snapshot)[-1])
 
 
 class Do(NamedTuple):

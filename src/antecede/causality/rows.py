@@ -29,8 +29,11 @@ class Rows(NamedTuple):
         """Rows from a list of (slot, count) pairs for each item."""
         lists = [list(pairs) for pairs in items]
         starts = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        flat = np.array([pair for pairs in lists for pair in pairs], dtype=np.int64).reshape(-1, 2)
-        return cls(starts, flat[:, 0].astype(np.int32), flat[:, 1].copy())
+        try:
+            flat = np.array([pair for pairs in lists for pair in pairs], dtype=np.int64).reshape(-1, 2)
+        except (OverflowError, ValueError, TypeError) as error:
+            raise CallerError(f"rows are made of (slot, count) pairs of 64-bit integers: {error}") from None
+        return cls(starts, flat[:, 0].copy(), flat[:, 1].copy())
 
 
 def checked(rows: Rows, name: str, slots: int) -> Rows:

@@ -22,7 +22,14 @@ from antecede.core.seen import Seen
 SNAPSHOT_VERSION = 1
 
 
-class Endpoint(msgspec.Struct, kw_only=True, dict=True):
+def check_name(name: object) -> str:
+    """Refuse what cannot be the name of a process."""
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise CallerError(f"{name!r} cannot name a process: use a non-empty string of printable characters")
+    return name
+
+
+class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     """One process's end of a protocol. Made by `antecede.endpoint`."""
 
     facts: ClassVar[Facts]
@@ -57,7 +64,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True):
         """
         if not self.manual:
             raise CallerError("take() needs an endpoint made with manual=True; this one delivers by itself")
-        if sender is not None and sender not in self.index:
+        if sender is not None and (not isinstance(sender, str) or sender not in self.index):
             raise CallerError(f"{sender!r} is not in the group {self.group}")
         key = None if self._stopped() else self._find(sender)
         if key is None:
@@ -76,12 +83,13 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True):
         return []
 
     def root_gaps(self) -> list[Gap]:
-        """What the held messages wait for and is not itself held: recover these and all else follows."""
+        """What is waited for here and is not itself held: recover these and all else follows."""
         return []
 
     def snapshot(self) -> bytes:
         """The whole state; `antecede.restore` makes an endpoint that behaves the same from here on."""
-        return wire.encode((SNAPSHOT_VERSION, self.facts.name, wire.encode(self)))
+        state = wire.encode(wire.canonical(self))
+        return wire.encode((SNAPSHOT_VERSION, self.facts.name, zlib.crc32(state), state))
 
     # -- what protocols use ----------------------------------------------------------------------
 
@@ -103,7 +111,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True):
     @cached_property
     def tag(self) -> int:
         """Fingerprint of the group and of the options that all members must share."""
-        return zlib.crc32(repr(self._agreement()).encode())
+        return zlib.crc32(wire.encode(self._agreement()))
 
     @cached_property
     def outbox(self) -> list[Packet]:
@@ -143,12 +151,12 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True):
     def _destinations(self, to: Iterable[str] | None) -> list[str]:
         if to is None:
             names = [name for name in self.group if name != self.process]
-        elif isinstance(to, str | bytes):
+        elif isinstance(to, str | bytes) or not isinstance(to, Iterable):
             raise CallerError(f"`to` is a list of process names: write to=[{to!r}]")
         else:
             names = list(to)
         for name in names:
-            if name not in self.index:
+            if not isinstance(name, str) or name not in self.index:
                 raise CallerError(f"destination {name!r} is not in the group {self.group}")
         if len(set(names)) < len(names):
             raise CallerError(f"a destination is named twice in {names}")
@@ -170,6 +178,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True):
     def _check(self, packet: Packet) -> None:
         if not isinstance(packet, Packet):
             raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
+        packet.check()
         if packet.protocol != self.facts.name:
             raise InputError(
                 f"a packet of protocol {packet.protocol!r}; this endpoint runs {self.facts.name!r}"

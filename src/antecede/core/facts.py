@@ -24,4 +24,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool
     delay_optimal: bool
     stamp: str
+    counts: str = "messages of that process to this one"
+    """What the numbers in `held()` and `root_gaps()` count."""
     options: dict[str, str] = {}

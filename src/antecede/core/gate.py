@@ -2,12 +2,12 @@
 
 An item *needs* have[slot] >= count for some slots; taking it *gains* some slots. A held item is filed
 under its first missing slot and count, and is looked at again only when the slot reaches that count: no
-queue is ever rescanned, and the work is the number of needs. Of several ready items the one that arrived
-first is taken first. `antecede.causality.gate` is the same gate over arrays.
+queue is ever rescanned, and the work is the number of needs and of the counts that slots pass. Of several
+ready items the one that arrived first is taken first. `antecede.causality.gate` is the same gate over arrays.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
 import msgspec
@@ -62,7 +62,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             heappop(self.ready)
         else:
             self.ready.remove(arrival)
-            self.ready.sort()
+            heapify(self.ready)
         item = self.items.pop(arrival)
         for slot, value in item.gains:
             self.gain(slot, value)
@@ -134,16 +134,15 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         return [gap for slot in sorted(wanted) for gap in gaps(slot, wanted[slot], here.get(slot, set()))]
 
     def _short(self) -> list[tuple[int, int, int]]:
-        """Play on with a copy: whenever nothing is ready, give the item that came first what it misses."""
+        """Play on with a copy, causes first (they need less), and give whatever is stuck what it misses."""
         play: Gate[T] = Gate(add=True, have=dict(self.have))
         for item in self.items.values():
             play.offer(item.what, item.needs, item.gains)
         short = []
-        while play.items:
+        for item in sorted(play.items.values(), key=lambda item: sum(count for _, count in item.needs)):
             while (arrival := play.find()) is not None:
                 play.take(arrival)
-            _, unmet = next(play.held(), (None, []))
-            for slot, _, count in unmet:
+            for slot, count in item.needs:
                 have = play.have.get(slot, 0)
                 if have < count:
                     short.append((slot, have + 1, count))

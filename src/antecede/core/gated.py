@@ -42,13 +42,14 @@ class Gated(Endpoint, kw_only=True):
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
-        return [
-            Held(p.source, p.number, p.payload, tuple(Missing(self._slot(s), h, c) for s, h, c in unmet))
-            for p, unmet in self.gate.held()
-        ]
+        waiting = []
+        for packet, unmet in self.gate.held():
+            missing = tuple(Missing(self._slot(slot), have, count) for slot, have, count in unmet)
+            waiting.append(Held(packet.source, packet.number, packet.payload, packet.kind, missing))
+        return waiting
 
     def root_gaps(self) -> list[Gap]:
-        """What the held messages wait for and is not itself held: recover these and all else follows."""
+        """What is waited for here and is not itself held: recover these and all else follows."""
         return [Gap(self._slot(slot), first, last) for slot, first, last in self.gate.gaps(dense=self.dense)]
 
     def _slot(self, slot: int) -> str:

@@ -34,6 +34,14 @@ class Packet(msgspec.Struct, frozen=True):
         """Exact size on the wire of what the protocol added: the stamp."""
         return len(self.stamp)
 
+    def check(self) -> None:
+        """Raise InputError if a field is not of its type; packets from `decode` always are."""
+        texts = (self.protocol, self.kind, self.source, self.target)
+        if not (type(self.number) is int and type(self.stamp) is type(self.payload) is bytes):
+            raise InputError("a packet's number is a whole number, its stamp and its payload are bytes")
+        if not (0 < self.number <= wire.LARGEST and all(type(text) is str for text in texts)):
+            raise InputError("a packet's numbers start at 1, and its protocol, kind and names are strings")
+
     def encode(self) -> bytes:
         """The wire form: a MessagePack array that starts with the version."""
         return wire.encode((VERSION, *msgspec.structs.astuple(self)))
@@ -93,15 +101,16 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A message that waits, and everything it waits for."""
+    """A packet that waits, and everything it waits for; its number is 0 if it was not transmitted yet."""
 
     sender: str
     number: int
     payload: bytes
+    kind: Kind
     missing: tuple[Missing, ...]
 
     def __str__(self) -> str:
-        return f"packet {self.number} from {self.sender} waits for {', '.join(map(str, self.missing))}"
+        return f"{self.kind} {self.number} from {self.sender} waits for {', '.join(map(str, self.missing))}"
 
 
 class Gap(msgspec.Struct, frozen=True):

@@ -33,6 +33,20 @@ def _unpack(kind: type, value: Any) -> Any:
     return _foreign[get_origin(kind) or kind][1](value)
 
 
+def canonical(value: Any) -> Any:
+    """The value with its sets as sorted lists: equal values have equal bytes."""
+    if isinstance(value, set):
+        return sorted(value)
+    if isinstance(value, list | tuple):
+        return [canonical(one) for one in value]
+    if isinstance(value, dict):
+        return {key: canonical(one) for key, one in value.items()}
+    if isinstance(value, msgspec.Struct):
+        fields = {name: canonical(getattr(value, name)) for name in value.__struct_fields__}
+        return list(fields.values()) if value.__struct_config__.array_like else fields
+    return value
+
+
 _encoder = msgspec.msgpack.Encoder(enc_hook=_pack)
 
 

@@ -10,7 +10,7 @@ extras are counted in M and in DELIV like any other message; k must let the loop
 k >= n-1 for `>`), which the paper's k > n always does. k is each process's own choice.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
 from antecede.protocols.counts import Counts, none, pairs, zeros
-from antecede.protocols.stamps import check_ids
+from antecede.protocols.stamps import check_ids, check_own
 
 _read = wire.reader(list[wire.Count], "stamp of 'bounded'")
 
@@ -38,14 +38,14 @@ class Bounded(Gated, kw_only=True):
         unicast=True,
         exact=True,
         delay_optimal=False,
-        stamp="3 * min(k - 1, (n - 1)^2), and extra messages of at most 2 * (n - 1)",
+        stamp="3 * min(k, (n - 1)^2) at most, and extra messages of at most 2 * (n - 1)",
         options={
             "k": "most non-zero entries before extras are sent; at least n (n - 1 for rule '>')",
             "rule": "'>=' (default): fire at k entries; '>': fire above k",
         },
     )
 
-    k: int
+    k: Annotated[int, msgspec.Meta(le=wire.LARGEST)]
     rule: Literal[">=", ">"] = ">="
     m: Counts = msgspec.field(default_factory=none)
 
@@ -82,7 +82,9 @@ class Bounded(Gated, kw_only=True):
     def _read(self, packet: Packet) -> Counts:
         if packet.kind not in ("message", "extra"):
             raise InputError(f"'bounded' has no {packet.kind!r} packets")
-        return self._column(packet) if packet.kind == "extra" else self._matrix(packet)
+        matrix = self._column(packet) if packet.kind == "extra" else self._matrix(packet)
+        check_own(int((matrix[self.me] - self.m[self.me]).max()), 0)
+        return matrix
 
     def _matrix(self, packet: Packet) -> Counts:
         flat = _read(packet.stamp)

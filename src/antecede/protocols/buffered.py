@@ -48,6 +48,7 @@ class Buffered(Boxed, kw_only=True):
         broadcast=True,
         exact=True,
         delay_optimal=False,
+        counts="packets of the pair",
         stamp="0 (1 with several destinations), and an acknowledgement (and a release) of 1",
         options={
             "pipelined": "do not wait between messages to one destination (footnote 4; needs FIFO channels)",
@@ -81,8 +82,8 @@ class Buffered(Boxed, kw_only=True):
             return False
         if not self.awaiting:
             return True
-        outstanding = {target for target, _ in self.awaiting}
-        return self.pipelined and not self.copies and outstanding == {self.group[t] for t in targets}
+        target, _ = next(iter(self.awaiting))  # without copies they all have one target
+        return self.pipelined and not self.copies and [self.group[t] for t in targets] == [target]
 
     def _read(self, packet: Packet) -> int:
         if self.pipelined and packet.number != self.seen[packet.source].low + 1:
@@ -90,7 +91,9 @@ class Buffered(Boxed, kw_only=True):
                 f"packet {packet.number} from {packet.source} overtook an earlier one: pipelined=True needs "
                 "FIFO channels; offer packets in order, or use pipelined=False"
             )
-        if packet.kind == "message" and packet.stamp in (b"", COPY):
+        if packet.kind == "message" and packet.stamp not in (b"", COPY):
+            raise InputError("stamp of 'buffered': a message has none, or the mark of a copy")
+        if packet.kind == "message":
             return 0
         number = _read(packet.stamp)
         expected = {"ack": self.awaiting, "release": self.unreleased}.get(packet.kind, ())
@@ -128,21 +131,24 @@ class Buffered(Boxed, kw_only=True):
         return None if self.inbox and self._waits(self.inbox[0]) else super()._find(sender)
 
     def held(self) -> list[Held]:
-        """Copies before their release and what stands behind them; then the output buffer (number 0)."""
-        gaps = {gap.slot: Missing(gap.slot, 0, gap.first) for gap in self.root_gaps()}
-        release = tuple(missing for slot, missing in gaps.items() if slot.startswith("release"))
-        first = next((at for at, letter in enumerate(self.inbox) if self._waits(letter)), len(self.inbox))
-        return [
-            *(Held(letter.sender, letter.number, letter.payload, release) for letter in self.inbox[first:]),
-            *(Held(self.process, 0, posting.payload, tuple(gaps.values())) for posting in self.outgoing),
-        ]
+        """Copies before their release and what stands behind them; then the output buffer."""
+        waiting: list[Held] = []
+        missing: list[Missing] = []
+        for letter in self.inbox:
+            if self._waits(letter):
+                missing.append(Missing(f"release by {letter.sender}", 0, letter.number))
+            if missing:
+                waiting.append(Held(letter.sender, letter.number, letter.payload, "message", tuple(missing)))
+        before = tuple(
+            Missing(f"acknowledgement by {name}", 0, number) for name, number in sorted(self.awaiting)
+        )
+        if self.multicast == "hold":
+            before += tuple(
+                Missing(f"release by {name}", 0, number) for name, number in sorted(self.unreleased)
+            )
+        return waiting + [Held(self.process, 0, post.payload, "message", before) for post in self.outgoing]
 
     def root_gaps(self) -> list[Gap]:
-        """The releases and acknowledgements that are waited for."""
-        return [
-            *(Gap(f"release by {source}", number, number) for source, number in sorted(self.unreleased)),
-            *(
-                Gap(f"acknowledgement by {target}", number, number)
-                for target, number in sorted(self.awaiting)
-            ),
-        ]
+        """The releases and acknowledgements that something here waits for."""
+        missing = dict.fromkeys(missing for held in self.held() for missing in held.missing)
+        return [Gap(one.slot, one.needs, one.needs) for one in missing]

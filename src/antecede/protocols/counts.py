@@ -15,6 +15,8 @@ _TOPS = tuple(2 ** (8 * width.itemsize) for width in _WIDTHS)
 
 
 def _load(value: tuple[list[int], bytes]) -> Counts:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("an array is its shape and its entries")
     return np.frombuffer(value[1], "<i8").reshape(value[0]).astype(np.int64)
 
 

@@ -14,7 +14,7 @@ from antecede.core.boxed import Boxed, Letter
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_ids, check_length, only_messages
+from antecede.protocols.stamps import check_destinations, check_ids, check_length, check_own, only_messages
 
 
 class Past(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class History(Boxed, kw_only=True):
         self.past = [0] * self.n
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
-        stamp = wire.encode((self.past, targets, self.log))
+        stamp = wire.encode(wire.canonical((self.past, targets, self.log)))
         for target in targets:
             self._emit(target, stamp, payload)
         self.past[self.me] += 1
@@ -76,8 +76,9 @@ class History(Boxed, kw_only=True):
             check_ids((old.sender, *old.waiting), self.n)
             if not 0 < old.count <= stamp.past[old.sender]:
                 raise InputError("stamp of 'history': a message of the log is not covered by the past")
-        if stamp.past[self.me] > self.past[self.me]:
-            raise InputError("stamp of 'history': names messages that this process never sent")
+        if stamp.past[self.index[packet.source]] >= wire.LARGEST:
+            raise InputError("stamp of 'history': there is no number left for this message")
+        check_own(stamp.past[self.me], self.past[self.me])
         if len({(old.sender, old.count) for old in stamp.log}) < len(stamp.log):
             raise InputError("stamp of 'history': a message stands twice in the log")
         return stamp

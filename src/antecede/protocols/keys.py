@@ -8,12 +8,10 @@ import hashlib
 from functools import lru_cache
 from math import comb
 
-from antecede.core.wire import LARGEST
-
 
 def sets(k: int, r: int) -> int:
-    """How many set ids there are; ids stay within 64 bits even where there are more sets."""
-    return min(comb(r, k), LARGEST)
+    """How many sets of k keys there are among r entries: set ids are below it."""
+    return comb(r, k)
 
 
 @lru_cache(maxsize=4096)

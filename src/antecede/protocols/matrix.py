@@ -16,7 +16,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
 from antecede.protocols.counts import Counts, none, pack, pairs, unpack, zeros
-from antecede.protocols.stamps import check_destinations, only_messages
+from antecede.protocols.stamps import check_destinations, check_own, only_messages
 
 
 class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -61,7 +61,9 @@ class Matrix(Gated, kw_only=True):
         stamp = _read(packet.stamp)
         if stamp.dests:
             check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
-        return stamp.dests or [self.me], unpack(stamp.sent, self.n, self.n)
+        sent = unpack(stamp.sent, self.n, self.n)
+        check_own(int((sent[self.me] - self.sent[self.me]).max()), 0)
+        return stamp.dests or [self.me], sent
 
     def _rule(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
         column = stamp[1][:, self.me]

@@ -13,6 +13,7 @@ that are still under way are taken in, and nobody is welcomed before the sponsor
 import msgspec
 
 from antecede.core import wire
+from antecede.core.endpoint import check_name
 from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
 from antecede.core.seen import Seen
@@ -48,6 +49,7 @@ class Probabilistic(Sharing, kw_only=True):
         broadcast=True,
         exact=False,
         delay_optimal=False,
+        counts="deliveries counted on that entry",
         stamp="R + 2",
         options={
             "R": "number of entries (default 100)",
@@ -64,7 +66,7 @@ class Probabilistic(Sharing, kw_only=True):
 
     def admit(self, name: str) -> int:
         """Let a newcomer in; returns how many messages this process sent before."""
-        if name in self.seen or name == self.process or not name:
+        if check_name(name) in self.seen or name == self.process:
             raise CallerError(f"{name!r} is or was a member; a newcomer needs a name of its own")
         self._regroup({*self.group, name})
         self.seen[name] = Seen()
@@ -72,16 +74,19 @@ class Probabilistic(Sharing, kw_only=True):
 
     def dismiss(self, name: str, sent: int) -> None:
         """Stop sending to a member that leaves, which has broadcast `sent` messages."""
-        if name not in self.index or name == self.process:
+        if check_name(name) not in self.index or name == self.process:
             raise CallerError(f"{name!r} is not another member of the group {self.group}")
-        if not 0 <= sent <= wire.LARGEST:
+        if not isinstance(sent, int) or not 0 <= sent <= wire.LARGEST:
             raise CallerError(f"sent={sent}: give the number of messages that {name} has broadcast")
         self.left[name] = sent
         self._regroup({*self.group} - {name})
 
     def welcome(self, name: str, sent: dict[str, int]) -> bytes:
         """The state for a newcomer, once everything that members sent before they admitted it is here."""
-        if name not in self.index or set(sent) != {*self.group} - {name}:
+        counts = sent.values() if isinstance(sent, dict) else [None]
+        if not all(isinstance(count, int) for count in counts):
+            raise CallerError("`sent` has, for each member, the number that its admit() returned")
+        if check_name(name) not in self.index or set(sent) != {*self.group} - {name}:
             raise CallerError(f"admit {name!r} everywhere first, and give the answers of {self.group}")
         known = {**self.known, self.process: Seen(self.sent)}
         for member, count in (sent | self.left).items():

@@ -13,7 +13,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_length, only_messages
+from antecede.protocols.stamps import check_length, check_own, only_messages
 
 _read = wire.reader(list[wire.Count], "stamp of 'monitor'")
 
@@ -53,6 +53,7 @@ class Monitor(Gated, kw_only=True):
         only_messages(packet)
         stamp = _read(packet.stamp)
         check_length(stamp, self.n)
+        check_own(stamp[self.me], self.f[self.me])
         return stamp
 
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:

@@ -18,7 +18,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, only_messages
+from antecede.protocols.stamps import check_destinations, check_own, only_messages
 
 Log = dict[int, dict[int, set[int]]]
 """Sender to time to destinations."""
@@ -49,6 +49,7 @@ class Optimal(Gated, kw_only=True):
         broadcast=True,
         exact=True,
         delay_optimal=True,
+        counts="sends of that process, to anybody",
         stamp="2 * entries of LOG + their senders and destinations; n^2 at worst, far less in practice",
     )
     dense = False
@@ -65,7 +66,7 @@ class Optimal(Gated, kw_only=True):
         self.clock += 1  # SND 1
         dests = set(targets)
         for d in targets:  # SND 2: from the unchanged LOG
-            self._emit(d, wire.encode((self.clock, targets, self._carried(dests, d))), payload)
+            self._emit(d, wire.encode((self.clock, targets, ordered(self._carried(dests, d)))), payload)
         for times in self.log.values():  # SND 3
             for waiting in times.values():
                 waiting -= dests
@@ -73,8 +74,8 @@ class Optimal(Gated, kw_only=True):
         purge(self.log)  # the purge of step 3 comes last, so that LOG is always as small as what is sent
 
     def _carried(self, dests: set[int], d: int) -> Log:
-        if len(dests) == 1:
-            return self.log  # d is kept, nobody else is in dests, and LOG is purged: nothing would change
+        if len(dests) == 1:  # d is kept, nobody else is in dests, and LOG is purged: nothing would change
+            return self.log
         log = {s: {t: (w - dests) | ({d} & w) for t, w in times.items()} for s, times in self.log.items()}
         purge(log)
         return log
@@ -83,6 +84,7 @@ class Optimal(Gated, kw_only=True):
         only_messages(packet)
         stamp = self.read(packet.stamp)
         check_destinations(stamp[1], self.index[packet.source], self.me, self.n)
+        check_own(max(stamp[2].get(self.me, ()), default=0), self.clock)
         return stamp
 
     def _rule(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
@@ -98,6 +100,11 @@ class Optimal(Gated, kw_only=True):
                 waiting.discard(self.me)
         merge(self.log, carried)  # RCV 4
         purge(self.log)  # RCV 5
+
+
+def ordered(log: Log) -> dict[int, dict[int, list[int]]]:
+    """LOG as it travels: equal logs have equal bytes."""
+    return {s: {t: sorted(w) for t, w in times.items()} for s, times in log.items()}
 
 
 def merge(log: Log, carried: Log) -> None:

@@ -11,7 +11,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_ids, check_length, only_messages
+from antecede.protocols.stamps import check_ids, check_length, check_own, only_messages
 
 Time = list[wire.Count]
 
@@ -41,6 +41,7 @@ class Pairs89(Gated, kw_only=True):
         unicast=True,
         exact=True,
         delay_optimal=True,
+        counts="sends of that process, to anybody; some of those named may not be for this one",
         stamp="n + (n - 1) * (n + 1) at most",
     )
     dense = False
@@ -61,6 +62,7 @@ class Pairs89(Gated, kw_only=True):
         check_ids(stamp.last, self.n)
         for time in (stamp.time, *stamp.last.values()):
             check_length(time, self.n)
+            check_own(time[self.me], self.gate.have.get(self.me, 0))
         return stamp
 
     def _rule(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:

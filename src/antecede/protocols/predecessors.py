@@ -13,7 +13,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_ids, only_messages
+from antecede.protocols.stamps import check_destinations, check_ids, check_own, only_messages
 
 Barriers = dict[wire.Count, dict[wire.Count, wire.Count]]
 """Destination to sender to count: what must be delivered there first."""
@@ -43,6 +43,7 @@ class Predecessors(Gated, kw_only=True):
         broadcast=True,
         exact=True,
         delay_optimal=True,
+        counts="sends of that process, to anybody",
         stamp="2 * immediate predecessors of all destinations; n^2 at worst",
     )
     dense = False
@@ -66,6 +67,7 @@ class Predecessors(Gated, kw_only=True):
         check_ids(stamp.barriers, self.n)
         for barrier in stamp.barriers.values():
             check_ids(barrier, self.n)
+            check_own(barrier.get(self.me, 0), self.count)
         return stamp
 
     def _rule(self, source: int, stamp: PredecessorsStamp) -> tuple[Pairs, Pairs]:

@@ -38,13 +38,13 @@ class Sharing(Gated, kw_only=True):
     """Entries shared by several senders. V is the gate's `have`, and gains add to it.
 
     `known` are the broadcasts delivered here (or, after a join, at the sponsor) by sender; `recent` is
-    the paper's list L, the last `memory` of them.
+    the paper's list L, at least the last `memory` of them.
     """
 
-    R: Annotated[int, msgspec.Meta(ge=1)] = 100
-    K: Annotated[int, msgspec.Meta(ge=1)] = 4
+    R: Annotated[int, msgspec.Meta(ge=1, le=65_536)] = 100
+    K: Annotated[int, msgspec.Meta(ge=1, le=65_536)] = 4
     set_id: int | None = None
-    memory: Annotated[int, msgspec.Meta(ge=0)] = 256
+    memory: Annotated[int, msgspec.Meta(ge=0, le=wire.LARGEST)] = 256
     known: dict[str, Seen] = {}
     recent: list[Recent] = []
     sent: int = 0
@@ -52,6 +52,8 @@ class Sharing(Gated, kw_only=True):
     def _start(self) -> None:
         if self.K > self.R:
             raise CallerError(f"K={self.K} keys cannot be chosen among R={self.R} entries; use K <= R")
+        if sets(self.K, self.R) > wire.LARGEST:
+            raise CallerError(f"there are too many sets of K={self.K} keys for R={self.R}; use a smaller K")
         if self.set_id is None:
             self.set_id = self._own_set_id()
         if not 0 <= self.set_id < sets(self.K, self.R):
@@ -95,12 +97,14 @@ class Sharing(Gated, kw_only=True):
         self.stamps[self.gate.offer(packet, needs, [(x, 1) for x in sorted(keys)])] = stamp
 
     def _pop(self, key: int) -> Delivery:
-        before = dict(self.gate.have)
         packet, stamp = self._take(key)
         keys = entries(stamp.set_id, self.K, self.R)
+        before = {x: self.gate.have[x] - 1 for x in keys}
         suspicions = alarms(keys, stamp.vector, before, self.recent)
         self.known[packet.source].add(stamp.number)
-        self.recent = [*self.recent, Recent(keys, stamp.vector)][-self.memory :] if self.memory else []
+        self.recent.append(Recent(keys, stamp.vector))
+        if len(self.recent) > 2 * self.memory:
+            self.recent = self.recent[self.memory + 1 :]
         return Delivery(packet.source, packet.payload, suspicions)
 
     def _slot(self, slot: int) -> str:
@@ -118,6 +122,7 @@ class Scalar(Sharing, kw_only=True):
         broadcast=True,
         exact=False,
         delay_optimal=False,
+        counts="deliveries counted on that entry",
         stamp="3",
         options={"memory": "how many recent messages the detectors remember (default 256)"},
     )
@@ -137,6 +142,7 @@ class Plausible(Sharing, kw_only=True):
         broadcast=True,
         exact=False,
         delay_optimal=False,
+        counts="deliveries counted on that entry",
         stamp="R + 2",
         options={
             "R": "number of entries (default 100)",

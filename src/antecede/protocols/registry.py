@@ -1,11 +1,13 @@
 """The protocols by name, and how an endpoint is made, restored and described."""
 
+import zlib
+from collections.abc import Iterable
 from typing import Literal, overload
 
 import msgspec
 
 from antecede.core import wire
-from antecede.core.endpoint import SNAPSHOT_VERSION, Endpoint
+from antecede.core.endpoint import SNAPSHOT_VERSION, Endpoint, check_name
 from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
 from antecede.core.seen import Seen
@@ -32,7 +34,7 @@ _CLASSES: tuple[type[Endpoint], ...] = (
 )  # fmt: skip
 _BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
 _READERS = {name: wire.reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}
-_read_snapshot = wire.reader(tuple[int, str, bytes], "not a snapshot of antecede")
+_read_snapshot = wire.reader(tuple[int, str, int, bytes], "not a snapshot of antecede")
 
 
 def protocols() -> dict[str, Facts]:
@@ -65,7 +67,7 @@ def endpoint(
     >>> endpoint("matrix", process="a", group=["a", "b"]).send(b"hello", to=["b"]).packets[0].target
     'b'
     """
-    kind = _BY_NAME.get(protocol)
+    kind = _BY_NAME.get(protocol) if isinstance(protocol, str) else None
     if kind is None:
         raise CallerError(f"unknown protocol {protocol!r}; choose one of {', '.join(_BY_NAME)}")
     return build(kind, process=process, group=group, manual=manual, **options)
@@ -93,16 +95,18 @@ def build(
 
 def restore(snapshot: bytes) -> Endpoint:
     """The endpoint that `snapshot()` was taken of, as it was then."""
-    version, name, state = _read_snapshot(snapshot)
+    version, name, checksum, state = _read_snapshot(snapshot)
     if version != SNAPSHOT_VERSION or name not in _READERS:
         raise InputError(f"a snapshot of version {version} of {name!r}; this is version {SNAPSHOT_VERSION}")
+    if zlib.crc32(state) != checksum:
+        raise InputError(f"the snapshot of {name!r} is damaged (wrong checksum); use an earlier one")
     return _READERS[name](state)
 
 
 def _checked_group(group: list[str], process: str) -> list[str]:
-    if isinstance(group, str) or not all(isinstance(name, str) and name for name in group):
-        raise CallerError("group is a list of process names, each a non-empty string")
-    names = sorted(group)
+    if isinstance(group, str | bytes) or not isinstance(group, Iterable):
+        raise CallerError(f"group is a list of process names, not {type(group).__name__}")
+    names = sorted(check_name(name) for name in group)
     if len(set(names)) < len(names):
         raise CallerError(f"a process is named twice in the group {names}")
     if process not in names:

@@ -24,7 +24,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Delivery, Effects, Packet
 from antecede.protocols.counts import Counts, none, pack, pairs, unpack, zeros
-from antecede.protocols.stamps import check_destinations, only_messages
+from antecede.protocols.stamps import check_destinations, check_own, only_messages
 
 
 class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -93,7 +93,9 @@ class Semantic(Gated, kw_only=True):
         latest = self.events if depends_on is None else depends_on
         if not isinstance(latest, int) or not 0 <= latest <= self.events:
             raise CallerError(f"depends_on={depends_on!r}: own events so far are numbered 1 to {self.events}")
-        return self._dispatch(payload, to, partial(self._send, depends_on=latest))
+        effects = self._dispatch(payload, to, partial(self._send, depends_on=latest))
+        own = [msgspec.structs.replace(copy, event=self.events) for copy in effects.deliveries]
+        return msgspec.structs.replace(effects, deliveries=own)
 
     def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
         before = self.ecv.copy()
@@ -114,7 +116,9 @@ class Semantic(Gated, kw_only=True):
         if stamp.dests:
             check_destinations(stamp.dests, self.index[packet.source], self.me, n)
         sp, sc = unpack(stamp.sp, n, n), unpack(stamp.sc, n, n)
-        return stamp.dests or [self.me], sp, sc, unpack(stamp.mcv, n), unpack(stamp.ecv, n)
+        mcv, ecv = unpack(stamp.mcv, n), unpack(stamp.ecv, n)
+        check_own(int(max(mcv[self.me], ecv[self.me])), self.events)
+        return stamp.dests or [self.me], sp, sc, mcv, ecv
 
     def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         _, sp, sc, _, _ = stamp

@@ -11,7 +11,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_length, only_messages
+from antecede.protocols.stamps import check_length, check_own, only_messages
 
 _read = wire.reader(list[wire.Count], "stamp of 'server'")
 
@@ -51,6 +51,7 @@ class Server(Gated, kw_only=True):
         only_messages(packet)
         stamp = _read(packet.stamp)
         check_length(stamp, self.n)
+        check_own(stamp[self.me], self.v[self.me])
         if self.process == self.server and stamp[self.index[packet.source]] == 0:
             raise InputError("stamp of 'server': the client's own entry is 0, it must count this message")
         return stamp

@@ -18,6 +18,15 @@ def check_ids(ids: Iterable[int], n: int) -> None:
         raise InputError(f"stamp: a process id is not below {n}; it was made for a larger group")
 
 
+def check_own(claimed: int, own: int) -> None:
+    """Refuse a stamp that tells of more messages of this process than it has sent."""
+    if claimed > own:
+        raise InputError(
+            f"stamp: tells of {claimed} messages or events of this process, which has had {own}; "
+            "was this endpoint restored from an old snapshot?"
+        )
+
+
 def check_length(vector: list[int], n: int) -> None:
     """Refuse a vector that does not have one entry per process (or slot)."""
     if len(vector) != n:

@@ -28,6 +28,7 @@ class Sync(Boxed, kw_only=True):
         unicast=True,
         exact=True,
         delay_optimal=False,
+        counts="packets of the pair",
         stamp="0, and an acknowledgement of 1",
         options={"form": "'rendezvous' (default): ends at the partner's receive; 'site': at its arrival"},
     )
@@ -41,8 +42,8 @@ class Sync(Boxed, kw_only=True):
             self.awaiting = (self.group[target], self._emit(target, b"", payload))
 
     def _read(self, packet: Packet) -> None:
-        if packet.kind not in ("message", "ack"):
-            raise InputError(f"'sync' has no {packet.kind!r} packets")
+        if packet.kind not in ("message", "ack") or (packet.kind == "message" and packet.stamp):
+            raise InputError(f"'sync' has no {packet.kind!r} packets, or none with such a stamp")
         if packet.kind == "ack" and (packet.source, _read(packet.stamp)) != self.awaiting:
             raise InputError(f"{packet.source} acknowledges something that {self.process} does not wait for")
 
@@ -62,8 +63,7 @@ class Sync(Boxed, kw_only=True):
             return None
         if self.form == "site":
             return super()._find(sender)
-        letters = enumerate(self.inbox)  # whoever is in a rendezvous sends nothing else: all concurrent
-        return next((at for at, letter in letters if sender in (None, letter.sender)), None)
+        return self._first(sender)  # whoever is in a rendezvous sends nothing else: all are concurrent
 
     def _pop(self, key: int) -> Delivery:
         letter = self.inbox[key]
@@ -74,7 +74,8 @@ class Sync(Boxed, kw_only=True):
     def held(self) -> list[Held]:
         """What arrived while the application is blocked in its own send."""
         missing = tuple(Missing(gap.slot, 0, gap.first) for gap in self.root_gaps())
-        return [Held(a.sender, a.number, a.payload, missing) for a in self.inbox] if missing else []
+        letters = self.inbox if missing else []
+        return [Held(one.sender, one.number, one.payload, "message", missing) for one in letters]
 
     def root_gaps(self) -> list[Gap]:
         """The acknowledgement that the blocked send waits for."""

@@ -34,5 +34,4 @@ class Unordered(Boxed, kw_only=True):
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
 
     def _find(self, sender: str | None) -> int | None:
-        letters = enumerate(self.inbox)
-        return next((at for at, letter in letters if sender in (None, letter.sender)), None)
+        return self._first(sender)

@@ -9,7 +9,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_length, only_messages
+from antecede.protocols.stamps import check_length, check_own, only_messages
 
 _read = wire.reader(list[wire.Count], "stamp of 'vector'")
 
@@ -41,6 +41,7 @@ class Vector(Gated, kw_only=True):
         check_length(stamp, self.n)
         if stamp[self.index[packet.source]] == 0:
             raise InputError("stamp of 'vector': the sender's own entry is 0, it must count this message")
+        check_own(stamp[self.me], self.gate.have.get(self.me, 0))
         return stamp
 
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
