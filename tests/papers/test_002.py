@@ -116,7 +116,7 @@ def test_002_figure_2_life_of_a_message() -> None:
     one, two = cast(Buffered, 2, manual=True)
     post, later = one.send(b"first", to=["p1"]), one.send(b"second", to=["p1"])
     assert [packet.payload for packet in post.packets] == [b"first"] and post.packets[0].control_bytes == 0
-    assert later.packets == [] and [posting.payload for posting in one.outgoing] == [b"second"]
+    assert later.packets == [] and [posting.payload for posting in one.outgoing.values()] == [b"second"]
     get = two.receive(post.packets[0])
     assert [packet.kind for packet in get.packets] == ["ack"] and get.deliveries == []
     assert [letter.payload for letter in two.inbox] == [b"first"] and words(two.take()) == "first"

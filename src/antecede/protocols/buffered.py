@@ -36,7 +36,11 @@ class Posting(msgspec.Struct):
 
 
 class Buffered(Boxed, kw_only=True):
-    """OB is `outgoing`, IB is `inbox`; `awaiting` are the packets posted and not acknowledged."""
+    """OB is `outgoing`, by number of the message, from `posted` on; IB is `inbox`.
+
+    `awaiting` are the packets posted and not acknowledged, `copies` those of the last message if it has
+    several destinations; `unreleased` are copies got here whose release has not come.
+    """
 
     facts = Facts(
         name="buffered",
@@ -59,19 +63,21 @@ class Buffered(Boxed, kw_only=True):
 
     pipelined: bool = False
     multicast: Literal["two-phase", "hold"] = "two-phase"
-    outgoing: list[Posting] = []
+    outgoing: dict[int, Posting] = {}
+    posted: int = 0
     awaiting: set[tuple[str, int]] = set()
     copies: list[tuple[str, int]] = []
     unreleased: set[tuple[str, int]] = set()
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         if targets:
-            self.outgoing.append(Posting(payload, targets))
+            self.outgoing[self.posted + len(self.outgoing)] = Posting(payload, targets)
             self._post()
 
     def _post(self) -> None:
-        while self.outgoing and self._may_post(self.outgoing[0].targets):
-            posting = self.outgoing.pop(0)
+        while self.outgoing and self._may_post(self.outgoing[self.posted].targets):
+            posting = self.outgoing.pop(self.posted)
+            self.posted += 1
             stamp = COPY if len(posting.targets) > 1 else b""
             posted = [(self.group[t], self._emit(t, stamp, posting.payload)) for t in posting.targets]
             self.awaiting.update(posted)
@@ -146,7 +152,9 @@ class Buffered(Boxed, kw_only=True):
             before += tuple(
                 Missing(f"release by {name}", 0, number) for name, number in sorted(self.unreleased)
             )
-        return waiting + [Held(self.process, 0, post.payload, "message", before) for post in self.outgoing]
+        return waiting + [
+            Held(self.process, 0, post.payload, "message", before) for post in self.outgoing.values()
+        ]
 
     def root_gaps(self) -> list[Gap]:
         """The releases and acknowledgements that something here waits for."""
