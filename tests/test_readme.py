@@ -1,6 +1,7 @@
 """README's example is run, and its tables are what the protocols say of themselves."""
 
 import doctest
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,3 +30,9 @@ def test_demo_tells_who_waits_for_what() -> None:
         "declared independent",
     ):
         assert told in run.stdout
+
+
+def test_guarantees_name_tests_that_exist() -> None:
+    named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "docs" / "guarantees.md").read_text())
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []

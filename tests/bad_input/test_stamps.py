@@ -1,0 +1,183 @@
+"""Stamps that are hostile, truncated, of another protocol or group, or wrong in one place."""
+
+import tracemalloc
+from itertools import product
+from typing import Any
+
+import msgspec
+import pytest
+
+import antecede
+from antecede import AntecedeError
+from tests.bad_input.hostile import ANYTHING, HOSTILE, changed, check_harmless, counts, places
+from tests.bad_input.scenes import (
+    BOTH_MOMENTS,
+    CASES,
+    EVERY_CASE,
+    check_packet_refused,
+    encode,
+    forge,
+    fresh,
+    scene,
+)
+
+
+@EVERY_CASE
+@BOTH_MOMENTS
+def test_hostile_stamps(name: str, moment: str) -> None:
+    at = scene(name, moment)
+    for stamp in HOSTILE.values():
+        check_packet_refused(at.p0, forge(at.packet, stamp=stamp))
+    at.finish()
+
+
+@EVERY_CASE
+@BOTH_MOMENTS
+def test_truncated_stamps_and_trailing_bytes(name: str, moment: str) -> None:
+    at = scene(name, moment)
+    stamp = at.packet.stamp
+    for cut in range(len(stamp) if len(stamp) > 1 else 0):
+        check_packet_refused(at.p0, forge(at.packet, stamp=stamp[:cut]))
+    check_packet_refused(at.p0, forge(at.packet, stamp=stamp + b"\0"))
+    at.finish()
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_declared_lengths_cost_no_memory(data: bytes) -> None:
+    fields = msgspec.msgpack.decode(fresh(CASES["history"]).packets[0].encode())
+    before_stamp = encode(fields)[: -len(encode(fields[7])) - len(encode(fields[8]))]
+    tracemalloc.start()
+    for hostile in (data, b"\x99\x01" + data, before_stamp + data, b"\x93\x01\xa6matrix" + data):
+        for read in (antecede.decode, antecede.restore):
+            with pytest.raises(AntecedeError):
+                read(hostile)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+PACKED, BIG = bytes(17), b"\3" + bytes(24) + (2**62).to_bytes(8, "little")
+GOOD: dict[str, Any] = {
+    "fifo": 0,
+    "matrix": [[0, 2], PACKED],
+    "pairs": [[0, 1, 0, 0], {2: [0, 1, 0, 0]}],
+    "optimal": [1, [0, 2], {3: {1: [2]}}],
+    "predecessors": [1, [0, 2], {2: {3: 1}}],
+    "vector": [0, 1, 0, 0],
+    "history": [[0, 0, 0, 1], [0, 2], [[3, 1, [2], b"x"]]],
+    "server": [0, 1, 0, 0],
+    "bounded": [3, 2, 1],
+    "monitor": [0, 0, 0, 0],
+    "semantic": [[0, 2], PACKED, PACKED, bytes(5), bytes(5)],
+    "probabilistic": [0, 1, [1, 1, 0, 0]],
+    "plausible": [0, 1, [1, 0]],
+    "scalar": [0, 1, [1]],
+}
+"""A stamp from p1 to p0 that is taken; for probabilistic R = 4 and K = 2, for plausible R = 2."""
+
+LENGTHS: list[Any] = [[], [0], [0, 1, 0], [0, 1, 0, 0, 0]]
+PACKS: list[Any] = [
+    b"",
+    bytes(16),
+    bytes(18),
+    bytes(26),
+    b"\4" + bytes(16),
+    b"\3" + bytes(96) + BIG[1:],
+    None,
+]
+DESTS: list[Any] = [[0, 4], [2], [0, 1], [0, 0], [0, -1], [0, 2**62], 0]
+# fmt: off
+WRONG: dict[str, dict[tuple[int, ...], list[Any]]] = {
+    "fifo": {(): [-1, 2**62, [], [0], True, None, 0.5]},
+    "matrix": {(0,): DESTS, (1,): PACKS, (): [[], [[]], [[], PACKED, 0]]},
+    "pairs": {(0,): LENGTHS, (1, 2): LENGTHS, (1,): [{4: [0] * 4}, {-1: [0] * 4}, {"2": [0] * 4}, []]},
+    "optimal": {(0,): [0], (1,): [*DESTS, []], (): [[], [1, [0]], [1, [0], {}, 0]], (2, 3, 1): [[4], [-1], 0],
+                (2,): [{4: {1: []}}, {3: {}}, {3: {0: []}}, {3: {2**62: []}}, {"3": {1: []}}, {3: [1]}, []]},
+    "predecessors": {(0,): [0], (1,): [*DESTS, []], (2,): [{4: {}}, {2: {4: 1}}, {-1: {}}, {2: 0}]},
+    "vector": {(): LENGTHS, (1,): [0]},
+    "history": {(0,): [*LENGTHS, [1, 0, 0, 1], [0] * 4], (1,): [*DESTS, []], (2, 0, 2): [[4], [-1], 0],
+                (2, 0): [[4, 1, [], b""], [3, 0, [], b""], [3, 2, [], b""], [3, 1, [2], "x"], [3, 1, [2]]],
+                (2,): [[[3, 1, [2], b"x"]] * 2]},
+    "server": {(): LENGTHS, (1,): [0]},
+    "bounded": {(): [[3], [3, 2], [3, 2, 1, 0], 0, {}], (0,): [4], (1,): [4]},
+    "monitor": {(): LENGTHS},
+    "semantic": {(0,): DESTS, (1,): PACKS, (2,): PACKS, (3,): [b"", bytes(4), bytes(6), PACKED, BIG],
+                 (4,): [b"", bytes(4), bytes(6), PACKED, BIG], (): [[], [[], PACKED, PACKED, bytes(5)]]},
+    "probabilistic": {(0,): [6, 2**61], (1,): [0], (2,): [*LENGTHS, [1, 0, 1, 1], [0, 1, 1, 1]], (): [[0]]},
+    "plausible": {(0,): [2], (1,): [0], (2,): [[], [1], [0, 1], [1, 0, 0]]},
+    "scalar": {(0,): [1], (1,): [0], (2,): [[], [0], [1, 1]]},
+}
+# fmt: on
+
+
+def case_of(protocol: str) -> str:
+    """The last case of a protocol; for plausible that is the one with R = 2."""
+    return [name for name, case in CASES.items() if case.protocol == protocol][-1]
+
+
+@pytest.mark.parametrize("protocol", GOOD)
+def test_stamps_that_are_wrong_in_one_place(protocol: str) -> None:
+    at = scene(case_of(protocol), "fresh")
+    good, places_of_counts = GOOD[protocol], counts(GOOD[protocol])
+    wrong = [changed(good, path, value) for path, values in WRONG[protocol].items() for value in values]
+    wrong += [
+        changed(good, path, value) for path in places_of_counts for value in (-1, 2**62, 2**64 - 1, "0")
+    ]
+    for tree in wrong:
+        check_packet_refused(at.p0, forge(at.packet, stamp=encode(tree)))
+    at.finish()
+
+
+@pytest.mark.parametrize("protocol", GOOD)
+def test_stamps_with_any_other_value_in_one_place(protocol: str) -> None:
+    at = scene(case_of(protocol), "fresh")
+    snapshot, good = at.p0.snapshot(), GOOD[protocol]
+    antecede.restore(snapshot).receive(forge(at.packet, stamp=encode(good)))
+    for path, value in product(places(good), ANYTHING):
+        check_harmless(snapshot, forge(at.packet, stamp=encode(changed(good, path, value))).encode())
+
+
+@pytest.mark.parametrize("flat", [[3], [3, 1, 2], [4, 1], [3, -1], [3, 2**62], 0, {}, None], ids=str)
+def test_extras_of_bounded_that_are_wrong(flat: Any) -> None:
+    at = scene("bounded-n", "fresh")
+    check_packet_refused(at.p0, forge(at.packet, kind="extra", stamp=encode(flat)))
+    at.finish()
+
+
+SAME_SHAPE = [
+    {"vector", "server", "monitor"},
+    {"unordered", "sync", "buffered"},
+    {"probabilistic", "plausible", "scalar"},
+]
+"""Only the envelope tells these apart."""
+
+
+@EVERY_CASE
+def test_stamps_of_other_protocols(name: str) -> None:
+    at = scene(name, "busy")
+    stamps = {**{protocol: encode(tree) for protocol, tree in GOOD.items()}, "unordered": b""}
+    alike = [shape for shape in SAME_SHAPE if at.packet.protocol in shape]
+    for protocol in stamps.keys() - {at.packet.protocol}.union(*alike):
+        check_packet_refused(at.p0, forge(at.packet, stamp=stamps[protocol]))
+    at.finish()
+
+
+@pytest.mark.parametrize("n", [3, 5, 9])
+@pytest.mark.parametrize(
+    "protocol", ["matrix", "pairs", "vector", "history", "server", "monitor", "semantic"]
+)
+def test_stamps_of_groups_of_another_size(protocol: str, n: int) -> None:
+    """With the tag of the group forged: only the stamp gives them away."""
+    at, other = scene(protocol, "busy"), CASES[protocol].world(n)
+    other.send("p1", ["p0"] if CASES[protocol].facts.unicast else None)
+    check_packet_refused(at.p0, forge(at.packet, stamp=other.packets[0].stamp))
+    at.finish()
+
+
+@pytest.mark.parametrize("protocol", ["optimal", "predecessors", "bounded"])
+def test_sparse_stamps_that_name_a_process_beyond_the_group(protocol: str) -> None:
+    at, larger = scene(case_of(protocol), "busy"), CASES[case_of(protocol)].world(5)
+    larger.send("p1", ["p4"])
+    larger.send("p1", ["p0"])
+    check_packet_refused(at.p0, forge(at.packet, stamp=larger.packets[-1].stamp))
+    at.finish()

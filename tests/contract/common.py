@@ -1,0 +1,45 @@
+"""What the tests of the contract share: every protocol, random scripts, and how to make one endpoint."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from tests.cases import EXACT, OTHER, Case, with_kinds
+from tests.harness import World, maker, run_script
+
+CASES = [*EXACT, *OTHER]
+EVERY_KIND = pytest.mark.parametrize(("case", "kind"), with_kinds(CASES))
+NAMES = ["p0", "p1", "p2", "p3"]
+Script = list[tuple[int, int, int]]
+SCRIPTS = st.integers(0, 2**32).map(lambda seed: script_of(Random(seed)))
+"""Long runs, made from a seed: short ones, which Hypothesis likes best, seldom hold anything."""
+FEWER = settings(max_examples=settings().max_examples // 3)
+
+
+def script_of(random: Random) -> Script:
+    return [
+        (random.randrange(4), random.randrange(999), random.randrange(999))
+        for _ in range(random.randrange(60))
+    ]
+
+
+def among(cases: list[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
+
+
+EVERY_CASE = among(CASES)
+
+
+def made(case: Case, process: str = "p0", **more: Any) -> Any:
+    """An endpoint in a group of four; typed so that every protocol's own calls may be tried."""
+    options = {key: value(4) if callable(value) else value for key, value in case.options.items()}
+    return maker(case.protocol, **options, **more)(process, NAMES)
+
+
+def random_run(case: Case, seed: int = 2) -> World:
+    world = case.world(4)
+    run_script(world, script_of(Random(seed)), case.kinds[-1])
+    return world

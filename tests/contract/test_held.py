@@ -1,0 +1,132 @@
+"""`held()` and `root_gaps()` tell the truth, by the oracle and by recovering only what they name."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import antecede
+from antecede import Gap
+from tests.cases import Case, with_kinds
+from tests.contract.common import CASES, EVERY_KIND, FEWER, NAMES, SCRIPTS, Script
+from tests.harness import World, destinations
+
+BY_NUMBER = {"vector", "matrix", "monitor", "server", "semantic"}
+"""A gap of these is the numbers of the packets that are missing; `fifo` and `bounded` name some of them."""
+BY_STAMP = {"optimal", "predecessors", "pairs"}
+"""A gap of these names what the stamp of the missing packet says of its sender."""
+
+
+def explained(world: World, script: Script, kind: str) -> Iterator[str]:
+    """Plays the script; after every arrival yields the process that has something to explain."""
+    for action, a, b in script:
+        if action % 2 and world.network:
+            at = antecede.decode(world.network[world.choices()[a % len(world.choices())]]).target
+            world.arrive(a % len(world.choices()))
+            if at in world.watch:
+                yield at
+        else:
+            sender = world.names[a % len(world.names)]
+            if not world.endpoints[sender].blocked:
+                world.send(sender, destinations(world.names, a % len(world.names), b, kind))
+
+
+@EVERY_KIND
+@FEWER
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_held_is_what_arrived_and_was_not_delivered(case: Case, kind: str, n: int, script: Script) -> None:
+    world = case.world(n)
+    for at in explained(world, script, kind):
+        held = world.endpoints[at].held()
+        here = [one for one in held if one.number and one.payload]
+        assert sorted(int(one.payload) for one in here) == sorted(world.waiting[at])
+        assert all(one.missing and str(one) for one in held)
+        assert all(missing.have < missing.needs for one in held for missing in one.missing)
+        assert bool(world.endpoints[at].root_gaps()) >= bool(held)
+        assert {(one.sender, one.number) for one in here} == {named(world, at, int(m.payload)) for m in here}
+
+
+def named(world: World, at: str, message: int) -> tuple[str, int]:
+    """Sender and number of the packet that carries a message to a process."""
+    copies = (packet for packet in world.packets if packet.kind == "message" and packet.target == at)
+    return next((packet.source, packet.number) for packet in copies if int(packet.payload) == message)
+
+
+NUMBERED = [case for case in CASES if case.protocol in BY_NUMBER or case.name == "plausible-R=n"]
+
+
+@pytest.mark.parametrize(("case", "kind"), with_kinds(NUMBERED))
+@FEWER
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_root_gaps_are_the_causes_that_have_not_arrived(
+    case: Case, kind: str, n: int, script: Script
+) -> None:
+    world = case.world(n)
+    for at in explained(world, script, kind):
+        causes = {cause for message in world.waiting[at] for cause in world.oracle.missing(at, message)}
+        missing = {named(world, at, cause) for cause in causes - world.waiting[at]}
+        assert {number for gap in world.endpoints[at].root_gaps() for number in spread(gap)} == missing
+
+
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_root_gaps_of_fifo_are_the_earlier_packets_of_the_sender(n: int, script: Script) -> None:
+    world = Case("fifo", "fifo").world(n)
+    for at in explained(world, script, "multicast"):
+        held = {(one.sender, one.number) for one in world.endpoints[at].held()}
+        arrived = {named(world, at, message) for message in world.order(at)} | held
+        earlier = {(sender, number) for sender, last in held for number in range(1, last)}
+        assert {
+            number for gap in world.endpoints[at].root_gaps() for number in spread(gap)
+        } == earlier - arrived
+
+
+def spread(gap: Gap) -> list[tuple[str, int]]:
+    """One by one; entry 2 of a clock with an entry for each process is that of p2."""
+    return [(gap.slot.replace("entry ", "p"), number) for number in range(gap.first, gap.last + 1)]
+
+
+FLOWING = [case for case in CASES if case.protocol in BY_NUMBER | BY_STAMP | {"fifo", "bounded"}]
+
+
+@pytest.mark.parametrize(("case", "kind"), with_kinds(FLOWING))
+@FEWER
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_recover_the_root_gaps_and_all_else_follows(case: Case, kind: str, n: int, script: Script) -> None:
+    world = case.world(n)
+    for _ in explained(world, script, kind):
+        pass
+    for at in sorted(world.watch):
+        while gaps := {number for gap in world.endpoints[at].root_gaps() for number in spread(gap)}:
+            assert case.protocol not in BY_STAMP or len(gaps) == len(world.endpoints[at].root_gaps())
+            found = [choice for choice in range(len(world.network)) if identity(world, choice, at) in gaps]
+            assert found and (case.protocol == "pairs" or len(found) == len(gaps))
+            world.arrive(found[0])
+        assert world.endpoints[at].held() == [] and not world.waiting[at]
+
+
+def identity(world: World, choice: int, at: str) -> tuple[str, int] | None:
+    """How the gaps of a process would name a packet under way."""
+    packet = antecede.decode(world.network[choice])
+    if packet.target != at:
+        return None
+    if packet.protocol not in BY_STAMP:
+        return packet.source, packet.number
+    first = msgspec.msgpack.decode(packet.stamp)[0]
+    return packet.source, first[world.names.index(packet.source)] if packet.protocol == "pairs" else first
+
+
+def test_buffered_names_only_what_each_message_waits_for() -> None:
+    """Two copies before their releases, a posted message, and one behind it that waits for another thing."""
+    ends = {name: antecede.endpoint("buffered", process=name, group=NAMES) for name in NAMES}
+    for sender in ("p1", "p2"):
+        ends["p0"].receive(ends[sender].send(b"copy").packets[0])
+    ends["p0"].send(b"posted", to=["p3"])
+    ends["p0"].send(b"behind", to=["p1"])
+    missing = {(one.sender, one.number): [str(gap.slot) for gap in one.missing] for one in ends["p0"].held()}
+    assert missing == {
+        ("p1", 1): ["release by p1"],
+        ("p2", 1): ["release by p1", "release by p2"],
+        ("p0", 0): ["acknowledgement by p3"],
+    }
