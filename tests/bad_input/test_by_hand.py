@@ -13,7 +13,7 @@ WRONG: dict[str, list[Any]] = {
     "number": [0, -1, 2.5, True, "1", None, 2**62],
     "payload": ["text", None, bytearray(b"x")],
     "stamp": ["text", None, []],
-    **dict.fromkeys(("source", "kind", "protocol"), [None, 5, ["p1"]]),
+    **{name: [None, 5, ["p1"]] for name in ("source", "kind", "protocol")},
 }
 FIELDS = [(field, value) for field, values in WRONG.items() for value in values]
 
