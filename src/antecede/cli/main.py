@@ -1,0 +1,30 @@
+"""The `antecede` command: gathers the subcommands and turns our errors into a sentence and an exit code."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from antecede.core.errors import AntecedeError
+
+app = typer.Typer(
+    help="Puts the events of distributed systems back into causal order.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback()
+def root() -> None:
+    """Puts the events of distributed systems back into causal order."""
+
+
+def main() -> None:
+    """Run the command; exit codes: 0 clean, 1 findings, 2 wrong usage or environment."""
+    try:
+        app()
+    except AntecedeError as error:
+        Console(stderr=True).print(f"[red]error:[/] {error}", soft_wrap=True, highlight=False)
+        sys.exit(2)
