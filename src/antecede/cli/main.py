@@ -5,6 +5,7 @@ import sys
 import typer
 from rich.console import Console
 
+from antecede.cli.explore import explore
 from antecede.core.errors import AntecedeError
 
 app = typer.Typer(
@@ -19,6 +20,9 @@ app = typer.Typer(
 @app.callback()
 def root() -> None:
     """Puts the events of distributed systems back into causal order."""
+
+
+app.command()(explore)
 
 
 def main() -> None:

@@ -1,0 +1,173 @@
+"""`antecede explore`: every execution of a small program under a protocol, for people or as JSON."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from antecede.core.errors import CallerError
+from antecede.simulate import explorer
+from antecede.simulate.explorer import LIMIT, End, Exploration, columns
+from antecede.simulate.story import Story
+
+
+def explore(
+    program: Annotated[str, typer.Argument(help="The program itself, or a file: its path, or @path.")],
+    protocol: Annotated[str, typer.Option(help="A protocol by name, such as buffered, matrix or sync.")],
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the protocol; repeatable.")
+    ] = None,
+    outcome: Annotated[
+        str, typer.Option(metavar="TEXT", help="Show a schedule that ends so: 'P3: x z' or '- | y | x z'.")
+    ] = "",
+    blocked: Annotated[bool, typer.Option("--blocked", help="Show a schedule that blocks.")] = False,
+    fifo: Annotated[bool, typer.Option("--fifo", help="Channels do not reorder packets.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Give up after so many states.")] = LIMIT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Find every execution of a small distributed program under a protocol.
+
+    A program has a statement for each process: its name, a colon, and what it does. 's x->3' sends x to P3,
+    's x->2,3' to two processes, 'r' receives any message, 'r from 1' one of P1.
+
+    Example: antecede explore "P1: s x->3; s y->2. P2: r; s z->3. P3: r; r"
+    --protocol unordered --outcome "P3: z x"
+
+    Exit code: 0 if every execution completes, 1 if some execution blocks, 2 for wrong usage.
+    """
+    if outcome and blocked:
+        raise CallerError("--outcome and --blocked each ask for a schedule; give one of them")
+    options = _options(option or [])
+    found = explorer.explore(_text(program), protocol, limit=limit, fifo=fifo, **options)
+    end = found.find(outcome) if outcome else _first_blocked(found) if blocked else None
+    if as_json:
+        facts = {"protocol": protocol, "options": options, **_facts(found, end)}
+        typer.echo(msgspec.json.format(msgspec.json.encode(facts)))
+    else:
+        _show(Console(), found, protocol, end)
+        if blocked and end is None:
+            typer.echo("No execution blocks.")
+    raise typer.Exit(1 if found.blocked else 0)
+
+
+def _text(program: str) -> str:
+    """The program as text; what has no colon is the path of a file."""
+    if not program.startswith("@") and ":" in program:
+        return program
+    path = Path(program.removeprefix("@"))
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise CallerError(
+            f"cannot read {str(path)!r} ({error}); give a program such as 'P1: s x->2. P2: r'"
+        ) from None
+
+
+def _options(written: list[str]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for one in written:
+        name, equals, value = one.partition("=")
+        if not equals or not name.isidentifier() or name in ("limit", "fifo", "program", "protocol"):
+            raise CallerError(
+                f"--option {one!r}: write NAME=VALUE with the name of an option of the protocol"
+            )
+        options[name] = _value(value)
+    return options
+
+
+def _value(text: str) -> Any:
+    """A number or a truth value if it looks like one."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _first_blocked(found: Exploration) -> End | None:
+    """The blocked end that is reached soonest."""
+    return min(found.blocked, key=lambda end: len(found.witness(end)), default=None)
+
+
+def _facts(found: Exploration, end: End | None) -> dict[str, Any]:
+    """All that was found, as JSON has it."""
+    return {
+        "program": str(found.program),
+        "verdict": found.verdict,
+        "states": found.states,
+        "configurations": found.configurations,
+        "transitions": found.transitions,
+        "outcomes": [_end(found, one) for one in found.outcomes],
+        "blocked": [_end(found, one) for one in found.blocked],
+        "witness": None if end is None else _witness(found, end),
+    }
+
+
+def _end(found: Exploration, end: End) -> dict[str, Any]:
+    names = found.program.processes
+    story = Story(found, end)
+    return {
+        "text": str(end),
+        "received": dict(zip(names, end.received, strict=True)),
+        "arrived": dict(zip(names, end.arrived, strict=True)),
+        "waits": {name: wait for name, wait in zip(names, end.waits, strict=True) if wait},
+        "early": story.early,
+        "steps": len(story.lines),
+    }
+
+
+def _witness(found: Exploration, end: End) -> dict[str, Any]:
+    lines = Story(found, end).lines
+    steps = [{"process": one.step.process, "what": one.sentence, "note": one.note} for one in lines]
+    return {"complete": end.complete, "text": str(end), "steps": steps}
+
+
+def _show(console: Console, found: Exploration, protocol: str, end: End | None) -> None:
+    """Everything for people."""
+    console.print(
+        f"{escape(str(found.program))}\nunder {protocol}: [bold]{found.verdict}[/]", highlight=False
+    )
+    console.print(
+        f"{found.states} states ({found.configurations} configurations), {found.transitions} transitions",
+        highlight=False,
+    )
+    for title, ends in (("outcomes", found.outcomes), ("blocked", found.blocked)):
+        if ends:
+            console.print(_table(found, title, ends))
+    if end is not None:
+        _tell(console, found, end)
+
+
+def _table(found: Exploration, title: str, ends: list[End]) -> Table:
+    table = Table(title=f"{title}: {len(ends)}", title_justify="left", title_style="bold")
+    table.add_column(f"received ({' | '.join(found.program.processes)})", no_wrap=True)
+    for name in ("arrived, not received", "who waits for what") if title == "blocked" else ():
+        table.add_column(name)
+    table.add_column("causal order")
+    table.add_column("steps", justify="right")
+    for end in ends:
+        story = Story(found, end)
+        order = f"[red]broken: {', '.join(story.early)} early[/]" if story.early else "kept"
+        stuck = () if end.complete else (columns(end.arrived), _waits(found, end))
+        table.add_row(str(end), *stuck, order, str(len(story.lines)))
+    return table
+
+
+def _waits(found: Exploration, end: End) -> str:
+    waits = zip(found.program.processes, end.waits, strict=True)
+    return "\n".join(f"{name}: {wait}" for name, wait in waits if wait)
+
+
+def _tell(console: Console, found: Exploration, end: End) -> None:
+    """The schedule, and for whom it was not enough."""
+    console.print(f"\n[bold]A shortest schedule that {'ends' if end.complete else 'blocks'} with {end}[/]")
+    for number, line in enumerate(Story(found, end).lines, start=1):
+        note = f"  [dim]({line.note})[/]" if line.note else ""
+        console.print(f"{number:4}. {line.sentence}{note}", highlight=False, soft_wrap=True)
+    for name, wait, words in zip(found.program.processes, end.waits, end.arrived, strict=True):
+        if wait:
+            has = f"; arrived: {' '.join(words)}" if words else ""
+            console.print(f"      {name} waits for {wait}{has}", highlight=False, soft_wrap=True)

@@ -1,0 +1,204 @@
+"""What may happen next in a small program whose processes are real endpoints.
+
+A state is the snapshots of all endpoints, the packets under way, the program counters and what was received.
+Owns: the steps, the states and the step from one state to the next. What one endpoint does in one of its
+states is computed once: snapshots and packets are kept once and states hold their numbers.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Literal, NamedTuple, TypeVar
+
+from antecede.core.boxed import Boxed
+from antecede.core.endpoint import Endpoint
+from antecede.core.errors import CallerError, InputError
+from antecede.core.gated import Gated
+from antecede.core.packet import Effects, Packet, decode
+from antecede.simulate.programs import Instruction, Program, Send
+
+Make = Callable[[str, list[str]], Endpoint]
+Restore = Callable[[bytes], Endpoint]
+T = TypeVar("T")
+
+
+class Step(NamedTuple):
+    """One thing that happens at one process.
+
+    `message` is what is sent; `others` are its destinations, or the process received from; `packet` is
+    what arrives. A "step" is internal: only endpoints that have a method `step` take it.
+    """
+
+    process: str
+    what: Literal["send", "receive", "arrive", "step"]
+    message: str = ""
+    others: tuple[str, ...] = ()
+    packet: bytes = b""
+
+
+class State(NamedTuple):
+    """A global state; endpoints and packets are numbers given by `Moves`."""
+
+    endpoints: tuple[int, ...]
+    network: tuple[int, ...]
+    counters: tuple[int, ...]
+    received: tuple[tuple[str, ...], ...]
+
+
+class Done(NamedTuple):
+    """What came of a step at one endpoint."""
+
+    endpoint: int
+    packets: tuple[int, ...]
+    received: tuple[str, ...]
+
+
+def perform(endpoint: Endpoint, step: Step) -> Effects | None:
+    """Let one step happen at an endpoint made with manual=True; None if it is not possible."""
+    if step.what == "send":
+        return None if endpoint.blocked else endpoint.send(step.message.encode(), to=step.others)
+    if step.what == "arrive":
+        return _arrive(endpoint, step.packet)
+    if step.what == "receive":
+        effects = endpoint.take(*step.others)
+        return effects if effects.deliveries else None
+    internal: Callable[[], Effects | None] | None = getattr(endpoint, "step", None)
+    return internal() if internal else None
+
+
+def _arrive(endpoint: Endpoint, packet: bytes) -> Effects:
+    try:
+        return endpoint.receive(decode(packet))
+    except InputError as error:
+        raise CallerError(f"{endpoint.process} refuses a packet: {error}; or explore with fifo") from None
+
+
+def box(endpoint: Endpoint) -> tuple[str, ...]:
+    """What has arrived and was not received: in order of arrival in a box, by name in a gate's pool."""
+    if isinstance(endpoint, Boxed):
+        return tuple(letter.payload.decode() for letter in endpoint.inbox)
+    if isinstance(endpoint, Gated):
+        waiting = [item.what for item in endpoint.gate.items.values()]
+        return tuple(sorted(packet.payload.decode() for packet in waiting if packet.kind == "message"))
+    return ()
+
+
+class Moves:
+    """The steps of a program; with `fifo` no packet overtakes another of the same pair of processes."""
+
+    def __init__(self, program: Program, make: Make, restore: Restore, fifo: bool = False) -> None:
+        self.program, self.make, self.restore, self.fifo = program, make, restore, fifo
+        names = program.processes
+        self._place = {name: at for at, name in enumerate(names)}
+        lines = zip(names, program.instructions, strict=True)
+        self._ways = [[_ways(name, one, names) for one in code] for name, code in lines]
+        self._internal = [Step(name, "step") for name in names]
+        self._snapshots: dict[bytes, int] = {}
+        self._packets: dict[bytes, int] = {}
+        self._snapshot: list[bytes] = []
+        self._packet: list[Packet] = []
+        self._arrival: list[Step] = []
+        self._known: dict[tuple[int, Step], Done | None] = {}
+        self._boxes: dict[int, tuple[str, ...]] = {}
+
+    def start(self) -> State:
+        """Nothing has happened yet."""
+        endpoints = self.endpoints()
+        if not any(hasattr(endpoint, "step") for endpoint in endpoints):
+            self._internal = []
+        numbers = tuple(self._remember(endpoint) for endpoint in endpoints)
+        return State(numbers, (), (0,) * len(numbers), ((),) * len(numbers))
+
+    def endpoints(self) -> list[Endpoint]:
+        """Fresh endpoints of all processes."""
+        names = list(self.program.processes)
+        return [self.make(name, names) for name in names]
+
+    def endpoint(self, state: State, at: int) -> Endpoint:
+        """The endpoint of a process as it is in a state."""
+        return self.restore(self._snapshot[state.endpoints[at]])
+
+    def successors(self, state: State) -> Iterator[tuple[Step, State]]:
+        """Every possible next step, in a fixed order, and the state after it."""
+        for at, (ways, counter) in enumerate(zip(self._ways, state.counters, strict=True)):
+            for step in ways[counter] if counter < len(ways) else ():
+                yield from self._after(state, at, step)
+        for at, step in enumerate(self._internal):
+            yield from self._after(state, at, step)
+        for number in self._offered(state.network):
+            step = self._arrival[number]
+            yield from self._after(state, self._place[step.process], step, number)
+
+    def configuration(self, state: State) -> Hashable:
+        """What of a state can matter to the program: not how packets are numbered, nor a pool's order."""
+        packets = (self._packet[number] for number in state.network)
+        network = sorted((one.kind, one.source, one.target, one.payload) for one in packets)
+        return tuple(network), state.counters, state.received, self.boxes(state)
+
+    def boxes(self, state: State) -> tuple[tuple[str, ...], ...]:
+        """What has arrived at each process and was not received."""
+        for at, number in enumerate(state.endpoints):
+            if number not in self._boxes:
+                self._boxes[number] = box(self.endpoint(state, at))
+        return tuple(self._boxes[number] for number in state.endpoints)
+
+    def _offered(self, network: tuple[int, ...]) -> tuple[int, ...]:
+        """The packets that may arrive next."""
+        if not self.fifo:
+            return network
+        first: dict[tuple[str, str], int] = {}
+        for number in sorted(network, key=lambda number: self._packet[number].number):
+            first.setdefault((self._packet[number].source, self._packet[number].target), number)
+        return tuple(sorted(first.values()))
+
+    def _after(self, state: State, at: int, step: Step, gone: int = -1) -> Iterator[tuple[Step, State]]:
+        key = (state.endpoints[at], step)
+        if key not in self._known:
+            self._known[key] = self._do(*key)
+        done = self._known[key]
+        if done is None:
+            return
+        counted = state.counters[at] + (step.what in ("send", "receive"))
+        yield (
+            step,
+            State(
+                _put(state.endpoints, at, done.endpoint),
+                tuple(sorted({*state.network, *done.packets} - {gone})),
+                _put(state.counters, at, counted),
+                _put(state.received, at, state.received[at] + done.received),
+            ),
+        )
+
+    def _do(self, number: int, step: Step) -> Done | None:
+        endpoint = self.restore(self._snapshot[number])
+        effects = perform(endpoint, step)
+        if effects is None:
+            return None
+        packets = tuple(self._send(packet) for packet in effects.packets)
+        received = tuple(delivery.payload.decode() for delivery in effects.deliveries)
+        return Done(self._remember(endpoint), packets, received)
+
+    def _remember(self, endpoint: Endpoint) -> int:
+        snapshot = endpoint.snapshot()
+        if snapshot not in self._snapshots:
+            self._snapshots[snapshot] = len(self._snapshot)
+            self._snapshot.append(snapshot)
+        return self._snapshots[snapshot]
+
+    def _send(self, packet: Packet) -> int:
+        data = packet.encode()
+        if data not in self._packets:
+            self._packets[data] = len(self._packet)
+            self._packet.append(packet)
+            self._arrival.append(Step(packet.target, "arrive", packet=data))
+        return self._packets[data]
+
+
+def _ways(name: str, instruction: Instruction, names: tuple[str, ...]) -> list[Step]:
+    """An instruction as steps; a receive from anybody may be served by whoever has something to receive."""
+    if isinstance(instruction, Send):
+        return [Step(name, "send", instruction.message, instruction.targets)]
+    senders = [one for one in names if one != name] if instruction.sender is None else [instruction.sender]
+    return [Step(name, "receive", others=(sender,)) for sender in senders]
+
+
+def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+    return (*values[:at], value, *values[at + 1 :])

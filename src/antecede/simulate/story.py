@@ -1,0 +1,89 @@
+"""The story of a schedule: its steps as a person reads them, and where causal order was broken.
+
+A schedule is played again through fresh endpoints. What waits, and for what, the endpoints say themselves;
+the oracle says which messages were received too early.
+"""
+
+from typing import NamedTuple
+
+from antecede.causality.oracle import Oracle
+from antecede.core.endpoint import Endpoint
+from antecede.core.packet import Effects, Packet, decode
+from antecede.simulate.explorer import End, Exploration
+from antecede.simulate.moves import Step, perform
+
+
+class Line(NamedTuple):
+    """A step, what happened in it, and what there is to say about it."""
+
+    step: Step
+    sentence: str
+    note: str
+
+
+class Story:
+    """A shortest schedule that leads to an end; `early` are the messages received before their causes."""
+
+    def __init__(self, exploration: Exploration, end: End) -> None:
+        names = exploration.program.processes
+        self.lines: list[Line] = []
+        self.early: list[str] = []
+        self._endpoints = dict(zip(names, exploration.moves.endpoints(), strict=True))
+        self._oracle = Oracle(names)
+        self._numbers: dict[str, int] = {}
+        for step in exploration.witness(end):
+            self._play(step)
+
+    def _play(self, step: Step) -> None:
+        endpoint = self._endpoints[step.process]
+        effects = perform(endpoint, step)
+        assert effects is not None, f"possible when explored, and not now: {step}"
+        message = _message(step, effects)
+        left = [_leaves(one) for one in effects.packets if not message or one.payload.decode() != message]
+        notes = [*self._judge(step, message), *_why(endpoint, message), *left]
+        self.lines.append(Line(step, _sentence(step, message), "; ".join(notes)))
+
+    def _judge(self, step: Step, message: str) -> list[str]:
+        """Tell the oracle what happened, and pass on what it says."""
+        if step.what == "send":
+            self._numbers[message] = self._oracle.send(step.process, step.others)
+        if step.what != "receive":
+            return []
+        number = self._numbers[message]
+        late = self._oracle.late(step.process, number)
+        causes = self._oracle.deliver(step.process, number)
+        if causes:
+            self.early.append(message)
+        first = ", ".join(name for name, one in self._numbers.items() if one in causes)
+        return [f"early: {first} came first"] * bool(causes) + ["late: an effect of it was faster"] * late
+
+
+def _message(step: Step, effects: Effects) -> str:
+    """The message that a step is about; none for control packets and internal steps."""
+    if step.what == "receive":
+        return effects.deliveries[0].payload.decode()
+    return decode(step.packet).payload.decode() if step.packet else step.message
+
+
+def _sentence(step: Step, message: str) -> str:
+    if step.what == "send":
+        return f"{step.process} sends {message} to {', '.join(step.others)}"
+    if step.what == "receive":
+        return f"{step.process} receives {message}"
+    if step.what == "step":
+        return f"{step.process} takes an internal step"
+    return f"{message or _control(decode(step.packet))} arrives at {step.process}"
+
+
+def _control(packet: Packet) -> str:
+    return f"{packet.kind} from {packet.source}"
+
+
+def _why(endpoint: Endpoint, message: str) -> list[str]:
+    """What the message waits for here, in the endpoint's own words."""
+    held = [one.missing for one in endpoint.held() if message and one.payload.decode() == message]
+    return [f"waits for {', '.join(map(str, missing))}" for missing in held]
+
+
+def _leaves(packet: Packet) -> str:
+    return f"{packet.payload.decode() or packet.kind} leaves for {packet.target}"
