@@ -55,3 +55,8 @@ def pairs(column: Counts) -> list[tuple[int, int]]:
     """The non-zero entries of a vector as (slot, count)."""
     at = column.nonzero()[0]
     return list(zip(at.tolist(), column[at].tolist(), strict=True))
+
+
+def entries_of(data: bytes) -> int:
+    """How many counts a packed array holds."""
+    return (len(data) - 1) // _WIDTHS[data[0]].itemsize

@@ -1,0 +1,162 @@
+"""The reliable link: every piece of data arrives exactly once, over a network that loses, repeats, reorders.
+
+It goes under any protocol, whose endpoints assume just that. Data frames are numbered per pair; each is
+acknowledged by its number and by the low-water mark of the receiver, and is sent again until it is. Does
+no I/O and asks no clock: time is an argument, and `tick` is due at `next_tick`. Memory is bounded: no frame
+is sent that is `window` numbers ahead of an unacknowledged one, so a receiver remembers at most `window`
+numbers per peer; what the caller sends beyond that waits here, and `congested` tells the caller to stop.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import CallerError, InputError
+from antecede.core.seen import Seen
+
+MOST_PATIENCE = 32
+"""The time between two tries doubles up to this many times the first."""
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """`low`: of an acknowledgement, the number up to which everything has arrived."""
+
+    kind: Literal["data", "ack"]
+    source: str
+    target: str
+    number: Annotated[int, msgspec.Meta(ge=1, le=wire.LARGEST)]
+    low: wire.Count = 0
+    data: bytes = b""
+
+    def encode(self) -> bytes:
+        """The wire form."""
+        return wire.encode(self)
+
+
+decode_frame = wire.reader(Frame, "not a frame of a link")
+
+
+class Waiting(msgspec.Struct, array_like=True):
+    """Data that is not acknowledged: when to send it again, and how long to wait after that."""
+
+    data: bytes
+    due: float = 0.0
+    patience: float = 0.0
+
+
+class Peer(msgspec.Struct, array_like=True):
+    """The link to one other process, both directions."""
+
+    numbered: wire.Count = 0
+    sent: wire.Count = 0
+    waiting: dict[int, Waiting] = {}
+    """What was not acknowledged, by number; in order, so the first is the oldest."""
+    seen: Seen = msgspec.field(default_factory=Seen)
+    early: dict[int, bytes] = {}
+    """With `ordered`, what arrived before its turn."""
+
+
+class Link(msgspec.Struct, kw_only=True):
+    """One process's end of its links to all others; its fields are its whole state."""
+
+    process: str
+    peers: dict[str, Peer]
+    patience: Positive = 1000.0
+    """Time until data is sent a second time."""
+    window: Annotated[int, msgspec.Meta(ge=1)] = 1024
+    ordered: bool = False
+    """Hand data over in the order in which it was sent, for protocols that need FIFO channels."""
+    resent: int = 0
+    alarm: float | None = None
+
+    def send(self, target: str, data: bytes, now: float) -> list[Frame]:
+        """Take charge of data for a peer; returns the frames to transmit now."""
+        if target not in self.peers:
+            raise CallerError(f"{target!r} is not a peer of {self.process!r}: {sorted(self.peers)}")
+        peer = self.peers[target]
+        peer.numbered += 1
+        peer.waiting[peer.numbered] = Waiting(data)
+        return self._advance(target, peer, now)
+
+    def receive(self, frame: Frame, now: float) -> tuple[list[bytes], list[Frame]]:
+        """Take in a frame; returns the data that is new, and frames to transmit.
+
+        Transmit the frames only when the data is safe: they acknowledge it.
+        """
+        if frame.target != self.process or frame.source not in self.peers:
+            raise InputError(f"a frame from {frame.source!r} to {frame.target!r}: this is {self.process!r}")
+        peer = self.peers[frame.source]
+        if frame.kind == "ack":
+            return [], self._acknowledged(frame, peer, now)
+        if frame.number > peer.seen.low + self.window:
+            raise InputError(f"frame {frame.number} is more than {self.window} ahead: another window size?")
+        data = [] if peer.seen.has(frame.number) else self._take(peer, frame)
+        return data, [Frame("ack", self.process, frame.source, frame.number, peer.seen.low)]
+
+    def tick(self, now: float) -> list[Frame]:
+        """The frames that are due to be sent again."""
+        again = []
+        for target, peer in self.peers.items():
+            for number, waiting in peer.waiting.items():
+                if number > peer.sent:
+                    break
+                if waiting.due <= now:
+                    waiting.patience = min(2 * waiting.patience, MOST_PATIENCE * self.patience)
+                    waiting.due = now + waiting.patience
+                    again.append(Frame("data", self.process, target, number, 0, waiting.data))
+        self.resent += len(again)
+        self.alarm = min(self._dues(), default=None)
+        return again
+
+    def next_tick(self) -> float | None:
+        """When to call `tick`; None if nothing is under way. A call too early or too late does no harm."""
+        return self.alarm
+
+    @property
+    def congested(self) -> bool:
+        """Whether a peer is so slow that the caller should wait before it sends more."""
+        return any(peer.numbered - peer.sent > self.window for peer in self.peers.values())
+
+    def _take(self, peer: Peer, frame: Frame) -> list[bytes]:
+        before = peer.seen.low
+        peer.seen.add(frame.number)
+        if not self.ordered:
+            return [frame.data]
+        peer.early[frame.number] = frame.data
+        return [peer.early.pop(number) for number in range(before + 1, peer.seen.low + 1)]
+
+    def _acknowledged(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
+        if max(frame.number, frame.low) > peer.sent:
+            raise InputError(f"{frame.source} acknowledges frame {frame.number}, which was never sent to it")
+        peer.waiting.pop(frame.number, None)
+        while peer.waiting and (oldest := next(iter(peer.waiting))) <= frame.low:
+            del peer.waiting[oldest]
+        return self._advance(frame.source, peer, now)
+
+    def _advance(self, target: str, peer: Peer, now: float) -> list[Frame]:
+        """Put on its way what the window allows."""
+        frames = []
+        oldest = next(iter(peer.waiting), 0)
+        while peer.sent < peer.numbered and peer.sent + 1 < oldest + self.window:
+            peer.sent += 1
+            waiting = peer.waiting[peer.sent]
+            waiting.patience, waiting.due = self.patience, now + self.patience
+            frames.append(Frame("data", self.process, target, peer.sent, 0, waiting.data))
+            self.alarm = waiting.due if self.alarm is None else min(self.alarm, waiting.due)
+        return frames
+
+    def _dues(self) -> list[float]:
+        peers = self.peers.values()
+        return [w.due for peer in peers for number, w in peer.waiting.items() if number <= peer.sent]
+
+
+def link(process: str, group: list[str], **settings: float) -> Link:
+    """The links of a process to the others of its group; settings: patience, window, ordered."""
+    peers = {name: Peer() for name in sorted(group) if name != process}
+    try:
+        return msgspec.convert({"process": process, "peers": peers, **settings}, Link)
+    except msgspec.ValidationError as error:
+        raise CallerError(f"link of {process!r}: {error}") from None

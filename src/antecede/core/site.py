@@ -1,0 +1,138 @@
+"""A site: one process's endpoint over its link, made so that it survives a crash.
+
+Whatever changes a site is an input (a message to send, a frame that arrived, the time to look at timers), and
+what follows is a function of the state and the input. So: write the input down (`Input.encode`), then
+`apply` it, then transmit its frames and hand up its deliveries. After a crash `recover` the last snapshot
+and apply the inputs since: the site is as it was, what was acknowledged is there, and what was transmitted
+but not acknowledged will be sent again. Deliveries are numbered, so that the application, which knows how
+many it has taken, gets none twice. Writing things down is the caller's business: a site does no I/O.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.endpoint import Endpoint
+from antecede.core.errors import CallerError, InputError
+from antecede.core.link import Frame, Link, decode_frame
+from antecede.core.packet import Delivery, Packet, decode
+
+
+class Input(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Something that happens to a site. `how`: further arguments of the protocol's `send`."""
+
+    kind: Literal["send", "frame", "tick"]
+    now: float
+    data: bytes = b""
+    to: tuple[str, ...] | None = None
+    how: dict[str, int] = {}
+
+    def encode(self) -> bytes:
+        """The form in which it is written down."""
+        return wire.encode(self)
+
+
+class Output(msgspec.Struct, frozen=True):
+    """What follows: frames to transmit, deliveries to hand up; packets made and packets that came in.
+
+    `refused` are pieces of data that the link brought and the endpoint would not take, with the reason.
+    """
+
+    frames: list[Frame] = []
+    deliveries: list[Delivery] = []
+    made: list[Packet] = []
+    arrived: list[Packet] = []
+    refused: list[tuple[bytes, str]] = []
+
+
+class _Saved(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    endpoint: bytes
+    link: Link
+    delivered: wire.Count
+
+
+decode_input = wire.reader(Input, "not an input of a site")
+_read_saved = wire.reader(_Saved, "not a snapshot of a site")
+
+
+class Site:
+    """`delivered` counts the deliveries ever made: the last of an output has this number."""
+
+    def __init__(self, endpoint: Endpoint, link: Link, delivered: int = 0) -> None:
+        if endpoint.process != link.process or endpoint.manual:
+            raise CallerError("a site has an endpoint and a link of one process, and delivers by itself")
+        self.endpoint, self.link, self.delivered = endpoint, link, delivered
+
+    def apply(self, happening: Input) -> Output:
+        """Do what an input asks for; one that is refused with an error has changed nothing."""
+        if happening.kind == "send":
+            effects = self.endpoint.send(happening.data, happening.to, **happening.how)
+            return self._output(Output([], effects.deliveries, effects.packets), happening.now)
+        if happening.kind == "tick":
+            return Output(self.link.tick(happening.now))
+        return self._frame(decode_frame(happening.data), happening.now)
+
+    def snapshot(self) -> bytes:
+        """The whole state."""
+        saved = _Saved(self.endpoint.snapshot(), self.link, self.delivered)
+        return wire.encode(wire.canonical(saved))
+
+    def _frame(self, frame: Frame, now: float) -> Output:
+        data, frames = self.link.receive(frame, now)
+        output = Output(frames)
+        for piece in data:
+            try:
+                packet = decode(piece)
+                effects = self.endpoint.receive(packet)
+            except InputError as error:
+                output.refused.append((piece, str(error)))
+                continue
+            output.made.extend(effects.packets)
+            output.deliveries.extend(effects.deliveries)
+            output.arrived.append(packet)
+        return self._output(output, now)
+
+    def _output(self, output: Output, now: float) -> Output:
+        for packet in output.made:
+            output.frames.extend(self.link.send(packet.target, packet.encode(), now))
+        self.delivered += len(output.deliveries)
+        return output
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """A site that is back, the deliveries that its application has not taken, and what each input brought."""
+
+    site: Site
+    deliveries: list[Delivery]
+    outputs: list[Output]
+
+
+def recover(
+    snapshot: bytes, inputs: list[bytes], taken: int, restore: Callable[[bytes], Endpoint]
+) -> Recovered:
+    """The site that took this snapshot and then wrote down these inputs; its application took `taken`.
+
+    `restore` makes an endpoint of its snapshot: `antecede.restore`. The frames of the outputs need not be
+    transmitted: what was not acknowledged is sent again at the next tick.
+    """
+    saved = _read_saved(snapshot)
+    site = Site(restore(saved.endpoint), saved.link, saved.delivered)
+    outputs = [_again(site, decode_input(data)) for data in inputs]
+    deliveries = [delivery for output in outputs for delivery in output.deliveries]
+    first = site.delivered - len(deliveries)
+    if not first <= taken <= site.delivered:
+        raise InputError(
+            f"the application took {taken} deliveries; this snapshot and its inputs know numbers {first} to "
+            f"{site.delivered}: use the snapshot that belongs to them"
+        )
+    return Recovered(site, deliveries[taken - first :], outputs)
+
+
+def _again(site: Site, happening: Input) -> Output:
+    """An input that was refused then is refused now, and did nothing then."""
+    try:
+        return site.apply(happening)
+    except (CallerError, InputError):
+        return Output()

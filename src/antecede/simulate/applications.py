@@ -1,0 +1,84 @@
+"""The applications of a run: they act by the workload, answer deliveries, and wait while they may not send."""
+
+from collections import deque
+from typing import NamedTuple, Protocol
+
+from antecede.core.facts import Facts
+from antecede.core.packet import Delivery
+from antecede.simulate.queue import Queue
+from antecede.simulate.watch import Watch
+from antecede.simulate.workloads import Workload
+
+
+class Wish(NamedTuple):
+    """Something that the application of a process wants to send; `depends_on` where that is declared."""
+
+    process: int
+    targets: list[int] | None
+    depends_on: int | None
+
+
+class Carrier(Protocol):
+    """What takes messages from applications and brings them to others."""
+
+    def may_send(self, i: int) -> bool:
+        """Whether the application of a process need not wait now."""
+
+    def send(self, wish: Wish) -> None:
+        """Send."""
+
+
+class Applications:
+    """Until `quota` messages are sent. Processes are numbered."""
+
+    def __init__(self, queue: Queue, workload: Workload, facts: Facts, quota: int, watch: Watch) -> None:
+        self.queue, self.workload, self.watch = queue, workload, watch
+        self.left = quota
+        self.only_broadcast = not facts.unicast
+        self.declares = facts.order == "semantic"
+        self.line: list[deque[Wish]] = [deque() for _ in watch.names]
+        self.carrier: Carrier
+
+    def start(self) -> None:
+        """Plan the first act of every process."""
+        for i in range(len(self.line)):
+            self._plan(i)
+
+    def delivered(self, i: int, delivery: Delivery) -> None:
+        """A message is delivered to a process: it may answer."""
+        self.watch.delivered(i, delivery)
+        source = self.watch.index[delivery.sender]
+        if source == i or self.left <= 0:
+            return
+        answer = self.workload.answer(i, source)
+        if answer is not None:
+            event = delivery.event if answer.depends and self.declares else None
+            self.queue.at(self.queue.now + answer.after, self.request, Wish(i, answer.targets, event))
+
+    def request(self, wish: Wish) -> None:
+        """A process wants to send, and does when it may and its earlier wishes are fulfilled."""
+        if self.left > 0:
+            self.left -= 1
+            self.line[wish.process].append(wish)
+            self.go_on(wish.process)
+
+    def go_on(self, i: int) -> None:
+        """Fulfil the wishes of a process while it may send."""
+        line = self.line[i]
+        while line and self.carrier.may_send(i):
+            self.carrier.send(line.popleft())
+
+    def again(self, wish: Wish) -> None:
+        """A wish came to nothing because the process crashed: it is still there."""
+        self.line[wish.process].appendleft(wish)
+
+    def _plan(self, i: int) -> None:
+        gap = self.workload.gap(i)
+        if gap is not None:
+            self.queue.at(self.queue.now + gap, self._act, i)
+
+    def _act(self, i: int) -> None:
+        if self.left > 0:
+            targets = None if self.only_broadcast else self.workload.targets(i)
+            self.request(Wish(i, targets, 0 if self.workload.independent and self.declares else None))
+            self._plan(i)

@@ -1,0 +1,99 @@
+"""What a run cost: tallies while it goes on, and the summary that is shown, compared and stored."""
+
+from array import array
+from collections import Counter
+
+import msgspec
+import numpy as np
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A mean and the value that 99 of 100 do not exceed."""
+
+    mean: float
+    p99: float
+
+
+class Costs(msgspec.Struct, frozen=True, kw_only=True):
+    """Per message unless said otherwise; times in milliseconds.
+
+    `wait`: delivery after arrival. `needless`: the part of it for which the oracle sees no reason.
+    `held_back`: transmission after the send, where a protocol keeps messages at their sender.
+    """
+
+    messages: int
+    deliveries: int
+    packets: int
+    arrivals: int
+    control_bytes: Figure
+    entries: Figure
+    extras: float
+    acks: float
+    control_packet_bytes: float
+    wait: Figure
+    needless: Figure
+    waited: int
+    waited_needlessly: int
+    held_back: Figure
+    latency: Figure
+    peak_held: int
+
+
+class Tally:
+    """Counts and collects during a run."""
+
+    def __init__(self) -> None:
+        self.packets: Counter[str] = Counter()
+        self.stamp_sizes: Counter[int] = Counter()
+        self.stamp_entries: Counter[int] = Counter()
+        self.control_size = 0
+        self.arrivals = 0
+        self.deliveries = 0
+        self.waits = array("d")
+        self.needless = array("d")
+        self.backs = array("d")
+        self.latencies = array("d")
+        self.peak_held = 0
+
+    def costs(self, messages: int) -> Costs:
+        """The summary of a run with this many messages."""
+        copies = self.stamp_sizes.total()
+        per_message = max(messages, 1)
+        return Costs(
+            messages=messages,
+            deliveries=self.deliveries,
+            packets=self.packets.total(),
+            arrivals=self.arrivals,
+            control_bytes=counted(self.stamp_sizes),
+            entries=counted(self.stamp_entries),
+            extras=self.packets["extra"] / per_message,
+            acks=(self.packets["ack"] + self.packets["release"]) / per_message,
+            control_packet_bytes=self.control_size / per_message,
+            wait=padded(self.waits, self.deliveries),
+            needless=padded(self.needless, self.deliveries),
+            waited=len(self.waits),
+            waited_needlessly=len(self.needless),
+            held_back=padded(self.backs, copies),
+            latency=padded(self.latencies, len(self.latencies)),
+            peak_held=self.peak_held,
+        )
+
+
+def counted(counter: Counter[int]) -> Figure:
+    """Of values that are counted."""
+    if not counter:
+        return Figure(0.0, 0.0)
+    values = np.array(sorted(counter))
+    numbers = np.array([counter[int(value)] for value in values])
+    sums = numbers.cumsum()
+    return Figure(float(values @ numbers / sums[-1]), float(values[np.searchsorted(sums, 0.99 * sums[-1])]))
+
+
+def padded(values: "array[float]", number: int) -> Figure:
+    """Of some values and as many zeros as make up the number."""
+    if not number:
+        return Figure(0.0, 0.0)
+    ordered = np.sort(np.frombuffer(values)) if len(values) else np.zeros(0)
+    zeros = max(number - len(values), 0)
+    rank = int(np.ceil(0.99 * number)) - 1 - zeros
+    return Figure(float(ordered.sum() / number), float(ordered[rank]) if rank >= 0 else 0.0)

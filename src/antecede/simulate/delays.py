@@ -1,0 +1,75 @@
+"""How long a packet is under way: constant, exponential, truncated Gaussian, Pareto, and 004's two levels.
+
+All times are in milliseconds. Draws come from a seeded generator in blocks, so a run depends on its seed
+and on nothing else.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from antecede.core.errors import CallerError
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], Floats]
+
+KINDS = {
+    "constant": "constant:MS",
+    "exponential": "exponential:MEAN",
+    "gaussian": "gaussian:MEAN,SD (truncated at 0)",
+    "pareto": "pareto:SHAPE,LEAST",
+    "two-level": "two-level:MEAN,SD,SD (a mean per message, then a delay per receiver: 004)",
+}
+_BLOCK = 4096
+
+
+class Stream:
+    """Draws one at a time."""
+
+    def __init__(self, rng: np.random.Generator, draw: Draw) -> None:
+        self.rng, self.draw = rng, draw
+        self.values: list[float] = []
+
+    def next(self) -> float:
+        """The next value."""
+        if not self.values:
+            self.values = self.draw(self.rng, _BLOCK).tolist()
+        return self.values.pop()
+
+
+def parse(text: str) -> tuple[str, list[float]]:
+    """The kind and the numbers of a description such as "gaussian:100,20"."""
+    kind, _, rest = text.partition(":")
+    try:
+        numbers = [float(number) for number in rest.split(",")]
+    except ValueError:
+        numbers = []
+    wanted = KINDS[kind].split(" (")[0].count(",") + 1 if kind in KINDS else 0
+    if not numbers or len(numbers) != wanted or not all(0 <= x < float("inf") for x in numbers):
+        raise CallerError(f"delay {text!r}: write one of {'; '.join(KINDS.values())}")
+    if kind == "pareto" and min(numbers) == 0:
+        raise CallerError(f"delay {text!r}: shape and least delay of a Pareto distribution are above 0")
+    return kind, numbers
+
+
+def drawing(text: str) -> Draw:
+    """How to draw delays of a description; of "two-level", the mean per message."""
+    kind, numbers = parse(text)
+    first, second = [*numbers, 0.0][:2]
+    draws: dict[str, Draw] = {
+        "constant": lambda rng, size: np.full(size, first),
+        "exponential": lambda rng, size: rng.exponential(first, size),
+        "gaussian": lambda rng, size: truncated(rng, first, second, size),
+        "pareto": lambda rng, size: second * (1 + rng.pareto(first, size)),
+        "two-level": lambda rng, size: truncated(rng, first, second, size),
+    }
+    return draws[kind]
+
+
+def truncated(rng: np.random.Generator, mean: float, sd: float, size: int) -> Floats:
+    """A Gaussian without what is below 0: those are drawn again."""
+    values = rng.normal(mean, sd, size)
+    while (below := np.flatnonzero(values < 0)).size:
+        values[below] = rng.normal(mean, sd, below.size)
+    return values

@@ -1,0 +1,170 @@
+"""Carries packets over reliable links, where the network loses and repeats and where processes crash.
+
+Every process is a site (endpoint over link). It writes each input down before it lets anything out; when
+it crashes it loses the rest, and comes back from its snapshot and the inputs since.
+"""
+
+import numpy as np
+
+from antecede.core.endpoint import Endpoint
+from antecede.core.link import Frame, link
+from antecede.core.packet import Delivery
+from antecede.core.site import Input, Output, Site, recover
+from antecede.protocols.registry import restore
+from antecede.simulate.applications import Applications, Wish
+from antecede.simulate.network import Wires
+from antecede.simulate.queue import Queue
+from antecede.simulate.watch import Watch
+
+AT_REST, UNWRITTEN, WRITTEN, HANDING = (
+    "crash at rest", "crash before writing", "crash after writing", "crash while handing up",
+)  # fmt: skip
+MOMENTS = (AT_REST, UNWRITTEN, WRITTEN, HANDING)
+"""A crash costs nothing but memory, or an input, or the effects of an input, or some of its deliveries."""
+
+NEVER = float("inf")
+SNAPSHOT_EVERY = 50
+"""Inputs between two snapshots."""
+
+
+class Home:
+    """What outlasts a crash: a snapshot, the inputs since, and how many deliveries the application took."""
+
+    def __init__(self, site: Site) -> None:
+        self.site: Site | None = site
+        self.snapshot = site.snapshot()
+        self.inputs: list[bytes] = []
+        self.taken = 0
+        self.doom = ""
+        self.down = 0.0
+        self.alarm = NEVER
+
+
+class Linked:
+    """Frames go from site to site. `counts` says which faults really happened, and how often."""
+
+    def __init__(
+        self, queue: Queue, wires: Wires, endpoints: list[Endpoint], watch: Watch, applications: Applications,
+        patience: float, ordered: bool,
+    ) -> None:  # fmt: skip
+        self.queue, self.wires, self.watch, self.applications = queue, wires, watch, applications
+        self.names, self.index = watch.names, watch.index
+        self.counts = wires.counts
+        self.latest: dict[tuple[str, str], int] = {}
+        settings = {"patience": patience, "ordered": ordered}
+        self.homes = [Home(Site(end, link(end.process, self.names, **settings))) for end in endpoints]
+
+    def plan_crashes(self, number: int, span: float, down_time: float, rng: np.random.Generator) -> None:
+        """Doom processes at random times; each crash has its moment."""
+        for at in range(number):
+            when, i = float(rng.random()) * span, int(rng.integers(len(self.homes)))
+            self.queue.at(
+                when, self._doom, (i, MOMENTS[at % len(MOMENTS)], float(rng.exponential(down_time)))
+            )
+
+    def may_send(self, i: int) -> bool:
+        """Whether the application of a process need not wait now."""
+        site = self.homes[i].site
+        return site is not None and not site.endpoint.blocked and not site.link.congested
+
+    def send(self, wish: Wish) -> None:
+        """The application of a process sends; if the process crashes before that is written down, again."""
+        i = wish.process
+        if self.homes[i].doom == UNWRITTEN:
+            self.applications.again(wish)
+            self._crash(i)
+            return
+        targets = [x for x in range(len(self.homes)) if x != i] if wish.targets is None else wish.targets
+        payload = self.watch.sent(i, targets, wish.depends_on)
+        to = None if wish.targets is None else tuple(self.names[x] for x in targets)
+        how = {} if wish.depends_on is None else {"depends_on": wish.depends_on}
+        self._input(i, Input("send", self.queue.now, payload, to, how))
+
+    def _arrive(self, frame: Frame) -> None:
+        pair = (frame.source, frame.target)
+        if frame.kind == "data":
+            if frame.number < self.latest.get(pair, 0):
+                self.counts["overtaken"] += 1
+            self.latest[pair] = max(frame.number, self.latest.get(pair, 0))
+        self._input(self.index[frame.target], Input("frame", self.queue.now, frame.encode()))
+
+    def _tick(self, i: int) -> None:
+        self.homes[i].alarm = NEVER
+        if self.homes[i].site is not None:
+            self._input(i, Input("tick", self.queue.now))
+
+    def _input(self, i: int, happening: Input) -> None:
+        """Write it down, do it, let out what follows. A doomed process fails on the way."""
+        home = self.homes[i]
+        if home.site is None:
+            self.counts["came while down"] += 1
+            return
+        if home.doom == UNWRITTEN:
+            self._crash(i)
+            return
+        home.inputs.append(happening.encode())
+        if home.doom == WRITTEN:
+            self._crash(i)
+            return
+        resent = home.site.link.resent
+        self._follow(i, home.site.apply(happening))
+        if home.site is not None:
+            self.counts["sent again"] += home.site.link.resent - resent
+            self._settle(i, home, home.site)
+
+    def _follow(self, i: int, output: Output) -> None:
+        self.watch.posted(output.made)
+        for packet in output.arrived:
+            self.watch.arrived(i, packet, output.deliveries)
+        for frame in output.frames:
+            for when in self.wires.arrivals(i, self.index[frame.target], self.queue.now):
+                self.queue.at(when, self._arrive, frame)
+        deliveries = output.deliveries
+        if self.homes[i].doom == HANDING and deliveries:
+            self._hand_up(i, deliveries[: len(deliveries) // 2])
+            self._crash(i)
+        else:
+            self._hand_up(i, deliveries)
+
+    def _hand_up(self, i: int, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            self.homes[i].taken += 1
+            self.applications.delivered(i, delivery)
+
+    def _settle(self, i: int, home: Home, site: Site) -> None:
+        """After an input: a snapshot now and then, the timer, and what the application waited to send."""
+        if len(home.inputs) >= SNAPSHOT_EVERY:
+            home.snapshot, home.inputs = site.snapshot(), []
+        due = site.link.next_tick()
+        if due is not None and due < home.alarm:
+            home.alarm = due
+            self.queue.at(max(due, self.queue.now), self._tick, i)
+        self.applications.go_on(i)
+
+    def _doom(self, fate: tuple[int, str, float]) -> None:
+        i, moment, down = fate
+        home = self.homes[i]
+        if home.site is None or home.doom:
+            return
+        home.doom, home.down = moment, down
+        if moment == AT_REST:
+            self._crash(i)
+
+    def _crash(self, i: int) -> None:
+        home = self.homes[i]
+        self.counts[home.doom] += 1
+        self.queue.at(self.queue.now + home.down, self._restart, (i, home.doom == WRITTEN))
+        home.site, home.doom = None, ""
+
+    def _restart(self, fate: tuple[int, bool]) -> None:
+        i, unseen = fate
+        home = self.homes[i]
+        recovered = recover(home.snapshot, home.inputs, home.taken, restore)
+        home.site = recovered.site
+        if unseen:  # the watch has not seen what came of the last input
+            self.watch.posted(recovered.outputs[-1].made)
+            for packet in recovered.outputs[-1].arrived:
+                self.watch.arrived(i, packet, recovered.deliveries)
+        self._hand_up(i, recovered.deliveries)
+        home.alarm = NEVER
+        self._settle(i, home, recovered.site)

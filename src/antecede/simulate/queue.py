@@ -1,0 +1,31 @@
+"""The event queue: what happens next, and what time it is. No wall clock."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+Action = Callable[[Any], None]
+
+
+class Queue:
+    """Events at equal times happen in the order in which they were planned."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.planned = 0
+        self.events: list[tuple[float, int, Action, Any]] = []
+
+    def at(self, when: float, action: Action, subject: Any) -> None:
+        """Plan an action."""
+        self.planned += 1
+        heappush(self.events, (when, self.planned, action, subject))
+
+    def run(self, limit: int) -> bool:
+        """Let everything happen; False if more than `limit` events did not bring it to an end."""
+        events = self.events
+        for _ in range(limit):
+            if not events:
+                return True
+            self.now, _, action, subject = heappop(events)
+            action(subject)
+        return not events

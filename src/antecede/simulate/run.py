@@ -1,0 +1,153 @@
+"""A run: a plan goes in, what it cost and whether it kept its promises comes out. Same plan, same run."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from antecede.core.errors import CallerError
+from antecede.core.facts import Facts
+from antecede.protocols.registry import endpoint, protocols
+from antecede.simulate.applications import Applications
+from antecede.simulate.costs import Costs
+from antecede.simulate.delays import parse
+from antecede.simulate.direct import Direct
+from antecede.simulate.linked import Linked
+from antecede.simulate.network import Network, Wires
+from antecede.simulate.queue import Queue
+from antecede.simulate.trace import Trace
+from antecede.simulate.watch import Verdict, Watch
+from antecede.simulate.workloads import SECOND, workload
+
+Progress = Callable[[int], None]
+Tracing = Callable[[Queue, list[str]], Trace]
+STEP = 20_000
+"""Events between two reports of progress."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that determines a run. `rate`: messages per second that each process sends by itself."""
+
+    protocol: str
+    processes: Annotated[int, msgspec.Meta(ge=2)] = 4
+    workload: str = "uniform"
+    messages: Annotated[int, msgspec.Meta(ge=0)] = 1000
+    rate: Annotated[float, msgspec.Meta(gt=0)] = 10.0
+    fanout: int = 1
+    network: Network = msgspec.field(default_factory=Network)
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    options: dict[str, Any] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The processes: p0, p1, ..., of one length, so that ids follow names."""
+        width = len(str(self.processes - 1))
+        return [f"p{i:0{width}}" for i in range(self.processes)]
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of the protocol."""
+        known = protocols()
+        if self.protocol not in known:
+            raise CallerError(f"unknown protocol {self.protocol!r}; choose one of {', '.join(known)}")
+        return known[self.protocol]
+
+    @property
+    def span(self) -> float:
+        """How long the messages would take to be sent, in milliseconds."""
+        return self.messages / self.rate / self.processes * SECOND
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The outcome. `faults` counts what went wrong in the network and with processes, by kind."""
+
+    plan: Plan
+    costs: Costs
+    verdict: Verdict
+    faults: dict[str, int]
+    finished: bool
+    time: float
+
+    @property
+    def broken(self) -> bool:
+        """Whether the protocol broke a promise, or the run did not come to an end."""
+        return not self.finished or self.verdict.broken(self.plan.facts)
+
+
+class Simulation:
+    """The parts of a run, put together from its plan."""
+
+    def __init__(self, plan: Plan, tracing: Tracing | None = None) -> None:
+        facts, names = plan.facts, plan.names
+        check_traffic(plan, facts)
+        traffic, network, faults = (
+            np.random.default_rng(s) for s in np.random.SeedSequence(plan.seed).spawn(3)
+        )
+        self.plan, self.queue = plan, Queue()
+        self.trace = tracing(self.queue, names) if tracing else None
+        options = {**special(plan), **plan.options}
+        endpoints = [endpoint(plan.protocol, process=name, group=names, **options) for name in names]
+        special_one = options.get("server", options.get("monitor"))
+        watched = {i for i, name in enumerate(names) if special_one in (None, name)}
+        self.watch = Watch(self.queue, names, facts, watched, self.trace)
+        model = workload(plan.workload, plan.processes, plan.rate, traffic, plan.fanout)
+        self.applications = Applications(self.queue, model, facts, plan.messages, self.watch)
+        wires = Wires(plan.network, names, network, plan.span)
+        parts = (self.queue, wires, endpoints, self.watch, self.applications)
+        self.carrier: Direct | Linked
+        if plan.network.faulty:
+            ordered = plan.network.fifo or bool(options.get("pipelined"))
+            self.carrier = Linked(*parts, patience(plan.network), ordered)
+            self.carrier.plan_crashes(plan.network.crashes, plan.span, plan.network.down_time, faults)
+        else:
+            self.carrier = Direct(*parts)
+        self.applications.carrier = self.carrier
+
+    def run(self, progress: Progress | None = None) -> Run:
+        """Let everything happen."""
+        self.applications.start()
+        limit = 1000 * (self.plan.messages + 1) * self.plan.processes
+        finished = False
+        while limit > 0 and not finished:
+            finished = self.queue.run(STEP)
+            limit -= STEP
+            if progress:
+                progress(self.watch.oracle.sent)
+        if self.trace:
+            self.trace.close()
+        faults = dict(sorted(self.carrier.counts.items()))
+        costs = self.watch.tally.costs(self.watch.oracle.sent)
+        return Run(self.plan, costs, self.watch.verdict(), faults, finished, self.queue.now)
+
+
+def simulate(plan: Plan, tracing: Tracing | None = None, progress: Progress | None = None) -> Run:
+    """Run a plan."""
+    return Simulation(plan, tracing).run(progress)
+
+
+def special(plan: Plan) -> dict[str, Any]:
+    """Options that a protocol cannot do without, where the plan names none."""
+    needed = {"server": plan.names[0], "monitor": plan.names[0], "k": 2 * plan.processes}
+    return {name: value for name, value in needed.items() if name in plan.facts.options}
+
+
+def check_traffic(plan: Plan, facts: Facts) -> None:
+    """Refuse a workload that the protocol cannot carry."""
+    several = plan.workload == "broadcast" or plan.fanout > 1
+    if several and not (facts.multicast or facts.broadcast):
+        raise CallerError(
+            f"{plan.protocol!r} sends to one process at a time: choose another workload than {plan.workload!r} "
+            f"with fanout {plan.fanout}, or another protocol, such as 'optimal'"
+        )
+
+
+def patience(network: Network) -> float:
+    """When to send again: after a few times the usual delay of the slowest link."""
+    texts = [
+        network.delay,
+        *network.links.values(),
+        *(d for row in network.matrix.values() for d in row.values()),
+    ]
+    scales = [max(numbers) for _, numbers in map(parse, texts)]
+    return 4 * max(*scales, 1.0)

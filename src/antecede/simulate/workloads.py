@@ -1,0 +1,155 @@
+"""What the applications do: when a process sends, to whom, and what it answers.
+
+A workload has n processes, each of which acts at a rate (messages per second of simulated time) until a
+number of messages is sent in all. `gap` is the time until a process acts again, `targets` whom it writes
+to, `answer` what a delivery makes it do.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from antecede.core.errors import CallerError
+from antecede.simulate.delays import Stream
+
+SECOND = 1000.0
+
+
+class Answer(NamedTuple):
+    """Something to send `after` some time; `depends`: it depends on the delivery that it answers."""
+
+    after: float
+    targets: list[int]
+    depends: bool
+
+
+class Workload:
+    """uniform: everybody writes to everybody alike, at random times, to `fanout` processes at once."""
+
+    independent = False
+    """Whether a message that answers nothing is declared to depend on nothing."""
+
+    def __init__(self, n: int, rate: float, rng: np.random.Generator, fanout: int = 1) -> None:
+        if not 1 <= fanout < n:
+            raise CallerError(f"fanout={fanout}: a message goes to 1 to {n - 1} of {n} processes")
+        self.n, self.mean, self.fanout = n, SECOND / rate, fanout
+        self.gaps = Stream(rng, lambda rng, size: rng.exponential(self.mean, size))
+        self.chances = Stream(rng, lambda rng, size: rng.random(size))
+
+    def gap(self, process: int) -> float | None:
+        """Time until the process acts again; None if it never does by itself."""
+        return self.gaps.next()
+
+    def targets(self, process: int) -> list[int] | None:
+        """The destinations of its next message; None is everybody."""
+        if self.fanout == 1:
+            return [self.another(process)]
+        others = [x for x in range(self.n) if x != process]
+        for i in range(self.fanout):
+            j = i + int(self.chances.next() * (len(others) - i))
+            others[i], others[j] = others[j], others[i]
+        return others[: self.fanout]
+
+    def answer(self, process: int, sender: int) -> Answer | None:
+        """What the process does on delivery of a message."""
+        return None
+
+    def another(self, process: int) -> int:
+        """Somebody else, everybody with the same chance."""
+        other = int(self.chances.next() * (self.n - 1))
+        return other + (other >= process)
+
+
+class Ring(Workload):
+    """ring: everybody writes to the next one."""
+
+    def targets(self, process: int) -> list[int]:
+        return [(process + 1) % self.n]
+
+
+class ClientServer(Workload):
+    """client-server: the first process answers whatever the others ask it."""
+
+    def gap(self, process: int) -> float | None:
+        return self.gaps.next() if process else None
+
+    def targets(self, process: int) -> list[int]:
+        return [0]
+
+    def answer(self, process: int, sender: int) -> Answer | None:
+        return None if process else Answer(self.gaps.next() / 10, [sender], True)
+
+
+class HotSpot(Workload):
+    """hot-spot: the k-th process gets 1/k of what the first one gets (Zipf)."""
+
+    def __init__(self, n: int, rate: float, rng: np.random.Generator, fanout: int = 1) -> None:
+        super().__init__(n, rate, rng, fanout)
+        weights = 1 / np.arange(1, n + 1)
+        self.top = float(weights.sum())
+        self.sums = weights.cumsum().tolist()
+        steps = np.array(self.sums)
+        self.ranks = Stream(rng, lambda rng, size: steps.searchsorted(rng.random(size) * self.top))
+
+    def targets(self, process: int) -> list[int]:
+        chosen: list[int] = []
+        while len(chosen) < self.fanout:
+            target = min(int(self.ranks.next()), self.n - 1)
+            if target != process and target not in chosen:
+                chosen.append(target)
+        return chosen
+
+
+class Bursty(Workload):
+    """bursty: nothing for a while, then ten messages on average, one right after the other."""
+
+    SIZE = 10
+
+    def gap(self, process: int) -> float:
+        if self.chances.next() < 1 / self.SIZE:
+            return self.gaps.next() * 0.955 * self.SIZE
+        return self.gaps.next() / 20
+
+
+class Conversation(Workload):
+    """conversation: half of what is delivered is answered, to the sender or to a third process.
+
+    An answer declares that it depends on the delivery it answers, and an opening that it depends on nothing.
+    """
+
+    independent = True
+
+    def answer(self, process: int, sender: int) -> Answer | None:
+        if self.chances.next() < 0.5:
+            return None
+        target = sender if self.chances.next() < 0.5 else self.another(process)
+        return Answer(self.gaps.next() / 10, [target], True)
+
+
+class Broadcast(Workload):
+    """broadcast: everybody writes to all, as a Poisson process (the model of 004)."""
+
+    def targets(self, process: int) -> None:
+        return None
+
+
+WORKLOADS: dict[str, type[Workload]] = {
+    "uniform": Workload,
+    "client-server": ClientServer,
+    "ring": Ring,
+    "hot-spot": HotSpot,
+    "bursty": Bursty,
+    "conversation": Conversation,
+    "broadcast": Broadcast,
+}
+
+
+def workload(name: str, n: int, rate: float, rng: np.random.Generator, fanout: int) -> Workload:
+    """A workload by name."""
+    if name not in WORKLOADS:
+        raise CallerError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")
+    if fanout > 1 and name not in ("uniform", "hot-spot", "bursty"):
+        raise CallerError(
+            f"workload {name!r} has its own destinations: fanout is for uniform, hot-spot, bursty"
+        )
+    return WORKLOADS[name](n, rate, rng, fanout)

@@ -1,0 +1,40 @@
+"""The tables that are the contract between rooms, as Arrow schemas. Unknown is null, never invented."""
+
+import pyarrow as pa
+
+EVENTS = pa.schema(
+    {
+        "execution": pa.string(),
+        "process": pa.string(),
+        "index": pa.int64(),  # position in the process's own order, from 0
+        "event": pa.string(),
+        "kind": pa.string(),  # send, receive (arrives), deliver, local
+        "message": pa.string(),
+        "sender": pa.string(),
+        "receivers": pa.list_(pa.string()),
+        "parents": pa.list_(pa.string()),
+        "clock": pa.map_(
+            pa.string(), pa.int64()
+        ),  # counts the sends, deliveries and local events in the past
+        "time": pa.float64(),  # milliseconds
+        "text": pa.string(),
+        "fields": pa.map_(pa.string(), pa.string()),
+        "file": pa.string(),
+        "line": pa.int64(),
+    }
+)
+
+MESSAGES = pa.schema(
+    {
+        "group": pa.string(),  # the ordering domain: the process at which the copy arrived
+        "sender": pa.string(),
+        "protocol": pa.string(),
+        "kind": pa.string(),  # message, extra, ack, release
+        "number": pa.int64(),  # counts the packets of this sender to this process
+        "stamp": pa.binary(),
+        "message": pa.string(),
+        "sent": pa.float64(),
+        "arrived": pa.float64(),
+        "arrival": pa.int64(),  # position among the arrivals of the group, from 0
+    }
+)
