@@ -13,9 +13,7 @@ EVENTS = pa.schema(
         "sender": pa.string(),
         "receivers": pa.list_(pa.string()),
         "parents": pa.list_(pa.string()),
-        "clock": pa.map_(
-            pa.string(), pa.int64()
-        ),  # counts the sends, deliveries and local events in the past
+        "clock": pa.map_(pa.string(), pa.int64()),  # sends, deliveries and local events of the past
         "time": pa.float64(),  # milliseconds
         "text": pa.string(),
         "fields": pa.map_(pa.string(), pa.string()),

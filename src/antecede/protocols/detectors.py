@@ -11,6 +11,7 @@ import msgspec
 from antecede.core import wire
 
 ALGORITHM_4, ALGORITHM_5, SHARPER = "algorithm 4", "algorithm 5", "sharper"
+DETECTORS = (ALGORITHM_4, ALGORITHM_5, SHARPER)
 
 
 class Recent(msgspec.Struct, array_like=True):

@@ -1,4 +1,4 @@
-"""The applications of a run: they act by the workload, answer deliveries, and wait while they may not send."""
+"""The applications of a run: they act as the workload says, answer, and wait while they may not send."""
 
 from collections import deque
 from typing import NamedTuple, Protocol
@@ -36,6 +36,7 @@ class Applications:
         self.left = quota
         self.only_broadcast = not facts.unicast
         self.declares = facts.order == "semantic"
+        self.answers = type(workload).answer is not Workload.answer
         self.line: list[deque[Wish]] = [deque() for _ in watch.names]
         self.carrier: Carrier
 
@@ -48,7 +49,7 @@ class Applications:
         """A message is delivered to a process: it may answer."""
         self.watch.delivered(i, delivery)
         source = self.watch.index[delivery.sender]
-        if source == i or self.left <= 0:
+        if source == i or not self.answers or self.left <= 0:
             return
         answer = self.workload.answer(i, source)
         if answer is not None:
@@ -57,10 +58,13 @@ class Applications:
 
     def request(self, wish: Wish) -> None:
         """A process wants to send, and does when it may and its earlier wishes are fulfilled."""
-        if self.left > 0:
-            self.left -= 1
+        if self.left <= 0:
+            return
+        self.left -= 1
+        if not self.line[wish.process] and self.carrier.may_send(wish.process):
+            self.carrier.send(wish)
+        else:
             self.line[wish.process].append(wish)
-            self.go_on(wish.process)
 
     def go_on(self, i: int) -> None:
         """Fulfil the wishes of a process while it may send."""

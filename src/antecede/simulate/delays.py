@@ -5,6 +5,7 @@ and on nothing else.
 """
 
 from collections.abc import Callable
+from itertools import chain, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +25,10 @@ KINDS = {
 _BLOCK = 4096
 
 
-class Stream:
-    """Draws one at a time."""
-
-    def __init__(self, rng: np.random.Generator, draw: Draw) -> None:
-        self.rng, self.draw = rng, draw
-        self.values: list[float] = []
-
-    def next(self) -> float:
-        """The next value."""
-        if not self.values:
-            self.values = self.draw(self.rng, _BLOCK).tolist()
-        return self.values.pop()
+def stream(rng: np.random.Generator, draw: Draw) -> Callable[[], float]:
+    """A function that gives one value after the other."""
+    blocks = (draw(rng, _BLOCK).tolist() for _ in count())
+    return chain.from_iterable(blocks).__next__
 
 
 def parse(text: str) -> tuple[str, list[float]]:

@@ -21,10 +21,11 @@ class Direct:
         self.index = watch.index
         self.counts: Counter[str] = Counter()
         self.latest: dict[tuple[str, str], int] = {}
+        self.blocking = type(endpoints[0])._stopped is not Endpoint._stopped
 
     def may_send(self, i: int) -> bool:
         """Whether the application of a process need not wait now."""
-        return not self.endpoints[i].blocked
+        return not (self.blocking and self.endpoints[i].blocked)
 
     def send(self, wish: Wish) -> None:
         """The application of a process sends."""

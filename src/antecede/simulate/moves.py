@@ -118,14 +118,13 @@ class Moves:
 
     def successors(self, state: State) -> Iterator[tuple[Step, State]]:
         """Every possible next step, in a fixed order, and the state after it."""
-        for at, (ways, counter) in enumerate(zip(self._ways, state.counters, strict=True)):
-            for step in ways[counter] if counter < len(ways) else ():
-                yield from self._after(state, at, step)
-        for at, step in enumerate(self._internal):
-            yield from self._after(state, at, step)
-        for number in self._offered(state.network):
-            step = self._arrival[number]
-            yield from self._after(state, self._place[step.process], step, number)
+        for at, step, number in self._offers(state):
+            key = (state.endpoints[at], step)
+            if key not in self._known:
+                self._known[key] = self._do(*key)
+            done = self._known[key]
+            if done is not None:
+                yield step, _after(state, at, step, number, done)
 
     def configuration(self, state: State) -> Hashable:
         """What of a state can matter to the program: not how packets are numbered, nor a pool's order."""
@@ -140,32 +139,23 @@ class Moves:
                 self._boxes[number] = box(self.endpoint(state, at))
         return tuple(self._boxes[number] for number in state.endpoints)
 
-    def _offered(self, network: tuple[int, ...]) -> tuple[int, ...]:
-        """The packets that may arrive next."""
-        if not self.fifo:
-            return network
+    def _offers(self, state: State) -> Iterator[tuple[int, Step, int]]:
+        """What might be done: the place, the step and the packet that arrives (or -1)."""
+        for at, (ways, counter) in enumerate(zip(self._ways, state.counters, strict=True)):
+            for step in ways[counter] if counter < len(ways) else ():
+                yield at, step, -1
+        for at, step in enumerate(self._internal):
+            yield at, step, -1
+        for number in self._first(state.network) if self.fifo else state.network:
+            step = self._arrival[number]
+            yield self._place[step.process], step, number
+
+    def _first(self, network: tuple[int, ...]) -> list[int]:
+        """The packets that none of their pair of processes is ahead of."""
         first: dict[tuple[str, str], int] = {}
         for number in sorted(network, key=lambda number: self._packet[number].number):
             first.setdefault((self._packet[number].source, self._packet[number].target), number)
-        return tuple(sorted(first.values()))
-
-    def _after(self, state: State, at: int, step: Step, gone: int = -1) -> Iterator[tuple[Step, State]]:
-        key = (state.endpoints[at], step)
-        if key not in self._known:
-            self._known[key] = self._do(*key)
-        done = self._known[key]
-        if done is None:
-            return
-        counted = state.counters[at] + (step.what in ("send", "receive"))
-        yield (
-            step,
-            State(
-                _put(state.endpoints, at, done.endpoint),
-                tuple(sorted({*state.network, *done.packets} - {gone})),
-                _put(state.counters, at, counted),
-                _put(state.received, at, state.received[at] + done.received),
-            ),
-        )
+        return sorted(first.values())
 
     def _do(self, number: int, step: Step) -> Done | None:
         endpoint = self.restore(self._snapshot[number])
@@ -198,6 +188,16 @@ def _ways(name: str, instruction: Instruction, names: tuple[str, ...]) -> list[S
         return [Step(name, "send", instruction.message, instruction.targets)]
     senders = [one for one in names if one != name] if instruction.sender is None else [instruction.sender]
     return [Step(name, "receive", others=(sender,)) for sender in senders]
+
+
+def _after(state: State, at: int, step: Step, arrived: int, done: Done) -> State:
+    counted = step.what in ("send", "receive")
+    return State(
+        _put(state.endpoints, at, done.endpoint),
+        tuple(sorted({*state.network, *done.packets} - {arrived})),
+        _put(state.counters, at, state.counters[at] + counted),
+        _put(state.received, at, state.received[at] + done.received),
+    )
 
 
 def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:

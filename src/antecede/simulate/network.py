@@ -5,13 +5,14 @@ repeated, and cut off by partitions that heal. Without `fifo` they overtake each
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import Stream, drawing, parse, truncated
+from antecede.simulate.delays import drawing, parse, stream, truncated
 
 Chance = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Number = Annotated[int, msgspec.Meta(ge=0)]
@@ -63,24 +64,28 @@ class Partition(NamedTuple):
     end: float
     inside: frozenset[int]
 
+    def cuts(self, source: int, target: int, now: float) -> bool:
+        """Whether it stands between two processes at this time."""
+        return self.start <= now < self.end and (source in self.inside) != (target in self.inside)
+
 
 class Wires:
     """A network at work: draws delays and fates. Processes are numbered."""
 
     def __init__(self, network: Network, names: list[str], rng: np.random.Generator, span: float) -> None:
         self.network, self.names, self.rng = network, names, rng
-        self.streams: dict[str, Stream] = {}
+        self.streams: dict[str, Callable[[], float]] = {}
         self.pairs = self._pairs()
         self.spread = self._spread()
         self.last: dict[tuple[int, int], float] = {}
-        self.chances = Stream(rng, lambda rng, size: rng.random(size))
+        self.chances = stream(rng, lambda rng, size: rng.random(size))
         self.partitions = [self._partition(span) for _ in range(network.partitions)]
         self.counts: Counter[str] = Counter()
 
     def arrival(self, source: int, target: int, now: float, mean: float | None = None) -> float:
         """When something sent now arrives; `mean` is the delay that its message drew, if it drew one."""
         if mean is None:
-            when = now + self.pairs[source][target].next()
+            when = now + self.pairs[source][target]()
         else:
             when = now + self.draw_near(mean)
         if self.network.fifo:
@@ -89,7 +94,7 @@ class Wires:
 
     def mean(self) -> float | None:
         """With two levels, the mean delay of the copies of one message; otherwise None."""
-        return None if self.spread is None else self.pairs[0][0].next()
+        return None if self.spread is None else self.pairs[0][0]()
 
     def draw_near(self, mean: float) -> float:
         """A delay of the second level."""
@@ -103,16 +108,16 @@ class Wires:
         ):
             self.counts["cut off"] += 1
             return []
-        if self.chances.next() < self.network.loss:
+        if self.chances() < self.network.loss:
             self.counts["lost"] += 1
             return []
         copies = 1
-        if self.chances.next() < self.network.duplicate:
+        if self.chances() < self.network.duplicate:
             self.counts["repeated"] += 1
             copies = 2
         return [self.arrival(source, target, now, self.mean()) for _ in range(copies)]
 
-    def _pairs(self) -> list[list[Stream]]:
+    def _pairs(self) -> list[list[Callable[[], float]]]:
         matrix = self.network.matrix
         rounds = list(matrix)
         homes = [
@@ -136,9 +141,9 @@ class Wires:
                 f"network: the matrix has no delay from region {homes[source]!r} to {homes[target]!r}"
             ) from None
 
-    def _stream(self, text: str) -> Stream:
+    def _stream(self, text: str) -> Callable[[], float]:
         if text not in self.streams:
-            self.streams[text] = Stream(self.rng, drawing(text))
+            self.streams[text] = stream(self.rng, drawing(text))
         return self.streams[text]
 
     def _spread(self) -> float | None:
@@ -151,6 +156,6 @@ class Wires:
     def _partition(self, span: float) -> Partition:
         start = float(self.rng.random()) * span
         n = len(self.names)
-        chosen = self.rng.permutation(n)[: int(self.rng.integers(1, n))] if n > 1 else []
+        chosen = self.rng.permutation(n)[: int(self.rng.integers(1, n))]
         end = start + float(self.rng.exponential(self.network.partition_time))
         return Partition(start, end, frozenset(int(i) for i in chosen))

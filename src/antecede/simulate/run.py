@@ -137,8 +137,8 @@ def check_traffic(plan: Plan, facts: Facts) -> None:
     several = plan.workload == "broadcast" or plan.fanout > 1
     if several and not (facts.multicast or facts.broadcast):
         raise CallerError(
-            f"{plan.protocol!r} sends to one process at a time: choose another workload than {plan.workload!r} "
-            f"with fanout {plan.fanout}, or another protocol, such as 'optimal'"
+            f"{plan.protocol!r} sends to one process at a time, workload {plan.workload!r} with fanout "
+            f"{plan.fanout} to several: choose another workload, or another protocol, such as 'optimal'"
         )
 
 

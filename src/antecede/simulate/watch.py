@@ -10,6 +10,7 @@ import msgspec
 from antecede.causality.window import SemanticWindow, Window
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
+from antecede.protocols.detectors import DETECTORS
 from antecede.protocols.sizes import count_entries
 from antecede.simulate.costs import Tally
 from antecede.simulate.queue import Queue
@@ -108,59 +109,62 @@ class Watch:
 
     def delivered(self, i: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
-        message, now = int.from_bytes(delivery.payload, "little"), self.queue.now
+        message, now, oracle = int.from_bytes(delivery.payload, "little"), self.queue.now, self.oracle
         source = self.index[delivery.sender]
         if source == i:
             return
-        if not self.oracle.expects(i, message):
+        flight = oracle.flights.get(message)
+        if flight is None or not oracle.due[i] & flight.bit:
             self.duplicated += 1
             return
         self.tally.deliveries += 1
         self.tally.latencies.append(now - self.sent_at[message])
+        late = oracle.past[i] & flight.bit
+        early = oracle.deliver(i, message)
         if i in self.watched:
-            self._judge(i, source, message, delivery.alarms)
-        self.oracle.deliver(i, message)
+            self._turn(i, source, message)
+            if early or late or delivery.alarms:
+                self._judge(i, message, early, bool(late), delivery.alarms)
         if self.trace is not None:
             self.trace.deliver(i, source, message)
         if self.held[i]:
             self._release(i, message, now)
-        if message not in self.oracle.flights:
+        if not flight.left:
             del self.sent_at[message]
 
     def verdict(self) -> Verdict:
         """At the end of a run, when nothing more can happen."""
         left = self.oracle.undelivered()
         stuck = sum(message in self.held[i] for i, message in left)
-        late = self.late
-        missed = {name: late - self.caught[name] for name in self.alarms} if self.alarms or late else {}
+        detectors = DETECTORS if self.facts.order == "probably causal" else ()
         return Verdict(
             early=self.early,
-            late=late,
+            late=self.late,
             out_of_turn=self.out_of_turn,
             duplicated=self.duplicated,
             stuck=stuck,
             lost=len(left) - stuck,
-            alarms=dict(self.alarms),
-            missed=missed,
+            alarms={name: self.alarms[name] for name in detectors},
+            missed={name: self.late - self.caught[name] for name in detectors},
             examples=self.examples,
         )
 
-    def _judge(self, i: int, source: int, message: int, alarms: tuple[str, ...]) -> None:
+    def _turn(self, i: int, source: int, message: int) -> None:
         newest = self.newest[i]
         if message < newest[source]:
             self.out_of_turn += 1
         else:
             newest[source] = message
-        if alarms:
-            self.alarms.update(alarms)
-        if self.oracle.late(i, message):
+
+    def _judge(self, i: int, message: int, early: int, late: bool, alarms: tuple[str, ...]) -> None:
+        self.alarms.update(alarms)
+        if late:
             self.late += 1
             self.caught.update(alarms)
-        causes = self.oracle.missing(i, message)
-        if causes:
+        if early:
             self.early += 1
             if len(self.examples) < EXAMPLES:
-                before = ", ".join(f"m{cause}" for cause in self.oracle.named(causes))
+                before = ", ".join(f"m{cause}" for cause in self.oracle.named(early))
                 self.examples.append(f"{self.names[i]} delivered m{message} before {before}")
 
     def _hold(self, i: int, message: int) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import Stream
+from antecede.simulate.delays import stream
 
 SECOND = 1000.0
 
@@ -33,12 +33,12 @@ class Workload:
         if not 1 <= fanout < n:
             raise CallerError(f"fanout={fanout}: a message goes to 1 to {n - 1} of {n} processes")
         self.n, self.mean, self.fanout = n, SECOND / rate, fanout
-        self.gaps = Stream(rng, lambda rng, size: rng.exponential(self.mean, size))
-        self.chances = Stream(rng, lambda rng, size: rng.random(size))
+        self.gaps = stream(rng, lambda rng, size: rng.exponential(self.mean, size))
+        self.chances = stream(rng, lambda rng, size: rng.random(size))
 
     def gap(self, process: int) -> float | None:
         """Time until the process acts again; None if it never does by itself."""
-        return self.gaps.next()
+        return self.gaps()
 
     def targets(self, process: int) -> list[int] | None:
         """The destinations of its next message; None is everybody."""
@@ -46,7 +46,7 @@ class Workload:
             return [self.another(process)]
         others = [x for x in range(self.n) if x != process]
         for i in range(self.fanout):
-            j = i + int(self.chances.next() * (len(others) - i))
+            j = i + int(self.chances() * (len(others) - i))
             others[i], others[j] = others[j], others[i]
         return others[: self.fanout]
 
@@ -56,7 +56,7 @@ class Workload:
 
     def another(self, process: int) -> int:
         """Somebody else, everybody with the same chance."""
-        other = int(self.chances.next() * (self.n - 1))
+        other = int(self.chances() * (self.n - 1))
         return other + (other >= process)
 
 
@@ -71,13 +71,13 @@ class ClientServer(Workload):
     """client-server: the first process answers whatever the others ask it."""
 
     def gap(self, process: int) -> float | None:
-        return self.gaps.next() if process else None
+        return self.gaps() if process else None
 
     def targets(self, process: int) -> list[int]:
         return [0]
 
     def answer(self, process: int, sender: int) -> Answer | None:
-        return None if process else Answer(self.gaps.next() / 10, [sender], True)
+        return None if process else Answer(self.gaps() / 10, [sender], True)
 
 
 class HotSpot(Workload):
@@ -87,14 +87,15 @@ class HotSpot(Workload):
         super().__init__(n, rate, rng, fanout)
         weights = 1 / np.arange(1, n + 1)
         self.top = float(weights.sum())
-        self.sums = weights.cumsum().tolist()
-        steps = np.array(self.sums)
-        self.ranks = Stream(rng, lambda rng, size: steps.searchsorted(rng.random(size) * self.top))
+        steps = weights.cumsum()
+        self.ranks = stream(
+            rng, lambda rng, size: steps.searchsorted(rng.random(size) * self.top).astype(np.float64)
+        )
 
     def targets(self, process: int) -> list[int]:
         chosen: list[int] = []
         while len(chosen) < self.fanout:
-            target = min(int(self.ranks.next()), self.n - 1)
+            target = min(int(self.ranks()), self.n - 1)
             if target != process and target not in chosen:
                 chosen.append(target)
         return chosen
@@ -106,9 +107,9 @@ class Bursty(Workload):
     SIZE = 10
 
     def gap(self, process: int) -> float:
-        if self.chances.next() < 1 / self.SIZE:
-            return self.gaps.next() * 0.955 * self.SIZE
-        return self.gaps.next() / 20
+        if self.chances() < 1 / self.SIZE:
+            return self.gaps() * 0.955 * self.SIZE
+        return self.gaps() / 20
 
 
 class Conversation(Workload):
@@ -120,10 +121,10 @@ class Conversation(Workload):
     independent = True
 
     def answer(self, process: int, sender: int) -> Answer | None:
-        if self.chances.next() < 0.5:
+        if self.chances() < 0.5:
             return None
-        target = sender if self.chances.next() < 0.5 else self.another(process)
-        return Answer(self.gaps.next() / 10, [target], True)
+        target = sender if self.chances() < 0.5 else self.another(process)
+        return Answer(self.gaps() / 10, [target], True)
 
 
 class Broadcast(Workload):
