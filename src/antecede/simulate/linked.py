@@ -88,7 +88,10 @@ class Linked:
             self.latest[pair] = max(frame.number, self.latest.get(pair, 0))
         self._input(self.index[frame.target], Input("frame", self.queue.now, frame.encode()))
 
-    def _tick(self, i: int) -> None:
+    def _tick(self, planned: tuple[int, float]) -> None:
+        i, due = planned
+        if self.homes[i].alarm != due:  # an earlier one was planned since, or the process crashed
+            return
         self.homes[i].alarm = NEVER
         if self.homes[i].site is not None:
             self._input(i, Input("tick", self.queue.now))
@@ -138,7 +141,7 @@ class Linked:
         due = site.link.next_tick()
         if due is not None and due < home.alarm:
             home.alarm = due
-            self.queue.at(max(due, self.queue.now), self._tick, i)
+            self.queue.at(max(due, self.queue.now), self._tick, (i, due))
         self.applications.go_on(i)
 
     def _doom(self, fate: tuple[int, str, float]) -> None:
