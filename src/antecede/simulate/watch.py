@@ -103,7 +103,7 @@ class Watch:
         message = int.from_bytes(packet.payload, "little") if packet.kind == "message" else None
         if self.trace is not None:
             self.trace.receive(i, packet, message)
-        at_once = len(deliveries) == 1 and deliveries[0].payload == packet.payload
+        at_once = any(delivery.payload == packet.payload for delivery in deliveries)
         if message is not None and not at_once and self.oracle.expects(i, message):
             self._hold(i, message)
 
