@@ -59,7 +59,7 @@ class Peer(msgspec.Struct, array_like=True):
     """With `ordered`, what arrived before its turn."""
 
 
-class Link(msgspec.Struct, kw_only=True):
+class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """One process's end of its links to all others; its fields are its whole state."""
 
     process: str

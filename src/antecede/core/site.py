@@ -68,7 +68,11 @@ class Site:
     def apply(self, happening: Input) -> Output:
         """Do what an input asks for; one that is refused with an error has changed nothing."""
         if happening.kind == "send":
-            effects = self.endpoint.send(happening.data, happening.to, **happening.how)
+            try:
+                effects = self.endpoint.send(happening.data, happening.to, **happening.how)
+            except TypeError:
+                protocol, how = self.endpoint.facts.name, sorted(happening.how)
+                raise CallerError(f"send of {protocol!r} does not take {how}; leave it out of `how`") from None
             return self._output(Output([], effects.deliveries, effects.packets), happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
