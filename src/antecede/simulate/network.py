@@ -74,6 +74,7 @@ class Wires:
 
     def __init__(self, network: Network, names: list[str], rng: np.random.Generator, span: float) -> None:
         self.network, self.names, self.rng = network, names, rng
+        self._check_names()
         self.streams: dict[str, Callable[[], float]] = {}
         self.pairs = self._pairs()
         self.spread = self._spread()
@@ -116,6 +117,15 @@ class Wires:
             self.counts["repeated"] += 1
             copies = 2
         return [self.arrival(source, target, now, self.mean()) for _ in range(copies)]
+
+    def _check_names(self) -> None:
+        known = {f"{source}->{target}" for source in self.names for target in self.names}
+        unknown = [*(self.network.links.keys() - known), *(self.network.regions.keys() - set(self.names))]
+        if unknown:
+            raise CallerError(
+                f"network: no process or link is called {min(unknown)!r}; write names such as "
+                f"{self.names[0]!r} and '{self.names[0]}->{self.names[-1]}'"
+            )
 
     def _pairs(self) -> list[list[Callable[[], float]]]:
         matrix = self.network.matrix

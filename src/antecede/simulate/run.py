@@ -79,6 +79,7 @@ class Simulation:
     """The parts of a run, put together from its plan."""
 
     def __init__(self, plan: Plan, tracing: Tracing | None = None) -> None:
+        check_ranges(plan)
         facts, names = plan.facts, plan.names
         check_traffic(plan, facts)
         traffic, network, faults = (
@@ -130,6 +131,14 @@ def special(plan: Plan) -> dict[str, Any]:
     """Options that a protocol cannot do without, where the plan names none."""
     needed = {"server": plan.names[0], "monitor": plan.names[0], "k": 2 * plan.processes}
     return {name: value for name, value in needed.items() if name in plan.facts.options}
+
+
+def check_ranges(plan: Plan) -> None:
+    """Refuse numbers that mean nothing, such as a chance above 1."""
+    try:
+        msgspec.convert(msgspec.to_builtins(plan), Plan)
+    except msgspec.ValidationError as error:
+        raise CallerError(f"plan: {error}") from None
 
 
 def check_traffic(plan: Plan, facts: Facts) -> None:
