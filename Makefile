@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench format clean
+.PHONY: help setup demo test check campaign bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/house_rules.py
 	$(BIN)/python -m pytest -n 2
+
+campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 17 protocols, on all cores
+	$(BIN)/antecede simulate --campaign 170000
 
 bench: .venv-bench/.stamp ## run the benchmarks, in an environment of their own
 	.venv-bench/bin/python -m bench

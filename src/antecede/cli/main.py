@@ -4,8 +4,10 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from antecede.cli.explore import explore
+from antecede.cli.simulate import simulate_command
 from antecede.core.errors import AntecedeError
 
 app = typer.Typer(
@@ -22,6 +24,7 @@ def root() -> None:
     """Puts the events of distributed systems back into causal order."""
 
 
+app.command("simulate")(simulate_command)
 app.command()(explore)
 
 
@@ -30,5 +33,5 @@ def main() -> None:
     try:
         app()
     except AntecedeError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", soft_wrap=True, highlight=False)
+        Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
         sys.exit(2)

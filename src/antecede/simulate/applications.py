@@ -54,7 +54,8 @@ class Applications:
         answer = self.workload.answer(i, source)
         if answer is not None:
             event = delivery.event if answer.depends and self.declares else None
-            self.queue.at(self.queue.now + answer.after, self.request, Wish(i, answer.targets, event))
+            targets = None if self.only_broadcast else answer.targets
+            self.queue.at(self.queue.now + answer.after, self.request, Wish(i, targets, event))
 
     def request(self, wish: Wish) -> None:
         """A process wants to send, and does when it may and its earlier wishes are fulfilled."""

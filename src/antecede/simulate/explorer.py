@@ -62,7 +62,7 @@ class Exploration:
 
     @cached_property
     def configurations(self) -> int:
-        """How many of them differ in what can matter to the program (see `Moves.configuration`)."""
+        """How many of them one can tell apart from outside (see `Moves.configuration`)."""
         return len({self.moves.configuration(state) for state in self.found})
 
     @property

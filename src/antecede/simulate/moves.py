@@ -127,7 +127,10 @@ class Moves:
                 yield step, _after(state, at, step, number, done)
 
     def configuration(self, state: State) -> Hashable:
-        """What of a state can matter to the program: not how packets are numbered, nor a pool's order."""
+        """A state as one sees it from outside: without the numbers of packets and the order of pools.
+
+        Under 002's buffers and under matrix clocks nothing else matters to a program (the tests show it).
+        """
         packets = (self._packet[number] for number in state.network)
         network = sorted((one.kind, one.source, one.target, one.payload) for one in packets)
         return tuple(network), state.counters, state.received, self.boxes(state)

@@ -80,8 +80,8 @@ class Trace:
         if message is not None:
             self._event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
 
-    def deliver(self, i: int, source: int, message: int) -> None:
-        """A message is delivered."""
+    def deliver(self, i: int, source: int, message: int, order: str | None) -> None:
+        """A message is delivered; `order` says if it was "early" or "late"."""
         left, time, sent = self.stamps[message]
         if left > 1:
             self.stamps[message] = (left - 1, time, sent)
@@ -93,7 +93,9 @@ class Trace:
                 mine[name] = count
         clock = self._tick(i)
         text = f"deliver m{message} from {self.names[source]}"
-        self._event(i, "deliver", message, self.names[source], text, clock=list(clock.items()))
+        fields = None if order is None else [("order", order)]
+        sender = self.names[source]
+        self._event(i, "deliver", message, sender, text, clock=list(clock.items()), fields=fields)
 
     def close(self) -> None:
         """Hand over the last rows."""

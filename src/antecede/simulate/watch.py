@@ -126,7 +126,7 @@ class Watch:
             if early or late or delivery.alarms:
                 self._judge(i, message, early, bool(late), delivery.alarms)
         if self.trace is not None:
-            self.trace.deliver(i, source, message)
+            self.trace.deliver(i, source, message, "early" if early else "late" if late else None)
         if self.held[i]:
             self._release(i, message, now)
         if not flight.left:

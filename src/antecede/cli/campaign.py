@@ -1,0 +1,71 @@
+"""`antecede simulate --campaign N`: runs it, prints the table, and how to run any failure again."""
+
+import sys
+from collections.abc import Iterator
+
+import msgspec
+from rich.console import Console
+
+from antecede.cli.options import command
+from antecede.cli.tables import campaign_table
+from antecede.cli.work import Work
+from antecede.core.errors import CallerError
+from antecede.protocols.registry import protocols
+from antecede.simulate.campaign import Campaign, Row, campaign
+
+SHOWN = 20
+"""So many failures are listed."""
+
+
+def run_campaign(number: int, seed: int, chosen: str | None, json: bool) -> int:
+    """The exit code: 1 if a promise was broken."""
+    names = list(protocols()) if chosen is None else [chosen]
+    if number < 1 or not set(names) <= set(protocols()):
+        raise CallerError(
+            f"--campaign takes a number from 1 on, and --protocol one of {', '.join(protocols())}"
+        )
+    with Work("executions", number, quiet=json) as work:
+        result = campaign(number, seed, names, work.advance)
+    if json:
+        sys.stdout.write(msgspec.json.encode(_for_programs(result)).decode() + "\n")
+    else:
+        _print(result)
+    return 1 if result.failures else 0
+
+
+def _for_programs(result: Campaign) -> dict[str, object]:
+    failures = [
+        {"command": command(f.plan), "reason": f.reason, "seed": f.plan.seed} for f in result.failures
+    ]
+    return {"protocols": result.rows, "failures": failures, "faults_never_seen": result.unseen}
+
+
+def _print(result: Campaign) -> None:
+    console = Console()
+    console.width = max(console.width, 140) if not console.is_terminal else console.width
+    console.print(campaign_table(result))
+    for line in _lines(result):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def _lines(result: Campaign) -> Iterator[str]:
+    for name, row in result.rows.items():
+        if protocols()[name].order == "probably causal" and row.deliveries:
+            yield f"{name}: {_rates(row)}"
+    for name, fault in result.unseen:
+        yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"
+    for failure in result.failures[:SHOWN]:
+        yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}\n  again: {command(failure.plan)}"
+    if len(result.failures) > SHOWN:
+        yield f"... and {len(result.failures) - SHOWN:,} more failures; --json lists all"
+    if not result.failures:
+        yield "[green]every protocol kept its promise in every execution[/]"
+
+
+def _rates(row: Row) -> str:
+    early, late = row.wrongs["early"] / row.deliveries, row.wrongs["late"] / row.deliveries
+    detectors = "; ".join(
+        f"{name} {row.alarms[name] / row.deliveries:.2%} alarms, {row.missed[name]:,} missed"
+        for name in row.missed
+    )
+    return f"{early:.2%} of deliveries early, {late:.2%} late; detectors: {detectors}"

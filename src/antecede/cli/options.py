@@ -1,0 +1,117 @@
+"""The options of `antecede simulate`, one alias each, and how their texts become a plan."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import typer
+
+from antecede.core.errors import CallerError
+from antecede.simulate.network import PRESETS, Network
+from antecede.simulate.run import Plan
+
+T = TypeVar("T")
+
+Protocol = Annotated[
+    str | None, typer.Option(help="Name of a protocol (see the README's table); matrix if none is named.")
+]
+Processes = Annotated[int, typer.Option("--processes", "-n", help="Number of processes.")]
+WorkloadName = Annotated[
+    str, typer.Option(help="uniform, client-server, ring, hot-spot, bursty, conversation or broadcast.")
+]
+Messages = Annotated[int, typer.Option("--messages", "-m", help="Messages sent in all.")]
+Rate = Annotated[float, typer.Option(help="Messages per second that each process sends by itself.")]
+Fanout = Annotated[int, typer.Option(help="Destinations of a message (uniform, hot-spot, bursty).")]
+NetworkText = Annotated[
+    str,
+    typer.Option(
+        help="A delay in ms (constant:5, exponential:20, gaussian:100,20, pareto:1.5,10, "
+        "two-level:100,20,20), a preset (lan, regions, heavy-tail, 004), or a JSON file that has the "
+        "options below, delays by region or link, or both."
+    ),
+]
+Fifo = Annotated[bool, typer.Option("--fifo", help="Packets of a pair do not overtake each other.")]
+Loss = Annotated[float | None, typer.Option(help="Chance that a frame is lost.")]
+Duplicate = Annotated[float | None, typer.Option(help="Chance that a frame arrives twice.")]
+Partitions = Annotated[int | None, typer.Option(help="Number of partitions, which heal.")]
+PartitionTime = Annotated[float | None, typer.Option(help="Mean length of a partition in ms.")]
+Crashes = Annotated[int | None, typer.Option(help="Number of crashes; the process comes back.")]
+DownTime = Annotated[float | None, typer.Option(help="Mean time in ms until it is back.")]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", "-o", help="Option of the protocol, as in k=16; repeatable.")
+]
+Seed = Annotated[int, typer.Option(help="Same seed, same run.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for events.parquet, messages.parquet and run.json.")]
+Show = Annotated[bool, typer.Option("--show", help="Draw a space-time diagram of a small run.")]
+CampaignSize = Annotated[
+    int | None,
+    typer.Option("--campaign", help="Run so many seeded executions of all protocols, or of --protocol."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
+
+
+def parse_options(texts: list[str]) -> dict[str, Any]:
+    """Options such as k=16 or pipelined=true."""
+    options = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise CallerError(f"option {text!r}: write name=value, as in --option k=16")
+        options[name] = _value(value)
+    return options
+
+
+def _value(text: str) -> Any:
+    """A number or a truth value if it reads as one, else the text."""
+    try:
+        value = msgspec.json.decode(text.lower() if text.lower() in ("true", "false") else text)
+    except msgspec.DecodeError:
+        return text
+    return value if isinstance(value, bool | int | float) else text
+
+
+def network_of(text: str, faults: dict[str, Any]) -> Network:
+    """A delay, a preset or a JSON file, with the faults that are named on the command line."""
+    if text in PRESETS:
+        base = msgspec.to_builtins(PRESETS[text])
+    elif text.endswith(".json"):
+        base = _read(Path(text))
+    else:
+        base = {"delay": text}
+    fields = {**base, **{name: value for name, value in faults.items() if value is not None}}
+    return _converted(fields, Network, f"network {text!r}")
+
+
+def plan_of(fields: dict[str, Any]) -> Plan:
+    """A plan from the texts and numbers of the command line."""
+    return _converted(fields, Plan, "plan")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise CallerError(f"network file {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise CallerError(f"network file {path} is not a JSON object: {error}") from None
+
+
+def _converted(fields: dict[str, Any], kind: type[T], what: str) -> T:
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise CallerError(f"{what}: {error}") from None
+
+
+def command(plan: Plan) -> str:
+    """The command that runs a plan of a campaign (these have no delays of their own by region or link)."""
+    words = ["antecede simulate", f"--protocol {plan.protocol} -n {plan.processes}"]
+    words += [f"--workload {plan.workload} -m {plan.messages} --rate {plan.rate!r} --fanout {plan.fanout}"]
+    network, plain = plan.network, Network()
+    words += [f"--network {network.delay}", "--fifo" if network.fifo else ""]
+    for name in ("loss", "duplicate", "partitions", "partition_time", "crashes", "down_time"):
+        value = getattr(network, name)
+        if value != getattr(plain, name):
+            words.append(f"--{name.replace('_', '-')} {value!r}")
+    words += [f"-o '{name}={value}'" for name, value in plan.options.items()]
+    return " ".join([*filter(None, words), f"--seed {plan.seed}"])

@@ -1,0 +1,112 @@
+"""`antecede simulate`: one run over a simulated network, or a campaign of many."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+from rich.console import Console
+
+from antecede.cli import options as o
+from antecede.cli.campaign import run_campaign
+from antecede.cli.tables import costs_table, verdict_lines
+from antecede.cli.work import Work
+from antecede.core.errors import CallerError
+from antecede.report.spacetime import diagram
+from antecede.simulate.run import Plan, Run, simulate
+from antecede.simulate.trace import Collected, Sink, Stored, Trace
+from antecede.tables import EVENTS, MESSAGES
+
+DRAWN = 200
+"""A run of more messages is not drawn."""
+
+
+def simulate_command(
+    protocol: o.Protocol = None, processes: o.Processes = 4, workload: o.WorkloadName = "uniform",
+    messages: o.Messages = 1000, rate: o.Rate = 10.0, fanout: o.Fanout = 1,
+    network: o.NetworkText = "exponential:20", fifo: o.Fifo = False, loss: o.Loss = None,
+    duplicate: o.Duplicate = None, partitions: o.Partitions = None, partition_time: o.PartitionTime = None,
+    crashes: o.Crashes = None, down_time: o.DownTime = None, option: o.Options = None, seed: o.Seed = 0,
+    out: o.Out = None, show: o.Show = False, campaign: o.CampaignSize = None, json: o.Json = False,
+) -> None:  # fmt: skip
+    """Run a protocol's real endpoints over a simulated network: what it costs, what an oracle finds.
+
+    The same seed gives the same run. Exit code 1: the protocol broke its promise.
+
+    Example: antecede simulate --protocol optimal -n 6 --network regions --loss 0.2 --crashes 4 --out run
+
+    Example: antecede simulate --protocol buffered -n 3 -m 8 --rate 50 --show
+
+    Example: antecede simulate --campaign 1000
+    """
+    if campaign is not None:
+        raise typer.Exit(run_campaign(campaign, seed, protocol, json))
+    faults = {
+        "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
+        "partition_time": partition_time, "crashes": crashes, "down_time": down_time,
+    }  # fmt: skip
+    plan = o.plan_of(
+        {
+            "protocol": protocol or "matrix", "processes": processes, "workload": workload, "rate": rate,
+            "messages": messages, "fanout": fanout, "network": o.network_of(network, faults), "seed": seed,
+            "options": o.parse_options(option or []),
+        }
+    )  # fmt: skip
+    if show and plan.messages > DRAWN:
+        raise CallerError(f"--show draws at most {DRAWN} messages: add --messages 20")
+    run, events = _run(plan, out, show, quiet=json)
+    if json:
+        sys.stdout.write(msgspec.json.encode(run).decode() + "\n")
+    else:
+        _print(run, events, out)
+    raise typer.Exit(1 if run.broken else 0)
+
+
+def _run(plan: Plan, out: Path | None, show: bool, quiet: bool) -> tuple[Run, list[dict[str, Any]]]:
+    """The run, and its events if they are to be shown."""
+    kept = Collected(EVENTS)
+    with Work("messages", plan.messages, quiet) as work:
+        if out is None and not show:
+            return simulate(plan, progress=work.at), []
+        if out is None:
+            return _traced(plan, kept, Collected(MESSAGES), work), kept.table().to_pylist()
+        run = _stored(plan, out, kept if show else None, work)
+        return run, kept.table().to_pylist()
+
+
+def _traced(plan: Plan, events: Sink, messages: Sink, work: Work) -> Run:
+    execution = f"{plan.protocol}-{plan.workload}-{plan.seed}"
+    return simulate(
+        plan, lambda queue, names: Trace(queue, execution, names, events, messages), progress=work.at
+    )
+
+
+def _stored(plan: Plan, out: Path, also: Collected | None, work: Work) -> Run:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        events, messages = Stored(EVENTS, out / "events.parquet"), Stored(MESSAGES, out / "messages.parquet")
+    except OSError as error:
+        raise CallerError(f"--out {out}: {error.strerror}; name a folder that can be written") from None
+
+    def both(block: Any) -> None:
+        events(block)
+        if also is not None:
+            also(block)
+
+    run = _traced(plan, both, messages, work)
+    events.close()
+    messages.close()
+    (out / "run.json").write_bytes(msgspec.json.format(msgspec.json.encode(run)) + b"\n")
+    return run
+
+
+def _print(run: Run, events: list[dict[str, Any]], out: Path | None) -> None:
+    console = Console()
+    for line in diagram(events, console.width) if events else ():
+        console.print(line, soft_wrap=True, highlight=False)
+    console.print(costs_table({run.plan.protocol: run}))
+    for line in verdict_lines(run):
+        console.print(line, soft_wrap=True, highlight=False)
+    if out is not None:
+        console.print(f"written: {out}/events.parquet, messages.parquet, run.json", highlight=False)

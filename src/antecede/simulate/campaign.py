@@ -1,0 +1,168 @@
+"""The fault campaign: many small seeded runs, protocols by workloads by fault mixes, on all cores.
+
+Execution number i of a campaign is a plan that follows from i and the campaign's seed alone, so any
+execution can be run again by itself. Protocols take turns: N executions are N / 17 of each.
+"""
+
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from antecede.core.facts import Facts
+from antecede.protocols.registry import protocols
+from antecede.simulate.linked import MOMENTS
+from antecede.simulate.network import Network
+from antecede.simulate.run import Plan, Run, simulate
+from antecede.simulate.workloads import WORKLOADS
+
+FAULTS = ("lost", "repeated", "overtaken", "cut off", *MOMENTS)
+WRONGS = ("early", "late", "out_of_turn", "stuck", "lost", "duplicated")
+MIXES: tuple[dict[str, Any], ...] = (
+    {"loss": 0.2, "duplicate": 0.2, "partitions": 2, "crashes": 4},
+    {"loss": 0.2, "duplicate": 0.2, "partitions": 2, "crashes": 4},
+    {"loss": 0.2, "duplicate": 0.2, "partitions": 2, "crashes": 4},
+    {"loss": 0.2, "duplicate": 0.2},
+    {"partitions": 3},
+    {"crashes": 6},
+    {},
+)
+"""Half of all executions have every fault; the last mix is reordering alone, without a link underneath."""
+DELAYS = ("constant:10", "exponential:20", "gaussian:20,15", "pareto:1.5,5", "two-level:20,8,8")
+_CHUNK = 20
+
+Tick = Callable[[int], None]
+
+
+class Failure(NamedTuple):
+    """An execution in which a promise was broken."""
+
+    plan: Plan
+    reason: str
+
+
+class Row(msgspec.Struct):
+    """What the executions of one protocol came to."""
+
+    runs: int = 0
+    messages: int = 0
+    deliveries: int = 0
+    faults: Counter[str] = msgspec.field(default_factory=Counter)
+    wrongs: Counter[str] = msgspec.field(default_factory=Counter)
+    alarms: Counter[str] = msgspec.field(default_factory=Counter)
+    missed: Counter[str] = msgspec.field(default_factory=Counter)
+
+    def add(self, other: "Row") -> None:
+        """Take in what other executions came to."""
+        self.runs += other.runs
+        self.messages += other.messages
+        self.deliveries += other.deliveries
+        for name in ("faults", "wrongs", "alarms", "missed"):
+            getattr(self, name).update(getattr(other, name))
+
+
+class Campaign(msgspec.Struct):
+    """The outcome: a row per protocol, and every failure."""
+
+    rows: dict[str, Row]
+    failures: list[Failure]
+
+    @property
+    def unseen(self) -> list[tuple[str, str]]:
+        """(protocol, fault) of faults that never happened: nothing is shown about those."""
+        return [(name, fault) for name, row in self.rows.items() for fault in FAULTS if not row.faults[fault]]
+
+
+def plan_of(number: int, seed: int, names: list[str]) -> Plan:
+    """Execution `number` of the campaign with this seed."""
+    rng = np.random.default_rng([seed, number])
+    protocol = names[number % len(names)]
+    facts = protocols()[protocol]
+    n = int(rng.integers(3, 7))
+    rate, messages = float(rng.choice([10, 50, 200])), int(rng.integers(20, 60))
+    span = messages / rate / n * 1000
+    several = facts.multicast or facts.broadcast
+    kinds = [name for name in WORKLOADS if several or name != "broadcast"]
+    kind = str(rng.choice(kinds))
+    wide = facts.multicast and kind in ("uniform", "hot-spot", "bursty")
+    mix = MIXES[int(rng.integers(len(MIXES)))]
+    options = _options(facts, n, rng)
+    fifo = bool(options.get("pipelined")) or bool(rng.random() < 0.1)
+    delay = str(rng.choice(DELAYS))
+    network = Network(delay=delay, fifo=fifo, partition_time=span / 4, down_time=span / 8, **mix)
+    return Plan(
+        protocol=protocol, processes=n, workload=kind, messages=messages, rate=rate, network=network,
+        fanout=int(rng.integers(1, n)) if wide else 1, seed=seed + number, options=options,
+    )  # fmt: skip
+
+
+def _options(facts: Facts, n: int, rng: np.random.Generator) -> dict[str, Any]:
+    """One of the ways to run a protocol. `sync` by rendezvous is left out: it deadlocks on any cycle."""
+    ways: dict[str, list[dict[str, Any]]] = {
+        "sync": [{"form": "site"}],
+        "bounded": [{"k": n}, {"k": n + 1}, {"k": 2 * n}, {"k": n * n}, {"k": n - 1, "rule": ">"}],
+        "buffered": [{}, {"multicast": "hold"}, {"pipelined": True}],
+        "probabilistic": [{"R": 4, "K": 2}, {"R": 8, "K": 2}, {"R": 100, "K": 4}],
+        "plausible": [{"R": 2}, {"R": n}],
+    }
+    choices = ways.get(facts.name, [{}])
+    return choices[int(rng.integers(len(choices)))]
+
+
+def judge(plan: Plan) -> tuple[Row, Failure | None]:
+    """Run one execution."""
+    try:
+        run = simulate(plan)
+    except Exception as error:  # whatever it is, it is this execution's failure, and the others go on
+        return Row(runs=1), Failure(plan, f"{type(error).__name__}: {error}")
+    verdict = run.verdict
+    row = Row(
+        runs=1, messages=run.costs.messages, deliveries=run.costs.deliveries, faults=Counter(run.faults),
+        wrongs=Counter({name: getattr(verdict, name) for name in WRONGS}),
+        alarms=Counter(verdict.alarms), missed=Counter(verdict.missed),
+    )  # fmt: skip
+    return row, Failure(plan, _reason(run)) if run.broken else None
+
+
+def _reason(run: Run) -> str:
+    wrongs = [f"{count} {name.replace('_', ' ')}" for name in WRONGS if (count := getattr(run.verdict, name))]
+    unfinished = [] if run.finished else ["did not come to an end"]
+    return "; ".join([*wrongs, *unfinished, *run.verdict.examples])
+
+
+def _chunk(work: tuple[range, int, list[str]]) -> tuple[dict[str, Row], list[Failure], int]:
+    numbers, seed, names = work
+    rows = {name: Row() for name in names}
+    failures = []
+    for number in numbers:
+        plan = plan_of(number, seed, names)
+        row, failure = judge(plan)
+        rows[plan.protocol].add(row)
+        failures += [failure] if failure else []
+    return rows, failures, len(numbers)
+
+
+def campaign(number: int, seed: int, names: list[str], tick: Tick, workers: int | None = None) -> Campaign:
+    """Run so many executions of these protocols; `tick` hears how many were done."""
+    starts = range(0, number, _CHUNK)
+    work = [(range(start, min(start + _CHUNK, number)), seed, names) for start in starts]
+    total = Campaign({name: Row() for name in names}, [])
+    for rows, failures, done in _results(work, workers or os.cpu_count() or 1):
+        for name, row in rows.items():
+            total.rows[name].add(row)
+        total.failures += failures
+        tick(done)
+    total.failures.sort(key=lambda failure: failure.plan.seed)
+    return total
+
+
+def _results(work: list[Any], workers: int) -> Iterator[tuple[dict[str, Row], list[Failure], int]]:
+    if workers == 1 or len(work) < 2:
+        yield from map(_chunk, work)
+        return
+    with multiprocessing.get_context("spawn").Pool(min(workers, len(work))) as pool:
+        yield from pool.imap_unordered(_chunk, work)

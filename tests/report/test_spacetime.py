@@ -1,0 +1,74 @@
+"""The space-time diagram, from rows as a run leaves them and as a reader sees them."""
+
+import subprocess
+import sys
+
+from rich.text import Text
+
+from antecede.report.spacetime import MOST, diagram
+
+
+def event(process, index, kind, message, time, sender, receivers=None, order=None):
+    fields = [("order", order)] if order else None
+    return {
+        "process": process, "index": index, "kind": kind, "message": message, "time": time,
+        "sender": sender, "receivers": receivers, "fields": fields,
+    }  # fmt: skip
+
+
+def plain(events, width=60):
+    return [Text.from_markup(line).plain.rstrip() for line in diagram(events, width)]
+
+
+TRIANGLE = [
+    event("a", 0, "send", "m0", 1.0, "a", ["c"]),
+    event("a", 1, "send", "m1", 2.0, "a", ["b"]),
+    event("b", 0, "receive", "m1", 3.0, "a"),
+    event("b", 1, "deliver", "m1", 3.0, "a"),
+    event("b", 2, "send", "m2", 4.0, "b", ["c"]),
+    event("c", 0, "receive", "m2", 5.0, "b"),
+    event("c", 1, "receive", "m0", 9.5, "a"),
+    event("c", 2, "deliver", "m0", 9.5, "a"),
+    event("c", 3, "deliver", "m2", 9.5, "b"),
+]
+
+
+def test_a_triangle_with_a_message_that_waits() -> None:
+    assert plain(TRIANGLE) == [
+        "       ms  a               b               c",
+        "      1.0  ○ m0 → c        │               │",
+        "      2.0  ○ m1 → b        │               │",
+        "      3.0  ├──────────────>● m1            │",
+        "      4.0  │               ○ m2 → c        │",
+        "      5.0  │               ├──────────────>◌ m2 waits",
+        "      9.5  ├───────────────┼──────────────>● m0",
+        "      9.5  │               │               ● m2 +4.5",
+    ]
+
+
+def test_what_is_early_or_late_says_so_in_red() -> None:
+    early = event("c", 1, "deliver", "m2", 5.0, "b", order="early")
+    lines = diagram([*TRIANGLE[:6], early], 60)
+    assert any("[red]● m2 early" in line for line in lines)
+    assert not any("[red]" in line for line in diagram(TRIANGLE))
+
+
+def test_arrows_also_go_left() -> None:
+    rows = [event("b", 0, "send", "m0", 1.0, "b", ["a"]), event("a", 0, "receive", "m0", 2.0, "b")]
+    assert plain(rows)[2].startswith("      2.0  ◌ m0 waits <──────┤")
+
+
+def test_a_long_run_says_what_it_leaves_out() -> None:
+    rows = [event("a", i, "send", f"m{i}", float(i), "a", ["b"]) for i in range(MOST + 30)]
+    lines = plain(rows)
+    assert len(lines) == MOST + 2
+    assert lines[-1] == "... and 30 more; --out DIR has them all"
+
+
+def test_the_command_draws_every_event_of_a_small_run() -> None:
+    words = ("simulate", "--protocol", "matrix", "-n", "3", "-m", "6", "--rate", "50", "--show")
+    done = subprocess.run(
+        [sys.executable, "-m", "antecede", *words], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("○ m") == 6
+    assert sum(f"● m{i}" in done.stdout for i in range(6)) == 6

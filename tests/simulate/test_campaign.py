@@ -1,0 +1,112 @@
+"""The fault campaign: a slice of it, and that it finds what is broken and says how to see it again."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+import antecede
+from antecede.cli.main import app
+from antecede.cli.options import command
+from antecede.protocols.matrix import Matrix
+from antecede.protocols.vector import Vector
+from antecede.simulate import linked
+from antecede.simulate.campaign import FAULTS, campaign, plan_of
+from antecede.simulate.run import simulate
+
+EACH = 24
+"""Executions per protocol of the slice that every check runs; `make campaign` runs 10,000."""
+
+
+def run(*names: str, number: int = 30, seed: int = 0):
+    return campaign(number, seed, list(names), lambda done: None, workers=1)
+
+
+def test_a_slice_of_the_campaign_finds_nothing_and_every_fault_happened() -> None:
+    number = EACH * len(antecede.protocols())
+    arguments = [sys.executable, "-m", "antecede", "simulate", "--campaign", str(number), "--json"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["failures"], result["faults_never_seen"]) == (0, [], [])
+    assert set(result["protocols"]) == set(antecede.protocols())
+    for name, row in result["protocols"].items():
+        assert row["runs"] == EACH
+        assert all(row["faults"][fault] > 0 for fault in FAULTS), name
+        wrong = {kind for kind, count in row["wrongs"].items() if count}
+        assert not wrong & {"stuck", "lost", "duplicated"}
+        assert not (wrong and antecede.protocols()[name].exact)
+        assert row["missed"].get("sharper", 0) == 0
+    assert result["protocols"]["scalar"]["wrongs"]["late"] > 0
+
+
+def test_half_of_the_executions_have_every_fault_at_the_rates_that_are_asked_for() -> None:
+    plans = [plan_of(number, 0, ["matrix"]) for number in range(300)]
+    full = [p for p in plans if (p.network.loss, p.network.duplicate) == (0.2, 0.2) and p.network.crashes]
+    assert 100 < len(full) < 160
+    assert all(plan.network.partitions and plan.network.crashes >= 4 for plan in full)
+    assert {plan.workload for plan in plans} >= {"uniform", "ring", "conversation", "broadcast"}
+    assert len({plan.network.delay for plan in plans}) == 5
+
+
+def test_an_execution_is_the_same_wherever_it_runs() -> None:
+    assert plan_of(17, 5, ["matrix", "vector"]) == plan_of(17, 5, ["matrix", "vector"])
+    alone, together = run("matrix", number=45), campaign(45, 0, ["matrix"], lambda done: None, workers=2)
+    assert alone.rows == together.rows
+
+
+def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypatch) -> None:
+    def careless(self, source, stamp):
+        return [], [(source, int(stamp[1][source, self.me]) + 1)]
+
+    monkeypatch.setattr(Matrix, "_rule", careless)
+    failures = run("matrix").failures
+    assert failures and all("early" in failure.reason for failure in failures)
+    words = shlex.split(command(failures[0].plan))
+    result = CliRunner().invoke(app, words[1:])
+    assert result.exit_code == 1 and "broke its promise" in result.output
+    example = simulate(failures[0].plan).verdict.examples[0]
+    assert example in result.output
+
+
+@pytest.mark.parametrize("number", range(0, 90, 7))
+def test_the_printed_command_is_the_plan(number: int) -> None:
+    plan = plan_of(number, 3, list(antecede.protocols()))
+    result = CliRunner().invoke(app, [*shlex.split(command(plan))[1:], "--json"])
+    assert json.loads(result.stdout)["costs"] == msgspec.to_builtins(simulate(plan).costs)
+
+
+def test_messages_that_never_come_out_are_found(monkeypatch) -> None:
+    monkeypatch.setattr(Vector, "_rule", lambda self, source, stamp: ([(source, 10**6)], [(source, 1)]))
+    assert all("stuck" in failure.reason for failure in run("vector", number=5).failures)
+    assert len(run("vector", number=5).failures) == 5
+
+
+def test_a_process_that_forgets_its_journal_is_found(monkeypatch) -> None:
+    recover = linked.recover
+    monkeypatch.setattr(
+        linked, "recover", lambda snapshot, inputs, *rest: recover(snapshot, inputs[:-2], *rest)
+    )
+    assert len(run("matrix", number=40).failures) > 5
+
+
+def test_an_application_that_is_handed_everything_again_is_found(monkeypatch) -> None:
+    def forgetful(snapshot, inputs, taken, restore):
+        return real(snapshot, inputs, max(taken - 1, 0), restore)
+
+    real = linked.recover
+    monkeypatch.setattr(linked, "recover", forgetful)
+    reasons = [failure.reason for failure in run("vector", number=40).failures]
+    assert any("duplicated" in reason for reason in reasons)
+
+
+def test_a_crash_in_the_simulator_itself_is_a_failure_not_an_end(monkeypatch) -> None:
+    def explode(self, packet):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(Matrix, "_read", explode)
+    failures = run("matrix", number=3).failures
+    assert [failure.reason for failure in failures] == ["RuntimeError: boom"] * 3
