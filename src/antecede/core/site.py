@@ -72,7 +72,7 @@ class Site:
                 effects = self.endpoint.send(happening.data, happening.to, **happening.how)
             except TypeError:
                 protocol, how = self.endpoint.facts.name, sorted(happening.how)
-                raise CallerError(f"send of {protocol!r} does not take {how}; leave it out of `how`") from None
+                raise CallerError(f"send of {protocol!r} does not take {how}: leave it out") from None
             return self._output(Output([], effects.deliveries, effects.packets), happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
