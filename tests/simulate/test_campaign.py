@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import antecede
 from antecede.cli.main import app
 from antecede.cli.options import command
+from antecede.core.site import recover
 from antecede.protocols.matrix import Matrix
 from antecede.protocols.vector import Vector
 from antecede.simulate import linked
@@ -86,7 +87,6 @@ def test_messages_that_never_come_out_are_found(monkeypatch) -> None:
 
 
 def test_a_process_that_forgets_its_journal_is_found(monkeypatch) -> None:
-    recover = linked.recover
     monkeypatch.setattr(
         linked, "recover", lambda snapshot, inputs, *rest: recover(snapshot, inputs[:-2], *rest)
     )
@@ -95,9 +95,8 @@ def test_a_process_that_forgets_its_journal_is_found(monkeypatch) -> None:
 
 def test_an_application_that_is_handed_everything_again_is_found(monkeypatch) -> None:
     def forgetful(snapshot, inputs, taken, restore):
-        return real(snapshot, inputs, max(taken - 1, 0), restore)
+        return recover(snapshot, inputs, max(taken - 1, 0), restore)
 
-    real = linked.recover
     monkeypatch.setattr(linked, "recover", forgetful)
     reasons = [failure.reason for failure in run("vector", number=40).failures]
     assert any("duplicated" in reason for reason in reasons)
