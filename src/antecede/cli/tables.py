@@ -11,10 +11,11 @@ from antecede.simulate.run import Run
 
 def costs_table(runs: dict[str, Run]) -> Table:
     """What runs cost, a column each."""
-    table = Table(title="What it cost", title_justify="left", title_style="bold")
-    table.add_column("")
+    title = "What it cost (two numbers: mean and 99th percentile)"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("", no_wrap=True)
     for name in runs:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     rows = [_costs(run) for run in runs.values()]
     for name in rows[0]:
         table.add_row(name, *(row[name] for row in rows))
@@ -23,32 +24,32 @@ def costs_table(runs: dict[str, Run]) -> Table:
 
 def _costs(run: Run) -> dict[str, str]:
     costs, verdict = run.costs, run.verdict
+    wrong = f"{verdict.stuck:,}, {verdict.lost:,}, {verdict.duplicated:,}"
     return {
-        "messages, deliveries": f"{costs.messages:,}, {costs.deliveries:,}",
+        "messages": f"{costs.messages:,}",
+        "deliveries": f"{costs.deliveries:,}",
         "packets": f"{costs.packets:,}",
-        "control bytes on a message: mean, p99": _figure(costs.control_bytes),
-        "control entries on a message: mean, p99": _figure(costs.entries),
+        "control bytes on a message": _figure(costs.control_bytes),
+        "control entries on a message": _figure(costs.entries),
         "extra packets per message": f"{costs.extras:.2f}",
-        "acks and releases per message": f"{costs.acks:.2f}",
-        "bytes in extras and acks per message": f"{costs.control_packet_bytes:.1f}",
-        "kept back at the sender, ms: mean, p99": _figure(costs.held_back),
-        "waited after arrival, ms: mean, p99": _figure(costs.wait),
-        "of that needlessly, ms: mean, p99": _figure(costs.needless),
-        "deliveries that waited (needlessly)": f"{costs.waited:,} ({costs.waited_needlessly:,})",
-        "from send to delivery, ms: mean, p99": _figure(costs.latency),
+        "acks, releases per message": f"{costs.acks:.2f}",
+        "bytes of these per message": f"{costs.control_packet_bytes:.1f}",
+        "kept back by the sender, ms": _figure(costs.held_back),
+        "waited after arrival, ms": _figure(costs.wait),
+        "  of that needlessly, ms": _figure(costs.needless),
+        "deliveries that waited": f"{costs.waited:,}",
+        "  some of it needlessly": f"{costs.waited_needlessly:,}",
+        "from send to delivery, ms": _figure(costs.latency),
         "most held at one process": f"{costs.peak_held:,}",
-        "early, late deliveries": _colored(
-            f"{verdict.early:,}, {verdict.late:,}", verdict.early + verdict.late
-        ),
-        "stuck, lost, delivered twice": _colored(
-            f"{verdict.stuck:,}, {verdict.lost:,}, {verdict.duplicated:,}",
-            verdict.stuck + verdict.lost + verdict.duplicated,
-        ),
+        "early, late": _colored(f"{verdict.early:,}, {verdict.late:,}", verdict.early + verdict.late),
+        "stuck, lost, twice": _colored(wrong, verdict.stuck + verdict.lost + verdict.duplicated),
     }
 
 
 def _figure(figure: Figure) -> str:
-    return f"{figure.mean:,.1f}, {figure.p99:,.1f}"
+    return ", ".join(
+        f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" for value in (figure.mean, figure.p99)
+    )
 
 
 def _colored(text: str, bad: int) -> str:
