@@ -4,7 +4,7 @@ import numpy as np
 
 from antecede import AntecedeError
 from antecede.core.gate import Pairs
-from antecede.core.packet import Packet
+from antecede.core.packet import Delivery, Packet
 from antecede.protocols.bounded import Bounded
 from antecede.protocols.counts import Counts, zeros
 from tests.mutants.drives import self_sends, slow_unicast
@@ -19,12 +19,12 @@ class EndlessError(AntecedeError):
 class LosesExtras(Bounded, kw_only=True):
     """An extra is taken in and not counted in DELIV."""
 
-    def _arrive(self, packet: Packet, stamp: Counts) -> None:
-        if packet.kind == "extra":
-            self.gate.offer(packet, self._rule(self.index[packet.source], stamp)[0], [])
-            self._absorb()
-        else:
-            super()._arrive(packet, stamp)
+    def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
+        if packet.kind == "message":
+            return super()._arrive(packet, stamp)
+        self.gate.offer(packet, self._rule(self.index[packet.source], stamp)[0], [])
+        self._absorb()
+        return None
 
 
 class SendsUncountedExtras(Bounded, kw_only=True):

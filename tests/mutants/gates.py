@@ -17,7 +17,14 @@ from tests.mutants.table import Mutant
 T = TypeVar("T")
 
 
-class LastInFirstOut(Gate[T], kw_only=True):
+class Queueing(Gate[T], kw_only=True):
+    """Nothing passes without being offered, found and taken: for gates that do one of these otherwise."""
+
+    def passes(self, needs: Pairs, gains: Pairs) -> bool:
+        return False
+
+
+class LastInFirstOut(Queueing[T], kw_only=True):
     """Of several ready items the one that arrived last goes first."""
 
     def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
@@ -40,7 +47,7 @@ def together(gate: Gate[T], arrival: int) -> list[int]:
     return found
 
 
-class WakesAtExactCount(Gate[T], kw_only=True):
+class WakesAtExactCount(Queueing[T], kw_only=True):
     """Wakes what waits for this very count; a slot that jumps passes it by."""
 
     def gain(self, slot: int, value: int) -> None:
@@ -49,7 +56,7 @@ class WakesAtExactCount(Gate[T], kw_only=True):
             self._wake(self.filed.get(slot, {}).pop(value, -1))
 
 
-class WokenIsReady(Gate[T], kw_only=True):
+class WokenIsReady(Queueing[T], kw_only=True):
     """What is woken is not asked for its other needs."""
 
     def _wake(self, arrival: int) -> None:
@@ -57,7 +64,7 @@ class WokenIsReady(Gate[T], kw_only=True):
             heappush(self.ready, woken)
 
 
-class WokenOnce(Gate[T], kw_only=True):
+class WokenOnce(Queueing[T], kw_only=True):
     """What is woken and still misses something is not filed again."""
 
     def _wake(self, arrival: int) -> None:
@@ -66,7 +73,7 @@ class WokenOnce(Gate[T], kw_only=True):
                 heappush(self.ready, woken)
 
 
-class WakesTwentyDeep(Gate[T], kw_only=True):
+class WakesTwentyDeep(Queueing[T], kw_only=True):
     """One arrival wakes a chain of at most twenty."""
 
     depth: int = 0
@@ -81,7 +88,7 @@ class WakesTwentyDeep(Gate[T], kw_only=True):
             super()._wake(arrival)
 
 
-class HeadOnly(Gate[T], kw_only=True):
+class HeadOnly(Queueing[T], kw_only=True):
     """A new arrival goes at once if it can; of what waits only the head is looked at."""
 
     def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
@@ -89,7 +96,7 @@ class HeadOnly(Gate[T], kw_only=True):
         return next((at for at in (newest, head) if at in self.ready), None)
 
 
-class BlocksTheOthers(Gate[T], kw_only=True):
+class BlocksTheOthers(Queueing[T], kw_only=True):
     """While something waits, only that for which it waits is let through."""
 
     def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
@@ -98,7 +105,7 @@ class BlocksTheOthers(Gate[T], kw_only=True):
         return min((at for at in gained if not awaited or awaited & gained[at]), default=None)
 
 
-class ParksLate(Gate[T], kw_only=True):
+class ParksLate(Queueing[T], kw_only=True):
     """Between the check and the parking of an item, one gain of somebody else slips in."""
 
     checked: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
@@ -117,7 +124,7 @@ class ParksLate(Gate[T], kw_only=True):
             heappush(self.ready, arrival)
 
 
-class SortsBatchFirst(Gate[T], kw_only=True):
+class SortsBatchFirst(Queueing[T], kw_only=True):
     """Arrivals of a batch of three are sorted into ready and waiting by the state before the batch."""
 
     before: dict[int, int] = msgspec.field(default_factory=dict)

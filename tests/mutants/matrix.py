@@ -4,7 +4,7 @@ import numpy as np
 
 from antecede.core import wire
 from antecede.core.gate import Pairs
-from antecede.core.packet import Packet
+from antecede.core.packet import Delivery, Packet
 from antecede.protocols.counts import Counts, pack, pairs, zeros
 from antecede.protocols.matrix import Matrix
 from tests.mutants.drives import multicast, self_sends, slow_unicast
@@ -37,9 +37,10 @@ class WithoutCountAtDelivery(SelfSends, Matrix, kw_only=True):
 class LearnsAtArrival(Matrix, kw_only=True):
     """SENT takes in what a message knows before the message is delivered."""
 
-    def _arrive(self, packet: Packet, stamp: Stamp) -> None:
-        super()._arrive(packet, stamp)
+    def _arrive(self, packet: Packet, stamp: Stamp) -> Delivery | None:
+        delivery = super()._arrive(packet, stamp)
         super()._delivered(self.index[packet.source], self._read(packet))
+        return delivery
 
     def _delivered(self, source: int, stamp: Stamp) -> None:
         pass
@@ -48,10 +49,11 @@ class LearnsAtArrival(Matrix, kw_only=True):
 class CountsAtArrival(Matrix, kw_only=True):
     """DELIV counts what has arrived."""
 
-    def _arrive(self, packet: Packet, stamp: Stamp) -> None:
-        super()._arrive(packet, stamp)
+    def _arrive(self, packet: Packet, stamp: Stamp) -> Delivery | None:
+        delivery = super()._arrive(packet, stamp)
         for slot, count in self._rule(self.index[packet.source], stamp)[1]:
             self.gate.gain(slot, count)
+        return delivery
 
 
 class TakesMaximumAtArrival(Matrix, kw_only=True):

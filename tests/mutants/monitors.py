@@ -41,9 +41,9 @@ class CountsDuplicates(Monitor, kw_only=True):
 class TakesDuplicates(Monitor, kw_only=True):
     """Nobody removes duplicates below the protocol."""
 
-    def _check(self, packet: Packet) -> None:
+    def receive(self, packet: Packet) -> Effects:
         self.seen[packet.source] = Seen()
-        super()._check(packet)
+        return super().receive(packet)
 
 
 class CountsBeforeStamp(Monitor, kw_only=True):

@@ -1,8 +1,13 @@
 """Wrong rules for `pairs`: SES 1989."""
 
+import msgspec
+
 from antecede.core import wire
+from antecede.core.gate import Gate
+from antecede.core.packet import Packet
 from antecede.protocols.pairs import Pairs89, PairsStamp
 from tests.mutants.drives import self_sends
+from tests.mutants.gates import Queueing
 from tests.mutants.selfsends import SelfSends
 from tests.mutants.table import Mutant
 
@@ -23,6 +28,8 @@ class StampsBeforeTick(Pairs89, kw_only=True):
 
 class Strict(Pairs89, kw_only=True):
     """The carried time must be less than the own time, not less or equal."""
+
+    gate: Gate[Packet] = msgspec.field(default_factory=Queueing)
 
     def _find(self, sender: str | None) -> int | None:
         now = [self.gate.have.get(x, 0) for x in range(self.n)]

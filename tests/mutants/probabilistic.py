@@ -83,11 +83,10 @@ class SameKeys(Probabilistic, kw_only=True):
 class StrictDetector(Probabilistic, kw_only=True):
     """Algorithm 5 as printed, `>`, before the increment."""
 
-    def _pop(self, key: int) -> Delivery:
-        stamp, before = self.stamps[key], dict(self.gate.have)
-        delivery = super()._pop(key)
+    def _deliver(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery:
+        delivery = super()._deliver(packet, stamp)
         keys = entries(stamp.set_id, self.K, self.R)
-        if all(before.get(x, 0) > stamp.vector[x] for x in keys):
+        if all(self.gate.have[x] - 1 > stamp.vector[x] for x in keys):
             return delivery
         kept = tuple(alarm for alarm in delivery.alarms if alarm != ALGORITHM_5)
         return msgspec.structs.replace(delivery, alarms=kept)
@@ -96,9 +95,8 @@ class StrictDetector(Probabilistic, kw_only=True):
 class LateDetector(Plausible, kw_only=True):
     """Algorithm 4 after the increment."""
 
-    def _pop(self, key: int) -> Delivery:
-        stamp = self.stamps[key]
-        delivery = super()._pop(key)
+    def _deliver(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery:
+        delivery = super()._deliver(packet, stamp)
         keys = entries(stamp.set_id, self.K, self.R)
         sure = any(self.gate.have[x] == stamp.vector[x] - 1 for x in keys)
         return msgspec.structs.replace(delivery, alarms=() if sure else (ALGORITHM_4,))

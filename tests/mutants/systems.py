@@ -3,7 +3,7 @@
 import msgspec
 
 from antecede.core.gate import Gate, Item, Pairs
-from antecede.core.packet import Packet
+from antecede.core.packet import Delivery, Packet
 from antecede.protocols.vector import Vector
 from tests.mutants.drives import broadcast
 from tests.mutants.stories import crashes
@@ -16,16 +16,16 @@ class AbsentIsSatisfied(Vector, kw_only=True):
 
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         needs, gains = super()._rule(source, stamp)
-        return [(slot, count) for slot, count in needs if slot in self.gate.have], gains
+        return [(slot, count) for slot, count in needs if self.gate.have[slot]], gains
 
 
 class DropsOlder(Vector, kw_only=True):
     """A message that arrives after a later one of its sender is taken for a duplicate."""
 
-    def _arrive(self, packet: Packet, stamp: list[int]) -> None:
+    def _arrive(self, packet: Packet, stamp: list[int]) -> Delivery | None:
         seen = self.seen[packet.source]
-        if packet.number >= max(seen.above, default=seen.low):
-            super()._arrive(packet, stamp)
+        late = packet.number < max(seen.above, default=seen.low)
+        return None if late else super()._arrive(packet, stamp)
 
 
 class ReadyIsDone(Gate[Packet], kw_only=True):

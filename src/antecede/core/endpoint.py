@@ -18,6 +18,7 @@ from antecede.core.errors import CallerError, DuplicateError, InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Effects, Gap, Held, Kind, Packet
 from antecede.core.seen import Seen
+from antecede.core.wire import LARGEST
 
 SNAPSHOT_VERSION = 1
 
@@ -51,11 +52,22 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     def receive(self, packet: Packet) -> Effects:
         """Take in a packet from the network; what can be delivered comes out in order."""
-        self._check(packet)
+        if not (
+            type(packet) is Packet
+            and type(source := packet.source) is type(packet.kind) is str
+            and type(packet.stamp) is type(packet.payload) is bytes
+            and type(number := packet.number) is int
+            and type(protocol := packet.protocol) is type(target := packet.target) is str
+            and (protocol, packet.group, target) == self.label
+            and (seen := self.seen.get(source)) is not None
+            and seen.low < number <= LARGEST
+            and number not in seen.above
+        ):
+            seen, number = self._check(packet)  # finds out what is wrong, if anything
         stamp = self._read(packet)
-        self.seen[packet.source].add(packet.number)
-        self._arrive(packet, stamp)
-        return self._effects([])
+        seen.add(number)
+        delivery = self._arrive(packet, stamp)
+        return self._effects([] if delivery is None else [delivery])
 
     def take(self, sender: str | None = None) -> Effects:
         """Receive one message (from `sender`) on an endpoint made with `manual=True`.
@@ -114,6 +126,16 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         return zlib.crc32(wire.encode(self._agreement()))
 
     @cached_property
+    def label(self) -> tuple[str, int, str]:
+        """What the packets for this process have in common: protocol, tag and target."""
+        return self.facts.name, self.tag, self.process
+
+    @cached_property
+    def others(self) -> list[int]:
+        """The ids of the other processes."""
+        return [i for i in range(self.n) if i != self.me]
+
+    @cached_property
     def outbox(self) -> list[Packet]:
         """Packets of the call under way; empty between calls."""
         return []
@@ -125,25 +147,47 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             raise CallerError(f"a payload is bytes, not {type(payload).__name__}; encode it first")
         if self._stopped():
             raise CallerError(f"{self.process} is blocked in a send; give it the acknowledgement first")
-        names = self._destinations(to)
-        own = to is None or self.process in names
+        targets, own = self._targets(to)
         self.wish = None
-        send(payload, [self.index[name] for name in names if name != self.process])
+        send(payload, targets)
         return self._effects([Delivery(self.process, payload)] if own else [])
+
+    def _targets(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
+        """The ids of the other processes named, and whether this one is; most calls name all or one."""
+        if to is None and self.facts.broadcast:
+            return self.others[:], True
+        if type(to) is list and len(to) == 1 and self.facts.unicast and type(to[0]) is str:
+            target = self.index.get(to[0], self.me)
+            if target != self.me:
+                return [target], False
+        names = self._destinations(to)
+        targets = [self.index[name] for name in names if name != self.process]
+        return targets, to is None or self.process in names
 
     def _emit(self, target: int | str, stamp: bytes, payload: bytes = b"", kind: Kind = "message") -> int:
         name = self.group[target] if isinstance(target, int) else target
         number = self.numbers[name] = self.numbers.get(name, 0) + 1
-        protocol, tag, source = self.facts.name, self.tag, self.process
-        self.outbox.append(Packet(protocol, tag, kind, source, name, number, stamp, payload))
+        protocol, tag, process = self.label
+        self.outbox.append(Packet(protocol, tag, kind, process, name, number, stamp, payload))
         return number
+
+    def _emit_all(self, targets: list[int], stamp: bytes, payload: bytes) -> None:
+        """The same message to several processes."""
+        protocol, tag, process = self.label
+        group, numbers, outbox = self.group, self.numbers, self.outbox
+        for target in targets:
+            name = group[target]
+            number = numbers[name] = numbers.get(name, 0) + 1
+            outbox.append(Packet(protocol, tag, "message", process, name, number, stamp, payload))
 
     def _effects(self, deliveries: list[Delivery]) -> Effects:
         if not self.manual:
             while (key := self._find(None)) is not None:
                 deliveries.append(self._pop(key))
-        packets = self.outbox[:]
-        self.outbox.clear()
+        packets = self.outbox
+        if not packets:
+            return Effects([], deliveries)
+        self.outbox = []
         return Effects(packets, deliveries)
 
     # -- checks ----------------------------------------------------------------------------------
@@ -175,7 +219,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
                 "the other are not in causal order; use a protocol with multicast, such as 'optimal'"
             )
 
-    def _check(self, packet: Packet) -> None:
+    def _check(self, packet: Packet) -> tuple[Seen, int]:
         if not isinstance(packet, Packet):
             raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
         packet.check()
@@ -192,8 +236,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
                 "the packet was made for another group, or for this one with other options: "
                 "all members must be made with the same group and the same shared options"
             )
-        if self.seen[packet.source].has(packet.number):
+        seen = self.seen[packet.source]
+        if seen.has(packet.number):
             raise DuplicateError(f"packet {packet.number} from {packet.source} was received before")
+        return seen, packet.number
 
     # -- the hooks of a protocol -----------------------------------------------------------------
 
@@ -212,8 +258,8 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """Decode and check the stamp; raise InputError and change nothing if it is not right."""
         raise NotImplementedError
 
-    def _arrive(self, packet: Packet, stamp: Any) -> None:
-        """Take in a packet whose stamp was read."""
+    def _arrive(self, packet: Packet, stamp: Any) -> Delivery | None:
+        """Take in a packet whose stamp was read; returns its delivery if it need not wait for anything."""
         raise NotImplementedError
 
     def _find(self, sender: str | None) -> int | None:

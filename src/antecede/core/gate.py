@@ -50,6 +50,19 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         self._file(arrival, item)
         return arrival
 
+    def passes(self, needs: Pairs, gains: Pairs) -> bool:
+        """Whether this need not wait: then it is let through, as if it were offered and taken at once."""
+        if self.ready:
+            return False
+        have = self.have
+        for slot, count in needs:
+            if have.get(slot, 0) < count:
+                return False
+        self.arrivals += 1
+        for slot, value in gains:
+            self.gain(slot, value)
+        return True
+
     def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         """The first arrival that is ready (and wanted), or None."""
         if wanted is None:
@@ -71,8 +84,8 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
     def gain(self, slot: int, value: int) -> None:
         """Move a slot forward and look again at what was filed under it."""
         old = self.have.get(slot, 0)
-        new = old + value if self.add else max(old, value)
-        if new == old:
+        new = old + value if self.add else value
+        if new <= old:
             return
         self.have[slot] = new
         filed = self.filed.get(slot)

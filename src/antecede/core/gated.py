@@ -23,22 +23,29 @@ class Gated(Endpoint, kw_only=True):
         """The stamps of what is held, by arrival, so that none is read twice; a snapshot has the packets."""
         return {}
 
-    def _arrive(self, packet: Packet, stamp: Any) -> None:
-        arrival = self.gate.offer(packet, *self._rule(self.index[packet.source], stamp))
-        self.stamps[arrival] = stamp
+    def _arrive(self, packet: Packet, stamp: Any) -> Delivery | None:
+        needs, gains = self._rule(self.index[packet.source], stamp)
+        if not self.manual and self.gate.passes(needs, gains):
+            return self._deliver(packet, stamp)
+        self.stamps[self.gate.offer(packet, needs, gains)] = stamp
+        return None
 
     def _find(self, sender: str | None) -> int | None:
-        return self.gate.find(None if sender is None else lambda packet: packet.source == sender)
+        if sender is None:
+            return self.gate.find() if self.gate.ready else None
+        return self.gate.find(lambda packet: packet.source == sender)
 
     def _pop(self, key: int) -> Delivery:
-        packet, stamp = self._take(key)
-        self._delivered(self.index[packet.source], stamp)
-        return Delivery(packet.source, packet.payload)
+        return self._deliver(*self._take(key))
 
     def _take(self, key: int) -> tuple[Packet, Any]:
         packet = self.gate.take(key)
         stamp = self.stamps.pop(key) if key in self.stamps else self._read(packet)
         return packet, stamp
+
+    def _deliver(self, packet: Packet, stamp: Any) -> Delivery:
+        self._delivered(self.index[packet.source], stamp)
+        return Delivery(packet.source, packet.payload)
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""

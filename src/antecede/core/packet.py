@@ -17,7 +17,7 @@ VERSION = 1
 Kind = Literal["message", "extra", "ack", "release"]
 
 
-class Packet(msgspec.Struct, frozen=True):
+class Packet(msgspec.Struct, frozen=True, gc=False):
     """One packet from `source` to `target`; `number` counts the packets of that pair from 1."""
 
     protocol: str
@@ -69,7 +69,7 @@ def decode(data: bytes) -> Packet:
     return Packet(*msgspec.structs.astuple(_read(bytes(data)))[1:])
 
 
-class Delivery(msgspec.Struct, frozen=True):
+class Delivery(msgspec.Struct, frozen=True, gc=False):
     """A message handed to the application.
 
     `alarms` names the detectors of `probabilistic` that suspect this message to be late; `event` is the
@@ -82,7 +82,7 @@ class Delivery(msgspec.Struct, frozen=True):
     event: int | None = None
 
 
-class Effects(msgspec.Struct, frozen=True):
+class Effects(msgspec.Struct, frozen=True, gc=False):
     """What a call brought about: packets to transmit, and deliveries in order."""
 
     packets: list[Packet]

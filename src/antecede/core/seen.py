@@ -20,7 +20,8 @@ class Seen(msgspec.Struct):
         if number != self.low + 1:
             self.above.add(number)
             return
+        above = self.above
+        while above and number + 1 in above:
+            number += 1
+            above.remove(number)
         self.low = number
-        while self.above and self.low + 1 in self.above:
-            self.low += 1
-            self.above.remove(self.low)

@@ -20,7 +20,7 @@ from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.core.packet import Packet
+from antecede.core.packet import Delivery, Packet
 from antecede.protocols.counts import Counts, none, pairs, zeros
 from antecede.protocols.stamps import check_ids, check_own
 
@@ -108,9 +108,12 @@ class Bounded(Gated, kw_only=True):
         column = stamp[:, self.me]
         return pairs(column), [(source, int(column[source]) + 1)]
 
-    def _arrive(self, packet: Packet, stamp: Counts) -> None:
-        super()._arrive(packet, stamp)
+    def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
+        if packet.kind == "message":
+            return super()._arrive(packet, stamp)
+        self.stamps[self.gate.offer(packet, *self._rule(self.index[packet.source], stamp))] = stamp
         self._absorb()
+        return None
 
     def _absorb(self) -> None:
         while (extra := self.gate.find(lambda packet: packet.kind == "extra")) is not None:

@@ -61,8 +61,7 @@ class History(Boxed, kw_only=True):
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         stamp = wire.encode(wire.canonical((self.past, targets, self.log)))
-        for target in targets:
-            self._emit(target, stamp, payload)
+        self._emit_all(targets, stamp, payload)
         self.past[self.me] += 1
         if targets:
             self.log.append(Past(self.me, self.past[self.me], set(targets), payload))

@@ -52,8 +52,7 @@ class Matrix(Gated, kw_only=True):
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         stamp = wire.encode((targets if len(targets) > 1 else (), pack(self.sent)))
-        for target in targets:
-            self._emit(target, stamp, payload)
+        self._emit_all(targets, stamp, payload)
         self.sent[self.me, targets] += 1
 
     def _read(self, packet: Packet) -> tuple[list[int], Counts]:

@@ -54,8 +54,8 @@ class Predecessors(Gated, kw_only=True):
     def _send(self, payload: bytes, targets: list[int]) -> None:
         self.count += 1
         stamp = wire.encode((self.count, targets, self.barriers))
+        self._emit_all(targets, stamp, payload)
         for target in targets:
-            self._emit(target, stamp, payload)
             self.barriers[target] = {self.me: self.count}
 
     def _read(self, packet: Packet) -> PredecessorsStamp:

@@ -74,8 +74,7 @@ class Sharing(Gated, kw_only=True):
         self.sent += 1
         vector = [self.gate.have.get(x, 0) for x in range(self.R)]
         stamp = wire.encode((self.set_id, self.sent, vector))
-        for target in targets:
-            self._emit(target, stamp, payload)
+        self._emit_all(targets, stamp, payload)
 
     def _read(self, packet: Packet) -> ProbabilisticStamp:
         only_messages(packet)
@@ -89,15 +88,18 @@ class Sharing(Gated, kw_only=True):
             )
         return stamp
 
-    def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> None:  # Algorithm 2
+    def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery | None:  # Algorithm 2
         if self.known.setdefault(packet.source, Seen()).has(stamp.number):
-            return  # came with the state of the sponsor
+            return None  # came with the state of the sponsor
         keys = set(entries(stamp.set_id, self.K, self.R))
         needs = [(x, count - (x in keys)) for x, count in enumerate(stamp.vector) if count]
-        self.stamps[self.gate.offer(packet, needs, [(x, 1) for x in sorted(keys)])] = stamp
+        gains = [(x, 1) for x in sorted(keys)]
+        if not self.manual and self.gate.passes(needs, gains):
+            return self._deliver(packet, stamp)
+        self.stamps[self.gate.offer(packet, needs, gains)] = stamp
+        return None
 
-    def _pop(self, key: int) -> Delivery:
-        packet, stamp = self._take(key)
+    def _deliver(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery:
         keys = entries(stamp.set_id, self.K, self.R)
         before = {x: self.gate.have[x] - 1 for x in keys}
         suspicions = alarms(keys, stamp.vector, before, self.recent)

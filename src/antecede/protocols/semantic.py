@@ -106,8 +106,7 @@ class Semantic(Gated, kw_only=True):
             self.mcv = before if self.variant == "corrected" else self.ecv.copy()
         dests = targets if len(targets) > 1 else ()
         stamp = wire.encode((dests, pack(self.sp), pack(self.sc), pack(self.mcv), pack(self.ecv)))
-        for target in targets:  # E6
-            self._emit(target, stamp, payload)
+        self._emit_all(targets, stamp, payload)  # E6
         self.sc[self.me, targets] += 1  # E7
 
     def _read(self, packet: Packet) -> Read:
@@ -138,5 +137,6 @@ class Semantic(Gated, kw_only=True):
         self.ecv = np.maximum(self.ecv, ecv)
         self.ecv[self.me] += 1
 
-    def _pop(self, key: int) -> Delivery:
-        return msgspec.structs.replace(super()._pop(key), event=self.events)
+    def _deliver(self, packet: Packet, stamp: Read) -> Delivery:
+        self._delivered(self.index[packet.source], stamp)
+        return Delivery(packet.source, packet.payload, (), self.events)

@@ -3,6 +3,8 @@
 Every message goes to everybody, so one counter per sender describes any causal past.
 """
 
+from operator import gt
+
 from antecede.core import wire
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
@@ -28,23 +30,27 @@ class Vector(Gated, kw_only=True):
         stamp="n",
     )
 
+    def _start(self) -> None:
+        self.gate.have = dict.fromkeys(range(self.n), 0)
+
     def _send(self, payload: bytes, targets: list[int]) -> None:
         have = self.gate.have
-        self.gate.gain(self.me, have.get(self.me, 0) + 1)
-        stamp = wire.encode([have.get(x, 0) for x in range(self.n)])
-        for target in targets:
-            self._emit(target, stamp, payload)
+        self.gate.gain(self.me, have[self.me] + 1)
+        stamp = wire.encode(list(have.values()))
+        self._emit_all(targets, stamp, payload)
 
     def _read(self, packet: Packet) -> list[int]:
         only_messages(packet)
-        stamp = _read(packet.stamp)
+        stamp, me = _read(packet.stamp), self.me
         check_length(stamp, self.n)
         if stamp[self.index[packet.source]] == 0:
             raise InputError("stamp of 'vector': the sender's own entry is 0, it must count this message")
-        check_own(stamp[self.me], self.gate.have.get(self.me, 0))
+        check_own(stamp[me], self.gate.have[me])
         return stamp
 
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        own = stamp[source]
-        needs = [(x, count) for x, count in enumerate(stamp) if count and x != source]
-        return [(source, own - 1), *needs], [(source, own)]
+        own, have = stamp[source], self.gate.have
+        needs = [(source, own - 1)]
+        if sum(map(gt, stamp, have.values())) > 1:  # more than the own entry
+            needs += [(x, count) for x, count in enumerate(stamp) if count > have[x] and x != source]
+        return needs, [(source, own)]
