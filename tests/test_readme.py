@@ -1,10 +1,14 @@
 """README's example is run, and its tables are what the protocols say of themselves."""
 
 import doctest
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -13,6 +17,21 @@ def test_example_of_the_readme() -> None:
     result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert result.attempted > 10
     assert result.failed == 0
+
+
+CONSOLE = re.findall(r"```console\n\$ antecede (.*?)\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "output"), CONSOLE, ids=lambda text: text.split()[0])
+def test_commands_of_the_readme_print_what_it_says(command: str, output: str) -> None:
+    words = [sys.executable, "-m", "antecede", *shlex.split(command)]
+    environment = {**os.environ, "COLUMNS": "110"}
+    run = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert [line.rstrip() for line in run.stdout.rstrip().splitlines()] == output.splitlines()
+
+
+def test_the_readme_shows_commands() -> None:
+    assert [command.split()[0] for command, _ in CONSOLE] == ["simulate", "explore"]
 
 
 def test_tables_of_the_readme() -> None:
@@ -28,6 +47,8 @@ def test_demo_tells_who_waits_for_what() -> None:
         "waits for P1 #1",
         "acknowledgement by P3 #1",
         "declared independent",
+        "faults that happened: ",
+        "bounded kept its promise",
     ):
         assert told in run.stdout
 

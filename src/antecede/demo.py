@@ -174,7 +174,7 @@ def simulated(console: Console) -> None:
     """The same traffic over the same bad network, under several protocols."""
     console.print(
         "\n[bold]Six processes in three regions[/], 600 messages to random others, over a network that loses "
-        "a fifth of all frames, repeats a fifth, and is cut in two for a while; processes crash and come back.\n"
+        "a fifth of all frames, repeats a fifth, and is cut in two twice; processes crash and come back.\n"
     )
     plan = Plan(protocol="matrix", processes=6, messages=600, rate=10, network=BAD_NETWORK, seed=1)
     runs = {

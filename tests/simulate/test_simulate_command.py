@@ -68,7 +68,7 @@ def test_a_network_from_a_file(tmp_path: Path) -> None:
         (("-n", "1"), "processes"),
         (("--rate", "0"), "rate"),
         (("--fanout", "9"), "fanout=9"),
-        (("--option", "k"), "write name=value"),
+        (("--option", "k"), "write NAME=VALUE"),
         (("--protocol", "bounded", "--option", "k=1"), "k"),
         (("--protocol", "pairs", "--workload", "broadcast"), "one process at a time"),
         (("--show", "-m", "5000"), "add --messages"),

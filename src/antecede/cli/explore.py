@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from antecede.cli.options import Json, Options, parse_options
 from antecede.core.errors import CallerError
 from antecede.simulate import explorer
 from antecede.simulate.explorer import LIMIT, End, Exploration, columns
@@ -18,16 +19,14 @@ from antecede.simulate.story import Story
 def explore(
     program: Annotated[str, typer.Argument(help="The program itself, or a file: its path, or @path.")],
     protocol: Annotated[str, typer.Option(help="A protocol by name, such as buffered, matrix or sync.")],
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the protocol; repeatable.")
-    ] = None,
+    option: Options = None,
     outcome: Annotated[
         str, typer.Option(metavar="TEXT", help="Show a schedule that ends so: 'P3: x z' or '- | y | x z'.")
     ] = "",
     blocked: Annotated[bool, typer.Option("--blocked", help="Show a schedule that blocks.")] = False,
     fifo: Annotated[bool, typer.Option("--fifo", help="Channels do not reorder packets.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Give up after so many states.")] = LIMIT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Find every execution of a small distributed program under a protocol.
 
@@ -41,7 +40,7 @@ def explore(
     """
     if outcome and blocked:
         raise CallerError("--outcome and --blocked each ask for a schedule; give one of them")
-    options = _options(option or [])
+    options = parse_options(option or [])
     found = explorer.explore(_text(program), protocol, limit=limit, fifo=fifo, **options)
     end = found.find(outcome) if outcome else _first_blocked(found) if blocked else None
     if as_json:
@@ -65,26 +64,6 @@ def _text(program: str) -> str:
         raise CallerError(
             f"cannot read {str(path)!r} ({error}); give a program such as 'P1: s x->2. P2: r'"
         ) from None
-
-
-def _options(written: list[str]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for one in written:
-        name, equals, value = one.partition("=")
-        if not equals or not name.isidentifier() or name in ("limit", "fifo", "program", "protocol"):
-            raise CallerError(
-                f"--option {one!r}: write NAME=VALUE with the name of an option of the protocol"
-            )
-        options[name] = _value(value)
-    return options
-
-
-def _value(text: str) -> Any:
-    """A number or a truth value if it looks like one."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
 
 
 def _first_blocked(found: Exploration) -> End | None:

@@ -11,6 +11,8 @@ from antecede.simulate.network import PRESETS, Network
 from antecede.simulate.run import Plan
 
 T = TypeVar("T")
+RESERVED = ("process", "group", "manual", "program", "protocol", "limit", "fifo")
+"""Arguments of ours that an option of a protocol must not shadow."""
 
 Protocol = Annotated[
     str | None, typer.Option(help="Name of a protocol (see the README's table); matrix if none is named.")
@@ -38,7 +40,10 @@ PartitionTime = Annotated[float | None, typer.Option(help="Mean length of a part
 Crashes = Annotated[int | None, typer.Option(help="Number of crashes; the process comes back.")]
 DownTime = Annotated[float | None, typer.Option(help="Mean time in ms until it is back.")]
 Options = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="Option of the protocol, as in k=16; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--option", "-o", metavar="NAME=VALUE", help="Option of the protocol, as in k=16; repeatable."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Same seed, same run.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for events.parquet, messages.parquet and run.json.")]
@@ -51,12 +56,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, fo
 
 
 def parse_options(texts: list[str]) -> dict[str, Any]:
-    """Options such as k=16 or pipelined=true."""
+    """Options of a protocol, such as k=16 or pipelined=true."""
     options = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise CallerError(f"option {text!r}: write name=value, as in --option k=16")
+        if not equals or not name.isidentifier() or name in RESERVED:
+            raise CallerError(
+                f"--option {text!r}: write NAME=VALUE with an option of the protocol, as in k=16"
+            )
         options[name] = _value(value)
     return options
 
@@ -64,10 +71,9 @@ def parse_options(texts: list[str]) -> dict[str, Any]:
 def _value(text: str) -> Any:
     """A number or a truth value if it reads as one, else the text."""
     try:
-        value = msgspec.json.decode(text.lower() if text.lower() in ("true", "false") else text)
+        return msgspec.json.decode(text.lower())
     except msgspec.DecodeError:
         return text
-    return value if isinstance(value, bool | int | float) else text
 
 
 def network_of(text: str, faults: dict[str, Any]) -> Network:

@@ -11,7 +11,7 @@ from antecede.simulate.run import Run
 
 def costs_table(runs: dict[str, Run]) -> Table:
     """What runs cost, a column each."""
-    title = "What it cost (two numbers: mean and 99th percentile)"
+    title = "What it cost (mean, 99th percentile)"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("", no_wrap=True)
     for name in runs:

@@ -15,7 +15,7 @@ from antecede.core import wire
 from antecede.core.errors import CallerError, InputError
 from antecede.core.seen import Seen
 
-MOST_PATIENCE = 32
+MOST_PATIENCE = 8
 """The time between two tries doubles up to this many times the first."""
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
