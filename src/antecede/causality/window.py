@@ -15,10 +15,10 @@ SWEEP = 256
 class Flight:
     """A message that some destination has not delivered."""
 
-    __slots__ = ("bit", "left", "past", "slot")
+    __slots__ = ("bit", "left", "message", "past", "slot")
 
-    def __init__(self, slot: int, past: int, left: int) -> None:
-        self.slot, self.bit, self.past, self.left = slot, 1 << slot, past, left
+    def __init__(self, message: int, slot: int, past: int, left: int) -> None:
+        self.message, self.slot, self.bit, self.past, self.left = message, slot, 1 << slot, past, left
 
 
 class Window:
@@ -63,13 +63,16 @@ class Window:
 
     def deliver(self, process: int, message: int) -> int:
         """An expected message is delivered; returns the slots of causes that should have come before."""
-        flight = self.flights[message]
+        return self.land(process, self.flights[message])
+
+    def land(self, process: int, flight: Flight) -> int:
+        """The same, of a message whose flight is at hand."""
         early = flight.past & self.due[process]
         self._learn(process, flight)
         self.due[process] ^= flight.bit
         flight.left -= 1
         if not flight.left:
-            self._settle(message, flight)
+            self._settle(flight)
         return early
 
     def undelivered(self) -> list[tuple[int, int]]:
@@ -89,14 +92,14 @@ class Window:
         else:
             slot = len(self.messages)
             self.messages.append(message)
-        flight = self.flights[message] = Flight(slot, past, len(to))
+        flight = self.flights[message] = Flight(message, slot, past, len(to))
         self.past[process] |= flight.bit
         for target in to:
             self.due[target] |= flight.bit
         return message
 
-    def _settle(self, message: int, flight: Flight) -> None:
-        del self.flights[message]
+    def _settle(self, flight: Flight) -> None:
+        del self.flights[flight.message]
         self.dead.append(flight.slot)
         if len(self.dead) >= SWEEP and 2 * len(self.dead) >= len(self.messages):
             alive = ~sum(1 << slot for slot in self.dead)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from antecede.core.endpoint import Endpoint
-from antecede.core.packet import Effects, Packet
+from antecede.core.packet import Packet
 from antecede.simulate.applications import Applications, Wish
 from antecede.simulate.network import Wires
 from antecede.simulate.queue import Queue
@@ -20,7 +20,8 @@ class Direct:
         self.applications = applications
         self.index = watch.index
         self.counts: Counter[str] = Counter()
-        self.latest: dict[tuple[str, str], int] = {}
+        self.latest: list[dict[str, int]] = [{} for _ in endpoints]
+        self.hand_up = applications.delivered if applications.answers else watch.delivered
         self.blocking = type(endpoints[0])._stopped is not Endpoint._stopped
 
     def may_send(self, i: int) -> bool:
@@ -35,28 +36,36 @@ class Direct:
         to = None if wish.targets is None else [self.watch.names[x] for x in targets]
         how = {} if wish.depends_on is None else {"depends_on": wish.depends_on}
         effects = self.endpoints[i].send(payload, to, **how)
-        self._follow(i, effects)
+        if effects.packets:
+            self._transmit(i, effects.packets)
+        for delivery in effects.deliveries:
+            self.hand_up(i, delivery)
 
     def arrive(self, packet: Packet) -> None:
         """A packet reaches its target."""
         i = self.index[packet.target]
-        pair = (packet.source, packet.target)
-        if packet.number < self.latest.get(pair, 0):
+        latest = self.latest[i]
+        if packet.number < latest.get(packet.source, 0):
             self.counts["overtaken"] += 1
         else:
-            self.latest[pair] = packet.number
+            latest[packet.source] = packet.number
         effects = self.endpoints[i].receive(packet)
         self.watch.arrived(i, packet, effects.deliveries)
-        self._follow(i, effects)
+        if effects.packets:
+            self._transmit(i, effects.packets)
+        for delivery in effects.deliveries:
+            self.hand_up(i, delivery)
         if self.applications.line[i]:
             self.applications.go_on(i)
 
-    def _follow(self, i: int, effects: Effects) -> None:
-        if effects.packets:
-            self.watch.posted(effects.packets)
-            wires, index, now, at = self.wires, self.index, self.queue.now, self.queue.at
-            mean = wires.mean()
-            for packet in effects.packets:
-                at(wires.arrival(i, index[packet.target], now, mean), self.arrive, packet)
-        for delivery in effects.deliveries:
-            self.applications.delivered(i, delivery)
+    def _transmit(self, i: int, packets: list[Packet]) -> None:
+        self.watch.posted(packets)
+        wires, index, now, at = self.wires, self.index, self.queue.now, self.queue.at
+        if wires.plain:
+            delays = wires.pairs[i]
+            for packet in packets:
+                at(now + delays[index[packet.target]](), self.arrive, packet)
+            return
+        mean = wires.mean()
+        for packet in packets:
+            at(wires.arrival(i, index[packet.target], now, mean), self.arrive, packet)

@@ -116,7 +116,8 @@ class Linked:
             self._settle(i, home, home.site)
 
     def _follow(self, i: int, output: Output) -> None:
-        self.watch.posted(output.made)
+        if output.made:
+            self.watch.posted(output.made)
         for packet in output.arrived:
             self.watch.arrived(i, packet, output.deliveries)
         for frame in output.frames:
@@ -165,7 +166,8 @@ class Linked:
         recovered = recover(home.snapshot, home.inputs, home.taken, restore)
         home.site = recovered.site
         if unseen:  # the watch has not seen what came of the last input
-            self.watch.posted(recovered.outputs[-1].made)
+            if recovered.outputs[-1].made:
+                self.watch.posted(recovered.outputs[-1].made)
             for packet in recovered.outputs[-1].arrived:
                 self.watch.arrived(i, packet, recovered.deliveries)
         self._hand_up(i, recovered.deliveries)

@@ -78,6 +78,8 @@ class Wires:
         self.streams: dict[str, Callable[[], float]] = {}
         self.pairs = self._pairs()
         self.spread = self._spread()
+        self.plain = self.spread is None and not network.fifo
+        """Whether an arrival is a draw of its link and nothing more."""
         self.last: dict[tuple[int, int], float] = {}
         self.chances = stream(rng, lambda rng, size: rng.random(size))
         self.partitions = [self._partition(span) for _ in range(network.partitions)]

@@ -7,7 +7,7 @@ from collections import Counter
 
 import msgspec
 
-from antecede.causality.window import SemanticWindow, Window
+from antecede.causality.window import Flight, SemanticWindow, Window
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.detectors import DETECTORS
@@ -59,11 +59,13 @@ class Watch:
     ) -> None:
         n = len(names)
         self.queue, self.names, self.facts, self.watched, self.trace = queue, names, facts, watched, trace
+        self.promised = [i in watched for i in range(n)]
         self.index = {name: i for i, name in enumerate(names)}
         self.declared = SemanticWindow(n) if facts.order == "semantic" else None
         self.oracle: Window = self.declared or Window(n)
         self.tally = Tally()
-        self.sent_at: dict[int, float] = {}
+        self.under_way: dict[bytes, tuple[Flight, float]] = {}
+        """By payload: what is not delivered everywhere, and when it was sent."""
         self.held: list[dict[int, Held]] = [{} for _ in names]
         self.filed: list[dict[int, list[int]]] = [{} for _ in names]
         self.newest = [[-1] * n for _ in names]
@@ -78,59 +80,71 @@ class Watch:
             message = self.declared.send_after(i, targets, depends_on)
         else:
             message = self.oracle.send(i, targets)
-        self.sent_at[message] = self.queue.now
         if self.trace is not None:
             self.trace.send(i, message, targets)
-        return message.to_bytes(8, "little")
+        payload = message.to_bytes(8, "little")
+        self.under_way[payload] = (self.oracle.flights[message], self.queue.now)
+        return payload
 
     def posted(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
+        first, alike = packets[0], 1
+        if len(packets) > 1 and all(p.stamp is first.stamp and p.payload is first.payload for p in packets):
+            packets, alike = packets[:1], len(packets)
         tally, now = self.tally, self.queue.now
         for packet in packets:
-            tally.packets[packet.kind] += 1
+            tally.packets[packet.kind] += alike
             if packet.kind != "message":
-                tally.control_size += len(packet.stamp)
+                tally.control_size += alike * len(packet.stamp)
                 continue
-            tally.stamp_sizes[len(packet.stamp)] += 1
-            tally.stamp_entries[count_entries(packet)] += 1
-            back = now - self.sent_at.get(int.from_bytes(packet.payload, "little"), now)
-            if back:
-                tally.backs.append(back)
+            tally.stamp_sizes[len(packet.stamp)] += alike
+            tally.stamp_entries[count_entries(packet)] += alike
+            _, sent = self.under_way.get(packet.payload, (None, now))
+            if now > sent:
+                tally.backs.extend([now - sent] * alike)
 
     def arrived(self, i: int, packet: Packet, deliveries: list[Delivery]) -> None:
         """A packet came to the endpoint of a process, and this is what it delivered."""
         self.tally.arrivals += 1
-        message = int.from_bytes(packet.payload, "little") if packet.kind == "message" else None
         if self.trace is not None:
+            message = int.from_bytes(packet.payload, "little") if packet.kind == "message" else None
             self.trace.receive(i, packet, message)
-        at_once = any(delivery.payload == packet.payload for delivery in deliveries)
-        if message is not None and not at_once and self.oracle.expects(i, message):
-            self._hold(i, message)
+        for delivery in deliveries:
+            if delivery.payload == packet.payload:
+                return
+        if packet.kind == "message" and packet.payload in self.under_way:
+            flight, _ = self.under_way[packet.payload]
+            if self.oracle.due[i] & flight.bit:
+                self._hold(i, flight.message)
 
     def delivered(self, i: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
-        message, now, oracle = int.from_bytes(delivery.payload, "little"), self.queue.now, self.oracle
-        source = self.index[delivery.sender]
+        source, oracle, tally = self.index[delivery.sender], self.oracle, self.tally
         if source == i:
             return
-        flight = oracle.flights.get(message)
+        flight, sent = self.under_way.get(delivery.payload, (None, 0.0))
         if flight is None or not oracle.due[i] & flight.bit:
             self.duplicated += 1
             return
-        self.tally.deliveries += 1
-        self.tally.latencies.append(now - self.sent_at[message])
+        message = flight.message
+        tally.deliveries += 1
+        tally.latencies.append(self.queue.now - sent)
         late = oracle.past[i] & flight.bit
-        early = oracle.deliver(i, message)
-        if i in self.watched:
-            self._turn(i, source, message)
+        early = oracle.land(i, flight)
+        if self.promised[i]:
+            newest = self.newest[i]
+            if message > newest[source]:
+                newest[source] = message
+            else:
+                self.out_of_turn += 1
             if early or late or delivery.alarms:
                 self._judge(i, message, early, bool(late), delivery.alarms)
         if self.trace is not None:
             self.trace.deliver(i, source, message, "early" if early else "late" if late else None)
         if self.held[i]:
-            self._release(i, message, now)
+            self._release(i, message, self.queue.now)
         if not flight.left:
-            del self.sent_at[message]
+            del self.under_way[delivery.payload]
 
     def verdict(self) -> Verdict:
         """At the end of a run, when nothing more can happen."""
@@ -149,15 +163,9 @@ class Watch:
             examples=self.examples,
         )
 
-    def _turn(self, i: int, source: int, message: int) -> None:
-        newest = self.newest[i]
-        if message < newest[source]:
-            self.out_of_turn += 1
-        else:
-            newest[source] = message
-
     def _judge(self, i: int, message: int, early: int, late: bool, alarms: tuple[str, ...]) -> None:
-        self.alarms.update(alarms)
+        if alarms:
+            self.alarms.update(alarms)
         if late:
             self.late += 1
             self.caught.update(alarms)
