@@ -1,0 +1,222 @@
+"""Faults: what is counted really happened, as often as is told, and every kind happens."""
+
+from collections import Counter
+
+import pytest
+
+from antecede.core.link import Frame
+from antecede.core.site import Input, Output
+from antecede.simulate import linked
+from antecede.simulate.applications import Wish
+from antecede.simulate.linked import MOMENTS, UNWRITTEN, WRITTEN, Linked
+from antecede.simulate.network import Network
+from antecede.simulate.run import Plan, Run, Simulation, simulate
+from tests.simulate.traced import FAULTY, plan_of
+
+QUICK = "exponential:20"
+ALONE = {
+    "lost": Network(delay=QUICK, loss=0.2),
+    "repeated": Network(delay=QUICK, duplicate=0.2),
+    "cut off": Network(delay=QUICK, partitions=3),
+    "crash": Network(delay=QUICK, crashes=8),
+}
+
+
+class Spy:
+    """Sees every frame that is let out, every one that comes in, and every crash of a run."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.simulation = Simulation(plan)
+        assert isinstance(self.simulation.carrier, Linked)
+        self.carrier = self.simulation.carrier
+        self.counts: Counter[str] = Counter()
+        self.frames: Counter[tuple[str, str, int]] = Counter()
+        self.newest: Counter[tuple[str, str]] = Counter()
+        self.moments: list[tuple[str, bool, int]] = []
+        self._wires()
+        self._frames()
+        self._crashes()
+        self.run: Run = self.simulation.run()
+
+    def _wires(self) -> None:
+        wires = self.carrier.wires
+        arrivals = wires.arrivals
+
+        def watched(source: int, target: int, now: float) -> list[float]:
+            cut = any(p.cuts(source, target, now) for p in wires.partitions)
+            found = arrivals(source, target, now)
+            self.counts["cut off" if cut else ("lost", "arrives", "repeated")[len(found)]] += 1
+            assert not (cut and found) and all(when >= now for when in found)
+            return found
+
+        wires.arrivals = watched  # type: ignore[method-assign]
+
+    def _frames(self) -> None:
+        carrier = self.carrier
+        follow, arrive = carrier._follow, carrier._arrive
+
+        def follow_watched(i: int, output: Output) -> None:
+            for frame in output.frames:
+                if frame.kind == "data":
+                    self.frames[frame.source, frame.target, frame.number] += 1
+            follow(i, output)
+
+        def arrive_watched(frame: Frame) -> None:
+            pair = (frame.source, frame.target)
+            self.counts["came while down"] += carrier.homes[carrier.index[frame.target]].site is None
+            if frame.kind == "data":
+                self.counts["overtaken"] += frame.number < self.newest[pair]
+                self.newest[pair] = max(self.newest[pair], frame.number)
+            arrive(frame)
+
+        carrier._follow = follow_watched  # type: ignore[method-assign]
+        carrier._arrive = arrive_watched  # type: ignore[method-assign]
+
+    def _crashes(self) -> None:
+        crash = self.carrier._crash
+
+        def watched(i: int) -> None:
+            home = self.carrier.homes[i]
+            behind = home.site.delivered - home.taken if home.site else -1
+            self.moments.append((home.doom, home.site is not None, behind))
+            crash(i)
+            assert home.site is None
+
+        self.carrier._crash = watched  # type: ignore[method-assign]
+
+
+KINDS = ("lost", "repeated", "cut off", "came while down", "overtaken")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("protocol", ["matrix", "buffered", "vector"])
+def test_counts_are_what_happened(protocol: str, seed: int) -> None:
+    spy = Spy(plan_of(protocol, rate=50.0, seed=seed, network=FAULTY))
+    faults = spy.run.faults
+    assert {kind: faults.get(kind, 0) for kind in KINDS} == {kind: spy.counts[kind] for kind in KINDS}
+    assert {m: faults.get(m, 0) for m in MOMENTS} == {
+        m: [d for d, _, _ in spy.moments].count(m) for m in MOMENTS
+    }
+    assert faults.keys() <= {*KINDS, *MOMENTS, "sent again"}
+    assert not spy.run.broken
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frames_sent_again_are_counted(seed: int) -> None:
+    network = Network(delay=QUICK, loss=0.2, duplicate=0.1, partitions=2)
+    spy = Spy(plan_of("matrix", seed=seed, network=network))
+    again = spy.frames.total() - len(spy.frames)
+    assert spy.run.faults["sent again"] == again > 0
+
+
+def test_each_fault_alone_happens_and_brings_no_other() -> None:
+    found = {
+        name: set(simulate(plan_of("matrix", network=network)).faults) for name, network in ALONE.items()
+    }
+    assert "lost" in found["lost"] and not found["lost"] & {"repeated", "cut off", *MOMENTS}
+    assert "repeated" in found["repeated"] and not found["repeated"] & {"lost", "cut off", *MOMENTS}
+    assert "cut off" in found["cut off"] and not found["cut off"] & {"lost", "repeated", *MOMENTS}
+    assert found["crash"] & set(MOMENTS) and not found["crash"] & {"lost", "repeated", "cut off"}
+
+
+def test_rates_of_loss_and_repetition_in_a_run() -> None:
+    spy = Spy(
+        plan_of("fifo", messages=3000, rate=100.0, network=Network(delay=QUICK, loss=0.2, duplicate=0.1))
+    )
+    frames = sum(spy.counts[kind] for kind in ("lost", "arrives", "repeated"))
+    assert spy.run.faults["lost"] / frames == pytest.approx(0.2, rel=0.08)
+    assert spy.run.faults["repeated"] / frames == pytest.approx(0.08, rel=0.12)
+
+
+def test_no_more_frames_cut_off_after_the_partitions_heal() -> None:
+    spy = Spy(plan_of("matrix", network=Network(delay=QUICK, partitions=2, partition_time=500)))
+    assert spy.run.faults["cut off"] > 0 and not spy.run.broken
+    assert spy.run.costs.deliveries == 200
+
+
+# -- crashes -----------------------------------------------------------------------------------------
+
+
+def test_crashes_of_all_four_moments_happen_and_are_what_they_are_called() -> None:
+    seen: Counter[str] = Counter()
+    behind: Counter[str] = Counter()
+    for seed in range(6):
+        spy = Spy(plan_of("optimal", rate=50.0, seed=seed, network=FAULTY))
+        assert not spy.run.broken
+        for moment, up, missed in spy.moments:
+            assert up
+            seen[moment] += 1
+            behind[moment] += missed
+    assert set(seen) == set(MOMENTS) and min(seen.values()) >= 3
+    assert behind == {**dict.fromkeys(MOMENTS, 0), "crash while handing up": behind["crash while handing up"]}
+    assert behind["crash while handing up"] > 0  # delivered by the endpoint, not taken by the application
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("protocol", ["matrix", "buffered", "semantic", "bounded"])
+def test_nothing_but_crashes_of_one_moment(monkeypatch, protocol: str, moment: str) -> None:
+    monkeypatch.setattr(linked, "MOMENTS", (moment,))
+    network = Network(delay=QUICK, crashes=20, down_time=20)
+    run = simulate(plan_of(protocol, workload="conversation", rate=50.0, network=network))
+    assert not run.broken and run.costs.messages == 200
+    assert set(run.faults) & set(MOMENTS) == {moment} and run.faults[moment] >= 8
+
+
+def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatch) -> None:
+    """A crash before writing leaves the inputs as they were, one after writing leaves one more."""
+    seen: list[tuple[str, int]] = []
+    crash, take_in, send = Linked._crash, Linked._input, Linked.send
+    before: dict[int, int] = {}
+
+    def input_watched(self: Linked, i: int, happening: Input) -> None:
+        before[i] = len(self.homes[i].inputs)
+        take_in(self, i, happening)
+
+    def send_watched(self: Linked, wish: Wish) -> None:
+        before[wish.process] = len(self.homes[wish.process].inputs)
+        send(self, wish)
+
+    def crash_watched(self: Linked, i: int) -> None:
+        if self.homes[i].doom in (UNWRITTEN, WRITTEN):
+            seen.append((self.homes[i].doom, len(self.homes[i].inputs) - before[i]))
+        crash(self, i)
+
+    monkeypatch.setattr(Linked, "_input", input_watched)
+    monkeypatch.setattr(Linked, "send", send_watched)
+    monkeypatch.setattr(Linked, "_crash", crash_watched)
+    simulate(plan_of("matrix", workload="ring", rate=50.0, network=FAULTY))
+    assert set(seen) == {(WRITTEN, 1), (UNWRITTEN, 0)}
+
+
+def test_snapshots_are_taken_on_the_way_and_inputs_do_not_pile_up() -> None:
+    spy = Spy(plan_of("matrix", messages=1000, rate=100.0, network=FAULTY))
+    assert all(len(home.inputs) < linked.SNAPSHOT_EVERY for home in spy.carrier.homes)
+    assert all(home.site is not None and home.taken == home.site.delivered for home in spy.carrier.homes)
+    assert all(home.taken > 0 for home in spy.carrier.homes)
+
+
+@pytest.mark.parametrize("every", [1, 10_000])
+def test_how_often_snapshots_are_taken_changes_nothing(monkeypatch, every: int) -> None:
+    plan = plan_of("optimal", rate=50.0, fanout=2, network=FAULTY)
+    expected = simulate(plan)
+    monkeypatch.setattr(linked, "SNAPSHOT_EVERY", every)
+    assert simulate(plan) == expected
+
+
+# -- timers ------------------------------------------------------------------------------------------
+
+
+def test_a_process_looks_at_its_timers_once_at_a_time(monkeypatch) -> None:
+    ticks: Counter[tuple[int, float]] = Counter()
+    take_in = Linked._input
+
+    def watched(self: Linked, i: int, happening: Input) -> None:
+        if happening.kind == "tick":
+            ticks[i, happening.now] += 1
+        take_in(self, i, happening)
+
+    monkeypatch.setattr(Linked, "_input", watched)
+    network = Network(delay=QUICK, loss=0.2, crashes=5)
+    run = simulate(plan_of("fifo", messages=2000, rate=100.0, network=network))
+    assert len(ticks) > 300 and set(ticks.values()) == {1}
+    assert run.faults["sent again"] > 0
