@@ -57,6 +57,7 @@ class TooSmall(Bounded, kw_only=True):
 
     def _start(self) -> None:
         self.m = zeros(self.n, self.n)
+        self._count_from_zero(self.n)
 
     def _replace_column(self, target: int) -> None:
         super()._replace_column(target)

@@ -141,6 +141,13 @@ class SortsBatchFirst(Queueing[T], kw_only=True):
         return arrival
 
 
+class NamesMetNeeds(Vector, kw_only=True):
+    """Tells the gate of all needs, also of those that are met; otherwise as shipped."""
+
+    def _unmet(self, wanted: list[int]) -> Pairs:
+        return [(slot, count) for slot, count in enumerate(wanted) if count]
+
+
 def on(kind: type, gate: type) -> type:
     """A protocol with another gate."""
     fields = [("gate", Gate[Packet], msgspec.field(default_factory=gate))]
@@ -163,5 +170,5 @@ ROWS = [
     Mutant("prefect-depth", "a chain longer than twenty is not followed", "Prefect in memory",
            "stuck", on(Vector, WakesTwentyDeep), reversed_chain, runs=2),
     Mutant("loro", "what a batch unlocks itself was already sorted as waiting", "Loro, import of a batch",
-           "stuck", on(Vector, SortsBatchFirst), broadcast),
+           "stuck", on(NamesMetNeeds, SortsBatchFirst), broadcast),
 ]  # fmt: skip

@@ -115,7 +115,7 @@ class JoinsWithoutEntries(Probabilistic, kw_only=True):
 
     def join(self, state: bytes) -> None:
         super().join(state)
-        self.gate.have = {}
+        self._count_from_zero(self.R)
 
 
 class WelcomesEarly(Probabilistic, kw_only=True):

@@ -106,7 +106,7 @@ def test_prefect_follows_a_reversed_chain_to_the_end(gate: type | None, heard: i
 
 @pytest.mark.parametrize(("gate", "heard"), [(None, "a1 a2"), (gates.SortsBatchFirst, "a1")])
 def test_loro_unlocks_what_waits_in_the_same_batch(gate: type | None, heard: str) -> None:
-    a, _, _, d = cast(Vector if gate is None else gates.on(Vector, gate))
+    a, _, _, d = cast(gates.NamesMetNeeds if gate is None else gates.on(gates.NamesMetNeeds, gate))
     assert hear(d, say(a, "a1")["d"], say(a, "a2")["d"]) == heard
 
 

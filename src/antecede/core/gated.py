@@ -1,6 +1,7 @@
 """Endpoints that hold at the receiver: they turn a stamp into needs and gains, and the gate does the rest."""
 
 from functools import cached_property
+from operator import gt
 from typing import Any, ClassVar
 
 import msgspec
@@ -42,6 +43,17 @@ class Gated(Endpoint, kw_only=True):
         packet = self.gate.take(key)
         stamp = self.stamps.pop(key) if key in self.stamps else self._read(packet)
         return packet, stamp
+
+    def _count_from_zero(self, slots: int) -> None:
+        """Begin with a count of 0 in each of so many slots; `_unmet` asks for that."""
+        self.gate.have = dict.fromkeys(range(slots), 0)
+
+    def _unmet(self, wanted: list[int]) -> Pairs:
+        """What is missing of a vector of counts with one entry per slot."""
+        have = self.gate.have
+        if not any(map(gt, wanted, have.values())):
+            return []
+        return [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
 
     def _deliver(self, packet: Packet, stamp: Any) -> Delivery:
         self._delivered(self.index[packet.source], stamp)

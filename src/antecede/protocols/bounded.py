@@ -21,7 +21,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, none, pairs, zeros
+from antecede.protocols.counts import Counts, exceeds, none, pairs, zeros
 from antecede.protocols.stamps import check_ids, check_own
 
 _read = wire.reader(list[wire.Count], "stamp of 'bounded'")
@@ -57,6 +57,7 @@ class Bounded(Gated, kw_only=True):
                 f"would never end; use k >= {least}"
             )
         self.m = zeros(self.n, self.n)
+        self._count_from_zero(self.n)
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
@@ -83,7 +84,8 @@ class Bounded(Gated, kw_only=True):
         if packet.kind not in ("message", "extra"):
             raise InputError(f"'bounded' has no {packet.kind!r} packets")
         matrix = self._column(packet) if packet.kind == "extra" else self._matrix(packet)
-        check_own(int((matrix[self.me] - self.m[self.me]).max()), 0)
+        if exceeds(matrix[self.me], self.m[self.me]):
+            check_own(int((matrix[self.me] - self.m[self.me]).max()), 0)
         return matrix
 
     def _matrix(self, packet: Packet) -> Counts:
@@ -105,8 +107,8 @@ class Bounded(Gated, kw_only=True):
         return matrix
 
     def _rule(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
-        column = stamp[:, self.me]
-        return pairs(column), [(source, int(column[source]) + 1)]
+        column = stamp[:, self.me].tolist()
+        return self._unmet(column), [(source, column[source] + 1)]
 
     def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":

@@ -11,7 +11,9 @@ from antecede.core.errors import InputError
 Counts = NDArray[np.int64]
 
 _WIDTHS = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4", "<u8"))
-_TOPS = tuple(2 ** (8 * width.itemsize) for width in _WIDTHS)
+_SIZES = tuple(width.itemsize for width in _WIDTHS)
+_CODES = (0, 0, 1, 2, 2, 3, 3, 3, 3)
+"""The width of a count of so many bytes."""
 
 
 def _load(value: tuple[list[int], bytes]) -> Counts:
@@ -35,20 +37,25 @@ def zeros(*shape: int) -> Counts:
 
 def pack(array: Counts) -> bytes:
     """A dense array as one byte for the width, then every entry in the fewest bytes that hold the largest."""
-    top = int(array.max(initial=0))
-    code = next(i for i, limit in enumerate(_TOPS) if top < limit)
-    return bytes((code,)) + array.astype(_WIDTHS[code]).tobytes()
+    top = int(array.max()) if array.size else 0
+    code = _CODES[(top.bit_length() + 7) // 8]
+    return b"%c%b" % (code, array.astype(_WIDTHS[code]).tobytes())
 
 
 def unpack(data: bytes, *shape: int) -> Counts:
     """The array that `pack` packed; raises InputError unless it has exactly this shape."""
     size = prod(shape)
-    if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _WIDTHS[data[0]].itemsize:
+    if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _SIZES[data[0]]:
         raise InputError(f"stamp: expected {size} packed counts for this group, got {len(data)} bytes")
-    array = np.frombuffer(data, _WIDTHS[data[0]], offset=1).reshape(shape)
+    array = np.frombuffer(data, _WIDTHS[data[0]], size, 1)
     if data[0] == 3 and array.max(initial=0) > wire.LARGEST:
         raise InputError("stamp: a count is out of range")
-    return array.astype(np.int64)
+    return array.astype(np.int64).reshape(shape)
+
+
+def exceeds(vector: Counts, other: Counts) -> bool:
+    """Whether some entry is larger than the other's; for short vectors the quickest way to ask."""
+    return b"\1" in (vector > other).tobytes()
 
 
 def pairs(column: Counts) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.counts import Counts, none, pack, pairs, unpack, zeros
+from antecede.protocols.counts import Counts, exceeds, none, pack, unpack, zeros
 from antecede.protocols.stamps import check_destinations, check_own, only_messages
 
 
@@ -49,11 +49,13 @@ class Matrix(Gated, kw_only=True):
 
     def _start(self) -> None:
         self.sent = zeros(self.n, self.n)
+        self._count_from_zero(self.n)
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         stamp = wire.encode((targets if len(targets) > 1 else (), pack(self.sent)))
         self._emit_all(targets, stamp, payload)
-        self.sent[self.me, targets] += 1
+        for target in targets:
+            self.sent[self.me, target] += 1
 
     def _read(self, packet: Packet) -> tuple[list[int], Counts]:
         only_messages(packet)
@@ -61,14 +63,16 @@ class Matrix(Gated, kw_only=True):
         if stamp.dests:
             check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
         sent = unpack(stamp.sent, self.n, self.n)
-        check_own(int((sent[self.me] - self.sent[self.me]).max()), 0)
+        if exceeds(sent[self.me], self.sent[self.me]):
+            check_own(int((sent[self.me] - self.sent[self.me]).max()), 0)
         return stamp.dests or [self.me], sent
 
     def _rule(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
-        column = stamp[1][:, self.me]
-        return pairs(column), [(source, int(column[source]) + 1)]
+        column = stamp[1][:, self.me].tolist()
+        return self._unmet(column), [(source, column[source] + 1)]
 
     def _delivered(self, source: int, stamp: tuple[list[int], Counts]) -> None:
         dests, carried = stamp
-        carried[source, dests] += 1
+        for d in dests:
+            carried[source, d] += 1
         np.maximum(self.sent, carried, out=self.sent)

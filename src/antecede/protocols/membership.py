@@ -101,12 +101,11 @@ class Probabilistic(Sharing, kw_only=True):
             raise InputError(
                 f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}"
             )
-        if self.sent or self.gate.arrivals or self.gate.have:
+        if self.sent or self.gate.arrivals or any(self.gate.have.values()):
             raise CallerError("join() comes first: this endpoint has already sent or received")
-        entries = [*welcome.have, *(x for recent in welcome.recent for x in recent.keys)]
-        if any(x >= self.R for x in entries) or any(
-            len(recent.vector) != self.R for recent in welcome.recent
-        ):
+        keys = [x for recent in welcome.recent for x in recent.keys]
+        sizes = [len(recent.vector) for recent in welcome.recent]
+        if [*welcome.have] != [*range(self.R)] or {*keys} - {*range(self.R)} or {*sizes} - {self.R}:
             raise InputError(f"state of a sponsor: made for other entries than the {self.R} here")
         self.gate.have, self.known, self.recent = welcome.have, welcome.known, welcome.recent
         self.left = welcome.left

@@ -42,6 +42,7 @@ class Monitor(Gated, kw_only=True):
         if self.monitor not in self.index:
             raise CallerError(f"the monitor {self.monitor!r} is not in the group {self.group}")
         self.f = [0] * self.n
+        self._count_from_zero(self.n)
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
@@ -59,9 +60,9 @@ class Monitor(Gated, kw_only=True):
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         if self.process != self.monitor:
             return [], []
-        return [(p, count) for p, count in enumerate(stamp) if count], [(source, stamp[source] + 1)]
+        return self._unmet(stamp), [(source, stamp[source] + 1)]
 
     def _delivered(self, source: int, stamp: list[int]) -> None:
-        self.f = [max(pair) for pair in zip(self.f, stamp, strict=True)]
+        self.f = list(map(max, self.f, stamp))
         if self.process == self.monitor:
             self.f[source] += 1

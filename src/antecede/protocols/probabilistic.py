@@ -58,6 +58,7 @@ class Sharing(Gated, kw_only=True):
             self.set_id = self._own_set_id()
         if not 0 <= self.set_id < sets(self.K, self.R):
             raise CallerError(f"set_id={self.set_id} must be from 0 to {sets(self.K, self.R) - 1}")
+        self._count_from_zero(self.R)
         self.gate.add = True
 
     def _own_set_id(self) -> int:
@@ -72,8 +73,7 @@ class Sharing(Gated, kw_only=True):
         for x in self.keys:
             self.gate.gain(x, 1)
         self.sent += 1
-        vector = [self.gate.have.get(x, 0) for x in range(self.R)]
-        stamp = wire.encode((self.set_id, self.sent, vector))
+        stamp = wire.encode((self.set_id, self.sent, list(self.gate.have.values())))
         self._emit_all(targets, stamp, payload)
 
     def _read(self, packet: Packet) -> ProbabilisticStamp:
@@ -91,9 +91,10 @@ class Sharing(Gated, kw_only=True):
     def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery | None:  # Algorithm 2
         if self.known.setdefault(packet.source, Seen()).has(stamp.number):
             return None  # came with the state of the sponsor
-        keys = set(entries(stamp.set_id, self.K, self.R))
-        needs = [(x, count - (x in keys)) for x, count in enumerate(stamp.vector) if count]
-        gains = [(x, 1) for x in sorted(keys)]
+        wanted, keys = stamp.vector.copy(), entries(stamp.set_id, self.K, self.R)
+        for x in keys:
+            wanted[x] -= 1
+        needs, gains = self._unmet(wanted), [(x, 1) for x in keys]
         if not self.manual and self.gate.passes(needs, gains):
             return self._deliver(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp

@@ -23,7 +23,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Delivery, Effects, Packet
-from antecede.protocols.counts import Counts, none, pack, pairs, unpack, zeros
+from antecede.protocols.counts import Counts, none, pack, unpack, zeros
 from antecede.protocols.stamps import check_destinations, check_own, only_messages
 
 
@@ -73,6 +73,7 @@ class Semantic(Gated, kw_only=True):
     def _start(self) -> None:
         self.sp, self.sc = zeros(self.n, self.n), zeros(self.n, self.n)
         self.mcv, self.ecv = zeros(self.n), zeros(self.n)
+        self._count_from_zero(self.n)
         self.gate.add = self.variant == "printed"
 
     @property
@@ -121,11 +122,11 @@ class Semantic(Gated, kw_only=True):
 
     def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         _, sp, sc, _, _ = stamp
-        column = sp[:, self.me].copy()  # R1
+        column = sp[:, self.me].tolist()  # R1
         if self.variant == "printed":
-            return pairs(column), [(source, 1)]
-        column[source] += sc[source, self.me]
-        return pairs(column), [(source, int(column[source]) + 1)]
+            return self._unmet(column), [(source, 1)]
+        column[source] += int(sc[source, self.me])
+        return self._unmet(column), [(source, column[source] + 1)]
 
     def _delivered(self, source: int, stamp: Read) -> None:
         dests, sp, sc, mcv, ecv = stamp

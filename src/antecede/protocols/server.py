@@ -40,6 +40,7 @@ class Server(Gated, kw_only=True):
         if self.server not in self.index:
             raise CallerError(f"the server {self.server!r} is not in the group {self.group}")
         self.v = [0] * self.n
+        self._count_from_zero(self.n)
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
@@ -59,9 +60,9 @@ class Server(Gated, kw_only=True):
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         if self.process != self.server:
             return [], []
-        own = stamp[source]
-        needs = [(x, count) for x, count in enumerate(stamp) if count and x != source]
-        return [(source, own - 1), *needs], [(source, own)]
+        wanted = stamp.copy()
+        wanted[source] -= 1
+        return self._unmet(wanted), [(source, stamp[source])]
 
     def _delivered(self, source: int, stamp: list[int]) -> None:
-        self.v = [max(pair) for pair in zip(self.v, stamp, strict=True)]
+        self.v = list(map(max, self.v, stamp))

@@ -3,8 +3,6 @@
 Every message goes to everybody, so one counter per sender describes any causal past.
 """
 
-from operator import gt
-
 from antecede.core import wire
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
@@ -31,7 +29,7 @@ class Vector(Gated, kw_only=True):
     )
 
     def _start(self) -> None:
-        self.gate.have = dict.fromkeys(range(self.n), 0)
+        self._count_from_zero(self.n)
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         have = self.gate.have
@@ -49,8 +47,6 @@ class Vector(Gated, kw_only=True):
         return stamp
 
     def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        own, have = stamp[source], self.gate.have
-        needs = [(source, own - 1)]
-        if sum(map(gt, stamp, have.values())) > 1:  # more than the own entry
-            needs += [(x, count) for x, count in enumerate(stamp) if count > have[x] and x != source]
-        return needs, [(source, own)]
+        wanted = stamp.copy()
+        wanted[source] -= 1
+        return self._unmet(wanted), [(source, stamp[source])]
