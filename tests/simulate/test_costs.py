@@ -91,6 +91,16 @@ def test_releases_count_as_acknowledgements() -> None:
     assert costs.needless == Figure(10.0, 10.0) and costs.waited_needlessly == 2 and costs.peak_held == 1
 
 
+def test_every_copy_of_a_message_counts() -> None:
+    constant = Network(delay="constant:5")
+    first_all = played("buffered", [(0.0, 0, None), (1.0, 0, [1])], constant).costs
+    assert first_all.control_bytes == first_all.entries == Figure(2 / 3, 1.0)  # a mark on the two copies
+    assert first_all.held_back == Figure(9 / 3, 9.0) and first_all.packets == 3 + 3 + 2
+    then_all = played("buffered", [(0.0, 0, [1]), (1.0, 0, None)], constant).costs
+    assert then_all.control_bytes == Figure(2 / 3, 1.0)
+    assert then_all.held_back == Figure(18 / 3, 9.0) and then_all.acks == 5 / 2
+
+
 def test_extras_of_bounded() -> None:
     """p1 comes to know three constraints: its own to p0, p2's to p0, p0's to p2. With k = 3 it tells p0."""
     sends: Sends = [(0.0, 1, [0]), (0.0, 2, [0]), (0.5, 2, [1]), (0.0, 0, [2]), (0.6, 0, [1])]
