@@ -290,3 +290,15 @@ def test_what_is_no_snapshot_and_what_is_no_input(data: bytes) -> None:
         recover(data, [], 0, antecede.restore)
     with pytest.raises(InputError, match="not an input of a site"):
         recover(made("a").snapshot(), [data], 0, antecede.restore)
+
+
+def test_a_damaged_snapshot_is_refused() -> None:
+    whole = Site(antecede.endpoint("matrix", process="a", group=["a", "b"]), link("a", ["a", "b"])).snapshot()
+    damaged = whole[:-1] + bytes([whole[-1] ^ 1])
+    with pytest.raises(InputError, match="damaged"):
+        recover(damaged, [], 0, antecede.restore)
+
+
+def test_what_could_not_be_read_again_is_not_written_down() -> None:
+    with pytest.raises(CallerError, match="not an input"):
+        Input("send", 0.0, "text", ("b",)).encode()  # type: ignore[arg-type]

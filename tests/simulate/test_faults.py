@@ -1,6 +1,6 @@
 """Faults: what is counted really happened, as often as is told, and every kind happens."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -31,7 +31,7 @@ class Spy:
         self.carrier = self.simulation.carrier
         self.counts: Counter[str] = Counter()
         self.frames: Counter[tuple[str, str, int]] = Counter()
-        self.newest: Counter[tuple[str, str]] = Counter()
+        self.planned: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
         self.moments: list[tuple[str, bool, int]] = []
         self._wires()
         self._frames()
@@ -47,6 +47,9 @@ class Spy:
             found = arrivals(source, target, now)
             self.counts["cut off" if cut else ("lost", "arrives", "repeated")[len(found)]] += 1
             assert not (cut and found) and all(when >= now for when in found)
+            for when in found:
+                self.counts["overtaken"] += any(when < other for other in self.planned[source, target])
+                self.planned[source, target].append(when)
             return found
 
         wires.arrivals = watched  # type: ignore[method-assign]
@@ -62,11 +65,7 @@ class Spy:
             follow(i, output)
 
         def arrive_watched(frame: Frame) -> None:
-            pair = (frame.source, frame.target)
             self.counts["came while down"] += carrier.homes[carrier.index[frame.target]].site is None
-            if frame.kind == "data":
-                self.counts["overtaken"] += frame.number < self.newest[pair]
-                self.newest[pair] = max(self.newest[pair], frame.number)
             arrive(frame)
 
         carrier._follow = follow_watched  # type: ignore[method-assign]

@@ -72,6 +72,7 @@ def test_a_network_from_a_file(tmp_path: Path) -> None:
         (("--protocol", "bounded", "--option", "k=1"), "k"),
         (("--protocol", "pairs", "--workload", "broadcast"), "one process at a time"),
         (("--show", "-m", "5000"), "add --messages"),
+        (("--protocol", "buffered", "-o", "pipelined=true"), "add --fifo"),
         (("--campaign", "0"), "--campaign"),
         (("--seed", "-1"), "seed"),
     ],

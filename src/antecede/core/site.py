@@ -8,6 +8,7 @@ but not acknowledged will be sent again. Deliveries are numbered, so that the ap
 many it has taken, gets none twice. Writing things down is the caller's business: a site does no I/O.
 """
 
+import zlib
 from collections.abc import Callable
 from typing import Literal
 
@@ -30,8 +31,13 @@ class Input(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     how: dict[str, int] = {}
 
     def encode(self) -> bytes:
-        """The form in which it is written down."""
-        return wire.encode(self)
+        """The form in which it is written down; what could not be read again is refused here."""
+        written = wire.encode(self)
+        try:
+            decode_input(written)
+        except InputError as error:
+            raise CallerError(str(error)) from None
+        return written
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -53,8 +59,15 @@ class _Saved(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     delivered: wire.Count
 
 
+class _Sealed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    checksum: int
+    saved: bytes
+
+
 decode_input = wire.reader(Input, "not an input of a site")
 _read_saved = wire.reader(_Saved, "not a snapshot of a site")
+_read_sealed = wire.reader(_Sealed, "not a snapshot of a site")
 
 
 class Site:
@@ -79,9 +92,9 @@ class Site:
         return self._frame(decode_frame(happening.data), happening.now)
 
     def snapshot(self) -> bytes:
-        """The whole state."""
-        saved = _Saved(self.endpoint.snapshot(), self.link, self.delivered)
-        return wire.encode(wire.canonical(saved))
+        """The whole state, with a checksum."""
+        saved = wire.encode(wire.canonical(_Saved(self.endpoint.snapshot(), self.link, self.delivered)))
+        return wire.encode(_Sealed(1, zlib.crc32(saved), saved))
 
     def _frame(self, frame: Frame, now: float) -> Output:
         data, frames = self.link.receive(frame, now)
@@ -121,7 +134,10 @@ def recover(
     `restore` makes an endpoint of its snapshot: `antecede.restore`. The frames of the outputs need not be
     transmitted: what was not acknowledged is sent again at the next tick.
     """
-    saved = _read_saved(snapshot)
+    sealed = _read_sealed(snapshot)
+    if zlib.crc32(sealed.saved) != sealed.checksum:
+        raise InputError("the snapshot of a site is damaged (wrong checksum); use an earlier one")
+    saved = _read_saved(sealed.saved)
     site = Site(restore(saved.endpoint), saved.link, saved.delivered)
     outputs = [_again(site, decode_input(data)) for data in inputs]
     deliveries = [delivery for output in outputs for delivery in output.deliveries]

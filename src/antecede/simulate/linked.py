@@ -50,7 +50,6 @@ class Linked:
         self.queue, self.wires, self.watch, self.applications = queue, wires, watch, applications
         self.names, self.index = watch.names, watch.index
         self.counts = wires.counts
-        self.latest: dict[tuple[str, str], int] = {}
         settings = {"patience": patience, "ordered": ordered}
         self.homes = [Home(Site(end, link(end.process, self.names, **settings))) for end in endpoints]
 
@@ -81,11 +80,6 @@ class Linked:
         self._input(i, Input("send", self.queue.now, payload, to, how))
 
     def _arrive(self, frame: Frame) -> None:
-        pair = (frame.source, frame.target)
-        if frame.kind == "data":
-            if frame.number < self.latest.get(pair, 0):
-                self.counts["overtaken"] += 1
-            self.latest[pair] = max(frame.number, self.latest.get(pair, 0))
         self._input(self.index[frame.target], Input("frame", self.queue.now, frame.encode()))
 
     def _tick(self, planned: tuple[int, float]) -> None:
@@ -123,6 +117,8 @@ class Linked:
         for frame in output.frames:
             for when in self.wires.arrivals(i, self.index[frame.target], self.queue.now):
                 self.queue.at(when, self._arrive, frame)
+        if output.refused:
+            self.counts["refused"] += len(output.refused)
         deliveries = output.deliveries
         if self.homes[i].doom == HANDING and deliveries:
             self._hand_up(i, deliveries[: len(deliveries) // 2])

@@ -80,7 +80,8 @@ class Wires:
         self.spread = self._spread()
         self.plain = self.spread is None and not network.fifo
         """Whether an arrival is a draw of its link and nothing more."""
-        self.last: dict[tuple[int, int], float] = {}
+        self.latest: dict[tuple[int, int], float] = {}
+        """The latest arrival planned between two processes."""
         self.chances = stream(rng, lambda rng, size: rng.random(size))
         self.partitions = [self._partition(span) for _ in range(network.partitions)]
         self.counts: Counter[str] = Counter()
@@ -92,7 +93,7 @@ class Wires:
         else:
             when = now + self.draw_near(mean)
         if self.network.fifo:
-            when = self.last[source, target] = max(when, self.last.get((source, target), 0.0))
+            when = self.latest[source, target] = max(when, self.latest.get((source, target), 0.0))
         return when
 
     def mean(self) -> float | None:
@@ -118,7 +119,13 @@ class Wires:
         if self.chances() < self.network.duplicate:
             self.counts["repeated"] += 1
             copies = 2
-        return [self.arrival(source, target, now, self.mean()) for _ in range(copies)]
+        found = [self.arrival(source, target, now, self.mean()) for _ in range(copies)]
+        for when in found:
+            latest = self.latest.get((source, target), 0.0)
+            if when < latest:
+                self.counts["overtaken"] += 1
+            self.latest[source, target] = max(when, latest)
+        return found
 
     def _check_names(self) -> None:
         known = {f"{source}->{target}" for source in self.names for target in self.names}

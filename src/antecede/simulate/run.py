@@ -60,7 +60,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Run(msgspec.Struct, frozen=True):
-    """The outcome. `faults` counts what went wrong in the network and with processes, by kind."""
+    """The outcome. `faults` counts what went wrong in the network and with processes, by kind.
+
+    `time` is that of the last send, arrival or delivery, in milliseconds.
+    """
 
     plan: Plan
     costs: Costs
@@ -117,9 +120,9 @@ class Simulation:
                 progress(self.watch.oracle.sent)
         if self.trace:
             self.trace.close()
-        faults = dict(sorted(self.carrier.counts.items()))
+        faults = {kind: count for kind, count in sorted(self.carrier.counts.items()) if count}
         costs = self.watch.tally.costs(self.watch.oracle.sent)
-        return Run(self.plan, costs, self.watch.verdict(), faults, finished, self.queue.now)
+        return Run(self.plan, costs, self.watch.verdict(), faults, finished, self.watch.last)
 
 
 def simulate(plan: Plan, tracing: Tracing | None = None, progress: Progress | None = None) -> Run:
@@ -149,6 +152,8 @@ def check_traffic(plan: Plan, facts: Facts) -> None:
             f"{plan.protocol!r} sends to one process at a time, workload {plan.workload!r} with fanout "
             f"{plan.fanout} to several: choose another workload, or another protocol, such as 'optimal'"
         )
+    if plan.options.get("pipelined") and not (plan.network.fifo or plan.network.faulty):
+        raise CallerError("pipelined=true needs channels that keep order: add --fifo (Network(fifo=True))")
 
 
 def patience(network: Network) -> float:

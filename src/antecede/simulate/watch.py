@@ -64,6 +64,8 @@ class Watch:
         self.declared = SemanticWindow(n) if facts.order == "semantic" else None
         self.oracle: Window = self.declared or Window(n)
         self.tally = Tally()
+        self.last = 0.0
+        """When something happened last."""
         self.under_way: dict[bytes, tuple[Flight, float]] = {}
         """By payload: what is not delivered everywhere, and when it was sent."""
         self.held: list[dict[int, Held]] = [{} for _ in names]
@@ -83,7 +85,8 @@ class Watch:
         if self.trace is not None:
             self.trace.send(i, message, targets)
         payload = message.to_bytes(8, "little")
-        self.under_way[payload] = (self.oracle.flights[message], self.queue.now)
+        self.last = self.queue.now
+        self.under_way[payload] = (self.oracle.flights[message], self.last)
         return payload
 
     def posted(self, packets: list[Packet]) -> None:
@@ -106,6 +109,7 @@ class Watch:
     def arrived(self, i: int, packet: Packet, deliveries: list[Delivery]) -> None:
         """A packet came to the endpoint of a process, and this is what it delivered."""
         self.tally.arrivals += 1
+        self.last = self.queue.now
         if self.trace is not None:
             message = int.from_bytes(packet.payload, "little") if packet.kind == "message" else None
             self.trace.receive(i, packet, message)
