@@ -4,20 +4,21 @@ from collections.abc import Callable
 
 from antecede.core import wire
 from antecede.core.packet import Packet
-from antecede.protocols.optimal import Log, Optimal, Stamp, merge, purge
+from antecede.protocols.optimal import Log, Optimal, Stamp, take_out
 from tests.mutants.drives import long_unicast, multicast
 from tests.mutants.table import Mutant
 
-_stamp: Callable[[bytes], Stamp] = wire.reader(Stamp, "stamp")  # type: ignore[arg-type]
+Entries = dict[int, dict[int, set[int]]]
+"""The textbook's LOG: sender to time to destinations."""
+
+_stamp: Callable[[bytes], tuple[int, list[int], Log]] = wire.reader(tuple[int, list[int], Log], "stamp")
 
 
 class ForgetsDestination(Optimal, kw_only=True):
     """What a message to d carries does not tell d what to wait for."""
 
-    def _carried(self, dests: set[int], d: int) -> Log:
-        carried = {s: {t: w - dests for t, w in times.items()} for s, times in self.log.items()}
-        purge(carried)
-        return carried
+    def _carried(self, dests: list[int], d: int) -> Log:
+        return {s: {w: t for w, t in times.items() if w not in dests} for s, times in self.log.items()}
 
 
 class PrunesFirst(Optimal, kw_only=True):
@@ -25,70 +26,109 @@ class PrunesFirst(Optimal, kw_only=True):
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for times in self.log.values():
-            for waiting in times.values():
-                waiting -= set(targets)
+            for d in targets:
+                times.pop(d, None)
         super()._send(payload, targets)
 
 
-class Merges(Optimal, kw_only=True):
-    """The protocol as shipped, with RCV 4 and RCV 5 in methods of their own."""
+def by_time(log: Log, nobody: int) -> Entries:
+    """LOG as in the textbook, where the newest entry of a sender may be empty."""
+    entries: Entries = {s: {} for s in log}
+    for s, times in log.items():
+        for d, t in times.items():
+            entries[s].setdefault(t, set()).update({d} - {nobody})
+    return entries
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
-        clock, dests, carried = stamp
-        carried.setdefault(source, {})[clock] = set(dests)
-        for times in carried.values():
-            for waiting in times.values():
-                waiting.discard(self.me)
-        self._merge(carried)
-        self._purge(self.log)
+
+def by_destination(entries: Entries, nobody: int) -> Log:
+    """LOG as it is shipped: for each destination the last message, for nobody the newest."""
+    log: Log = {}
+    for s, times in entries.items():
+        waiting = {d: t for t in sorted(times) for d in times[t]}
+        log[s] = {**waiting, nobody: max(times)}
+    return log
+
+
+def merge(log: Entries, carried: Entries) -> None:
+    """RCV 4 as in the textbook."""
+    for s, theirs in carried.items():
+        ours = log.setdefault(s, {})
+        newest, their_newest = max(ours, default=0), max(theirs)
+        for t in [t for t in ours if t < their_newest and t not in theirs]:
+            del ours[t]
+        for t, waiting in theirs.items():
+            if t in ours:
+                ours[t] &= waiting
+            elif t > newest:
+                ours[t] = waiting
+
+
+def purge(log: Entries) -> None:
+    """RCV 5: drop entries without destinations, except the newest of each sender."""
+    for s, times in log.items():
+        log[s] = {t: waiting for t, waiting in times.items() if waiting or t == max(times)}
+
+
+class Textbook(Optimal, kw_only=True):
+    """RCV 4 and RCV 5 on the textbook's entries: right."""
 
     def _merge(self, carried: Log) -> None:
-        merge(self.log, carried)
+        entries = by_time(self.log, self.n)
+        self._unite(entries, by_time(carried, self.n))
+        self._purge(entries)
+        self.log = by_destination(entries, self.n)
 
-    def _purge(self, log: Log) -> None:
+    def _unite(self, log: Entries, carried: Entries) -> None:
+        merge(log, carried)
+
+    def _purge(self, log: Entries) -> None:
         purge(log)
 
 
-class NeverMarks(Merges, kw_only=True):
+class NeverMarks(Textbook, kw_only=True):
     """Absence beside a newer entry is not read as knowledge."""
 
-    def _merge(self, carried: Log) -> None:
+    def _unite(self, log: Entries, carried: Entries) -> None:
         for s, theirs in carried.items():
-            ours = self.log.setdefault(s, {})
+            ours = log.setdefault(s, {})
             for t, waiting in theirs.items():
                 ours[t] = ours[t] & waiting if t in ours else waiting
 
 
-class MarksInTurn(Merges, kw_only=True):
+class MarksInTurn(Textbook, kw_only=True):
     """The packet is pruned before it is asked which entries of LOG it shows to be settled."""
 
-    def _merge(self, carried: Log) -> None:
-        newest = {s: max(times) for s, times in self.log.items()}
+    def _unite(self, log: Entries, carried: Entries) -> None:
+        newest = {s: max(times) for s, times in log.items()}
         for s, times in carried.items():
-            kept = {t: w for t, w in times.items() if t > newest.get(s, 0) or t in self.log[s]}
-            merge(self.log, {s: kept} if kept else {})
+            kept = {t: w for t, w in times.items() if t > newest.get(s, 0) or t in log[s]}
+            merge(log, {s: kept} if kept else {})
 
 
-class Unites(Merges, kw_only=True):
+class Unites(Textbook, kw_only=True):
     """Of two views of an entry the larger is kept."""
 
-    def _merge(self, carried: Log) -> None:
-        mine = {s: {t: set(waiting) for t, waiting in times.items()} for s, times in self.log.items()}
-        super()._merge(carried)
+    def _unite(self, log: Entries, carried: Entries) -> None:
+        mine = {s: {t: set(waiting) for t, waiting in times.items()} for s, times in log.items()}
+        super()._unite(log, carried)
         for s, times in carried.items():
             for t in times.keys() & mine.get(s, {}).keys():
-                self.log[s][t] = mine[s][t] | times[t]
+                log[s][t] = mine[s][t] | times[t]
 
 
-class PurgesAll(Merges, kw_only=True):
+class PurgesAll(Textbook, kw_only=True):
     """The newest entry of a sender goes too when it is empty."""
 
-    def _carried(self, dests: set[int], d: int) -> Log:
-        carried = {s: {t: (w - dests) | ({d} & w) for t, w in ts.items()} for s, ts in self.log.items()}
-        self._purge(carried)
-        return carried
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        super()._send(payload, targets)
+        self._merge({})
 
-    def _purge(self, log: Log) -> None:
+    def _carried(self, dests: list[int], d: int) -> Log:
+        carried = by_time(super()._carried(dests, d), self.n)
+        self._purge(carried)
+        return by_destination(carried, self.n)
+
+    def _purge(self, log: Entries) -> None:
         for s in [*log]:
             log[s] = {t: waiting for t, waiting in log[s].items() if waiting}
             if not log[s]:
@@ -99,15 +139,16 @@ class TextbookStart(Optimal, kw_only=True):
     """LOG starts with an empty entry of time 0 for every process."""
 
     def _start(self) -> None:
-        self.log = {s: {0: set()} for s in range(self.n)}
+        self.log = {s: {self.n: 0} for s in range(self.n)}
 
     def _read(self, packet: Packet) -> Stamp:
-        return _stamp(packet.stamp)
+        clock, dests, carried = _stamp(packet.stamp)
+        return clock, dests, carried, take_out(self.me, carried, self.n)
 
 
 ROWS = [
-    Mutant("ks-as-is", "nothing: the rules as shipped, to show that the others change one thing", "KS98",
-           "clean", Merges, multicast),
+    Mutant("ks-as-is", "nothing: the textbook's own LOG, to show that the others change one thing", "KS98",
+           "clean", Textbook, multicast),
     Mutant("ks-forgets-d", "the destination itself is not kept in what is sent to it", "KS98",
            "unsafe", ForgetsDestination, multicast),
     Mutant("ks-prunes-first", "LOG is pruned before the packets are made", "KS98",

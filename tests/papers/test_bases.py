@@ -29,29 +29,35 @@ def test_ses_triangle() -> None:
     assert have(p2) == [2, 1, 0] and p2.last == {}
 
 
+NOBODY = 4
+"""Among four processes."""
+
+
 def carried(packet: Packet) -> Log:
     """The LOG on a packet of `optimal`."""
-    return {s: {t: set(w) for t, w in times.items()} for s, times in stamp(packet)[2].items()}
+    log: Log = stamp(packet)[2]
+    return log
 
 
 def test_ks_worked_vector() -> None:
     p0, p1, p2, p3 = cast(Optimal, 4)
     a = {packet.target: packet for packet in p0.send(b"A", to=["p1", "p2", "p3"]).packets}
     p1.receive(a["p1"])
-    assert p1.log == {0: {1: {2, 3}}}
+    assert p1.log == {0: {2: 1, 3: 1, NOBODY: 1}}
     b = {packet.target: packet for packet in p1.send(b"B", to=["p2", "p3"]).packets}
-    assert (carried(b["p2"]), carried(b["p3"])) == ({0: {1: {2}}}, {0: {1: {3}}})
-    assert p1.log == {0: {1: set()}, 1: {1: {2, 3}}}
+    assert (carried(b["p2"]), carried(b["p3"])) == ({0: {2: 1, NOBODY: 1}}, {0: {3: 1, NOBODY: 1}})
+    assert p1.log == {0: {NOBODY: 1}, 1: {2: 1, 3: 1, NOBODY: 1}}
     assert [words(p2.receive(packet)) for packet in (b["p2"], a["p2"])] == ["", "A B"]
-    assert p2.log == {0: {1: set()}, 1: {1: {3}}} and have(p2) == [1, 1, 0, 0]
+    assert p2.log == {0: {NOBODY: 1}, 1: {3: 1, NOBODY: 1}} and have(p2) == [1, 1, 0, 0]
     c = send(p2, "C", 3)
-    assert carried(c) == {0: {1: set()}, 1: {1: {3}}}
+    assert carried(c) == {0: {NOBODY: 1}, 1: {3: 1, NOBODY: 1}}
     assert [words(p3.receive(packet)) for packet in (c, a["p3"], b["p3"])] == ["", "A", "B C"]
 
 
 def test_ks_a_packet_carries_no_empty_entry_beside_a_newer_one() -> None:
-    p0 = cast(Optimal, 2)[0]
-    assert [carried(send(p0, "m", 1)) for _ in range(3)] == [{}, {0: {1: {1}}}, {0: {2: {1}}}]
+    p0 = cast(Optimal, 4)[0]
+    logs = [carried(send(p0, "m", 1)) for _ in range(3)]
+    assert logs == [{}, {0: {1: 1, NOBODY: 1}}, {0: {1: 2, NOBODY: 2}}]
 
 
 def test_bss_triangle() -> None:
