@@ -48,11 +48,14 @@ class Pairs89(Gated, kw_only=True):
 
     last: dict[int, Time] = {}
 
+    def _start(self) -> None:
+        self._count_from_zero(self.n)
+
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             have = self.gate.have
-            self.gate.gain(self.me, have.get(self.me, 0) + 1)
-            time = [have.get(x, 0) for x in range(self.n)]
+            self.gate.gain(self.me, have[self.me] + 1)
+            time = list(have.values())
             self._emit(target, wire.encode((time, self.last)), payload)
             self.last[target] = time
 
@@ -66,11 +69,11 @@ class Pairs89(Gated, kw_only=True):
         return stamp
 
     def _rule(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
-        needs = [(x, count) for x, count in enumerate(stamp.last.get(self.me, ())) if count]
-        gains = [(x, count) for x, count in enumerate(stamp.time) if x != source]
-        return needs, [(source, stamp.time[source]), *gains]
+        gains = [(x, count) for x, count in self._unmet(stamp.time) if x != source]
+        return self._unmet(stamp.last.get(self.me, [])), [(source, stamp.time[source]), *gains]
 
     def _delivered(self, source: int, stamp: PairsStamp) -> None:
         for q, time in stamp.last.items():
+            ours = self.last.get(q, time)
             if q != self.me:
-                self.last[q] = [max(pair) for pair in zip(time, self.last.get(q, time), strict=True)]
+                self.last[q] = time if ours == time else list(map(max, time, ours))
