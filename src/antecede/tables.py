@@ -36,3 +36,12 @@ MESSAGES = pa.schema(
         "arrival": pa.int64(),  # position among the arrivals of the group, from 0
     }
 )
+
+QUARANTINE = pa.schema(
+    {
+        "file": pa.string(),
+        "line": pa.int64(),
+        "reason": pa.string(),
+        "raw": pa.string(),  # the record as it stood there
+    }
+)
