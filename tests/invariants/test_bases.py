@@ -81,9 +81,9 @@ class OptimalWorld(Checked):
             sender, time = self.names.index(str(self.oracle.sender[message])), self.count(message)
             waiting |= {(sender, time, d) for d in self.duties(process, message)}
             newest[sender] = max(time, newest.get(sender, 0))
-        log, nobody = endpoint.log, endpoint.n
-        assert {(s, t, d) for s, times in log.items() for d, t in times.items() if d != nobody} == waiting
-        assert {s: times[nobody] for s, times in log.items()} == newest
+        n = endpoint.n
+        assert {(pair // n, t, pair % n) for pair, t in endpoint.waiting.items()} == waiting
+        assert {s: t for s, t in enumerate(endpoint.newest) if t} == newest
 
     def check_sr(self, process: str, now: list[int]) -> None:
         before = self.sr[process]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from antecede import Packet
 from antecede.core.gate import Pairs
 from antecede.protocols.history import History
-from antecede.protocols.optimal import Log, Optimal
+from antecede.protocols.optimal import Optimal
 from antecede.protocols.pairs import Pairs89
 from antecede.protocols.predecessors import Predecessors
 from antecede.protocols.server import Server
@@ -29,35 +29,44 @@ def test_ses_triangle() -> None:
     assert have(p2) == [2, 1, 0] and p2.last == {}
 
 
-NOBODY = 4
-"""Among four processes."""
+Log = tuple[list[int], set[tuple[int, int, int]]]
+"""The newest time of each sender, and (sender, destination, time) of what waits."""
+
+
+def log(newest: list[int], waiting: dict[int, int]) -> Log:
+    n = len(newest)
+    return newest, {(pair // n, pair % n, t) for pair, t in waiting.items()}
+
+
+def kept(endpoint: Optimal) -> Log:
+    return log(endpoint.newest, endpoint.waiting)
 
 
 def carried(packet: Packet) -> Log:
     """The LOG on a packet of `optimal`."""
-    log: Log = stamp(packet)[2]
-    return log
+    return log(*stamp(packet)[2:])
 
 
 def test_ks_worked_vector() -> None:
     p0, p1, p2, p3 = cast(Optimal, 4)
     a = {packet.target: packet for packet in p0.send(b"A", to=["p1", "p2", "p3"]).packets}
     p1.receive(a["p1"])
-    assert p1.log == {0: {2: 1, 3: 1, NOBODY: 1}}
+    assert kept(p1) == ([1, 0, 0, 0], {(0, 2, 1), (0, 3, 1)})
     b = {packet.target: packet for packet in p1.send(b"B", to=["p2", "p3"]).packets}
-    assert (carried(b["p2"]), carried(b["p3"])) == ({0: {2: 1, NOBODY: 1}}, {0: {3: 1, NOBODY: 1}})
-    assert p1.log == {0: {NOBODY: 1}, 1: {2: 1, 3: 1, NOBODY: 1}}
+    assert carried(b["p2"]) == ([1, 0, 0, 0], {(0, 2, 1)})
+    assert carried(b["p3"]) == ([1, 0, 0, 0], {(0, 3, 1)})
+    assert kept(p1) == ([1, 1, 0, 0], {(1, 2, 1), (1, 3, 1)})
     assert [words(p2.receive(packet)) for packet in (b["p2"], a["p2"])] == ["", "A B"]
-    assert p2.log == {0: {NOBODY: 1}, 1: {3: 1, NOBODY: 1}} and have(p2) == [1, 1, 0, 0]
+    assert kept(p2) == ([1, 1, 0, 0], {(1, 3, 1)}) and have(p2) == [1, 1, 0, 0]
     c = send(p2, "C", 3)
-    assert carried(c) == {0: {NOBODY: 1}, 1: {3: 1, NOBODY: 1}}
+    assert carried(c) == ([1, 1, 0, 0], {(1, 3, 1)})
     assert [words(p3.receive(packet)) for packet in (c, a["p3"], b["p3"])] == ["", "A", "B C"]
 
 
-def test_ks_a_packet_carries_no_empty_entry_beside_a_newer_one() -> None:
+def test_ks_of_messages_to_one_process_only_the_last_waits() -> None:
     p0 = cast(Optimal, 4)[0]
     logs = [carried(send(p0, "m", 1)) for _ in range(3)]
-    assert logs == [{}, {0: {1: 1, NOBODY: 1}}, {0: {1: 2, NOBODY: 2}}]
+    assert logs == [([0, 0, 0, 0], set()), ([1, 0, 0, 0], {(0, 1, 1)}), ([2, 0, 0, 0], {(0, 1, 2)})]
 
 
 def test_bss_triangle() -> None:

@@ -7,21 +7,30 @@ import msgspec
 from antecede.core.packet import Packet
 from antecede.protocols.counts import entries_of
 
-_PACKED = ("matrix", "semantic", "pairs")
-"""Protocols whose stamps hold packed arrays; byte strings in other stamps are payloads."""
+_PACKED = ("matrix", "semantic")
+"""Protocols whose stamps hold packed arrays."""
+_WITH_BYTES = (*_PACKED, "history")
+"""Protocols whose stamps hold byte strings: packed arrays, or the payloads of other messages."""
 
-_decoder = msgspec.msgpack.Decoder()
+_decode = msgspec.msgpack.Decoder().decode
+_as_json = msgspec.json.Encoder().encode
+_ONLY_DIGITS = bytes(byte if 48 <= byte <= 57 else ord(" ") for byte in range(256))
 
 
 def count_entries(packet: Packet) -> int:
     """The numbers in the stamp of a packet that an endpoint made; 0 for an empty stamp."""
-    return _count(packet.stamp, packet.protocol in _PACKED) if packet.stamp else 0
+    if not packet.stamp:
+        return 0
+    if packet.protocol in _WITH_BYTES:
+        return _numbers(_decode(packet.stamp), packet.protocol in _PACKED)
+    return _count(packet.stamp)
 
 
 @lru_cache(maxsize=1)
-def _count(stamp: bytes, packed: bool) -> int:
-    """Copies of one message carry the same stamp."""
-    return _numbers(_decoder.decode(stamp), packed)
+def _count(stamp: bytes) -> int:
+    """The runs of digits in the stamp's JSON form; copies of one message carry the same stamp."""
+    value = _decode(stamp)
+    return 1 if value is True else len(_as_json(value).translate(_ONLY_DIGITS).split())
 
 
 def _numbers(value: object, packed: bool) -> int:
@@ -29,8 +38,6 @@ def _numbers(value: object, packed: bool) -> int:
         return 1
     if isinstance(value, bytes):
         return entries_of(value) if packed else 0
-    if isinstance(value, dict):
-        return len(value) + sum(_numbers(one, packed) for one in value.values())
     if isinstance(value, list):
         return sum(_numbers(one, packed) for one in value)
     return 0
