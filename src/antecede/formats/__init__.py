@@ -1,0 +1,13 @@
+"""Readers and writers of logs, one file per format, to the Arrow tables of `antecede.tables`.
+
+Owns: what each format looks like, how it is recognised, and how its records become rows of the events
+table; a record that cannot be read becomes a row of the quarantine table. Must not know: where bytes come
+from (except for `sources`, which lists files), what is done with the rows, Spark, the terminal. Everything
+here runs inside Spark tasks: functions of modules, plain arguments.
+"""
+
+from antecede.formats.registry import FORMATS, Format, detect, read
+from antecede.formats.rows import Parsed
+from antecede.formats.settings import Settings
+
+__all__ = ["FORMATS", "Format", "Parsed", "Settings", "detect", "read"]

@@ -1,0 +1,115 @@
+"""CloudEvents as JSON (one per line, or a batch), ordered by the extensions causationid and sequence.
+
+A correlationid is an execution, a source a process. Ids are unique only with their source: an event is
+called by its id alone, unless two sources of one correlation use it; then both are called source#id. A
+causationid is looked up inside its correlation. If several events have that id, all of them but the event
+itself become parents, since an effect then never comes out before its cause, and the field `ambiguous`
+names them. The index is the rank by `sequence` (as integers if sequencetype says so, else as strings)
+where all events of a source have one.
+"""
+
+from typing import Any, NamedTuple
+
+from antecede.formats import graphs, order, values
+from antecede.formats.jsons import objects
+from antecede.formats.rows import Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+USED = ("id", "source", "causationid", "correlationid", "time", "type", "specversion")
+
+
+class _Event(NamedTuple):
+    line: int
+    value: dict[str, Any]
+    id: str
+    source: str
+    execution: str
+    cause: str | None
+
+
+def read(source: Source, settings: Settings) -> Rows:
+    """The events of one file."""
+    rows = Rows(source.name)
+    events = []
+    for record in objects(source.data, rows):
+        try:
+            events.append(_event(record.line, record.value))
+        except Refused as reason:
+            rows.refuse(record.line, str(reason), record.raw)
+    holders: dict[tuple[str, str], dict[str, None]] = {}
+    for event in events:
+        holders.setdefault((event.execution, event.id), {})[event.source] = None
+    for event in events:
+        _add(rows, event, holders)
+    rows.index = _indices(events)
+    return rows
+
+
+def _event(line: int, value: dict[str, Any]) -> _Event:
+    return _Event(
+        line,
+        value,
+        graphs.required(value, "id"),
+        graphs.required(value, "source"),
+        graphs.optional(value, "correlationid") or "",
+        graphs.optional(value, "causationid"),
+    )
+
+
+def _add(rows: Rows, event: _Event, holders: dict[tuple[str, str], dict[str, None]]) -> None:
+    def called(source: str, name: str) -> str:
+        return name if len(holders[event.execution, name]) == 1 else f"{source}#{name}"
+
+    mine = called(event.source, event.id)
+    parents = [] if event.cause is None else [event.cause]
+    fields = graphs.rest(event.value, *USED) or {}
+    sources = holders.get((event.execution, event.cause or ""), {})
+    if event.cause is not None and sources:
+        known = [called(source, event.cause) for source in sources]
+        parents = [parent for parent in known if parent != mine] or known
+        if len(parents) > 1:
+            fields["ambiguous"] = f"causationid {event.cause} names {', '.join(parents)}"
+    rows.add(
+        event.line,
+        execution=event.execution,
+        process=event.source,
+        event=mine,
+        parents=parents,
+        time=values.milliseconds(event.value.get("time")),
+        text=graphs.optional(event.value, "type"),
+        fields=fields or None,
+    )
+
+
+def _indices(events: list[_Event]) -> list[int | None]:
+    """The rank by sequence within execution and source, for sources that number all their events."""
+    groups = [(event.execution, event.source) for event in events]
+    keys = [_sequence(event.value) for event in events]
+    unnumbered = {group for group, key in zip(groups, keys, strict=True) if key is None}
+    kinds: dict[tuple[str, str], set[type]] = {}
+    for group, key in zip(groups, keys, strict=True):
+        kinds.setdefault(group, set()).add(type(key))
+    good = [row for row, group in enumerate(groups) if group not in unnumbered and len(kinds[group]) == 1]
+    ranks: dict[Any, int] = {
+        key: rank for rank, key in enumerate(sorted({keys[row] for row in good}, key=_by_type))
+    }
+    found = order.positions([groups[row] for row in good], [ranks[keys[row]] for row in good])
+    result: list[int | None] = [None] * len(events)
+    for row, position in zip(good, found, strict=True):
+        result[row] = position
+    return result
+
+
+def _by_type(key: int | str | None) -> tuple[bool, int, str]:
+    return (True, 0, key) if isinstance(key, str) else (False, key or 0, "")
+
+
+def _sequence(value: dict[str, Any]) -> int | str | None:
+    sequence = value.get("sequence")
+    if value.get("sequencetype") == "Integer" or isinstance(sequence, int):
+        try:
+            return int(sequence)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return None
+    return sequence if isinstance(sequence, str) and sequence else None

@@ -1,0 +1,109 @@
+"""Which format a file has, told by its content. The name of the file plays no part."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from antecede.core.errors import InputError
+from antecede.formats import jsons, ndjson
+from antecede.formats.csv_table import separator
+from antecede.formats.mapped import OWN
+from antecede.formats.rows import Refused
+from antecede.formats.settings import DEFAULT, Settings
+from antecede.formats.shiviz_forms import CLOCK_LINE, has_header
+from antecede.formats.source import Source
+from antecede.formats.values import USUAL_KINDS
+
+SAMPLE = 50
+SIGNS = (
+    (("resourceSpans",), "otlp"),
+    (("data",), "jaeger"),
+    (("traceID", "spanID"), "jaeger"),
+    (("traceID", "spans"), "jaeger"),
+    (("txns",), "editing"),
+    (("prev_events",), "matrix-events"),
+    (("pdus",), "matrix-events"),
+    (("specversion", "source"), "cloudevents"),
+    (("causationid", "source"), "cloudevents"),
+    (("EventID",), "xtrace"),
+    (("reports",), "xtrace"),
+    (("traceId", "id"), "zipkin"),
+)
+"""Keys of a record that only one format has, the surest first."""
+
+CLOCKS = {"vc", "vclock", "vector_clock", "vectorClock", "pkt"}
+ENDS = {"snd", "rcv", "from", "to", "src", "dst", "dest"}
+CLOCK_LIKE = re.compile(r'\{\s*\\?"[^"{}]*"\s*:\s*\d+')
+
+
+def guess(source: Source, settings: Settings = DEFAULT) -> str:
+    """The name of the format; an InputError says what to do if no reader knows the content."""
+    data = source.data
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if settings.regex:
+        return "shiviz"
+    if data.lstrip()[:1] in (b"{", b"[") and (found := _of_json(data, settings)):
+        return found
+    text = source.text()
+    if has_header(text) or CLOCK_LINE.search(text):
+        return "shiviz"
+    if _is_table(text, settings):
+        return "csv"
+    if CLOCK_LIKE.search(text):
+        raise InputError(
+            "it has vector clocks, but in a layout of its own; give --regex with host, clock and event"
+        )
+    raise InputError("no reader knows this content")
+
+
+def _of_json(data: bytes, settings: Settings) -> str | None:
+    for record in islice(_objects(data), SAMPLE):
+        for keys, name in SIGNS:
+            if all(key in record for key in keys):
+                return name
+        if found := _of_record(record, settings):
+            return found
+    return _of_broken(data)
+
+
+def _objects(data: bytes) -> Iterator[dict[str, Any]]:
+    """The first records that are objects."""
+    for raw in islice(jsons.raws(data), SAMPLE):
+        try:
+            value = jsons.decode(raw.data)
+        except Refused:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _of_record(record: dict[str, Any], settings: Settings) -> str | None:
+    """Our own table, or sends and receives under other names."""
+    keys = record.keys()
+    word = str(record.get("event", record.get("type", record.get("op"))))
+    named = any(name in keys for name in ndjson.NAMES["process"]) or "process" in settings.fields
+    if named and (keys & CLOCKS or keys & ENDS or word.lower() in USUAL_KINDS):
+        return "ndjson"
+    known = {name for names in OWN.values() for name in names} - {"file", "line", "fields"}
+    if named and (len(keys & known) >= 2 or settings.fields):
+        return "jsonl"
+    return None
+
+
+def _of_broken(data: bytes) -> str | None:
+    """A document that is no JSON as a whole may still show its keys."""
+    head = data[:100_000]
+    for keys, name in SIGNS:
+        if keys != ("data",) and all(b'"%s"' % key.encode() in head for key in keys):
+            return name
+    return None
+
+
+def _is_table(text: str, settings: Settings) -> bool:
+    header = text.lstrip().split("\n", 1)[0]
+    cells = {cell.strip().strip('"') for cell in header.split(separator(header))}
+    known = {name for names in OWN.values() for name in names}
+    process = cells & {settings.fields.get("process", ""), *OWN["process"]}
+    return bool(process) and (len(cells & known) >= 2 or bool(settings.fields))

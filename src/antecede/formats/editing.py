@@ -1,0 +1,94 @@
+"""Editing traces: transactions whose parents are indices of others, plain or in runs.
+
+A plain transaction is an event named by its index. In the run-length form a record covers the indices
+`span` = [begin, end), each the parent of the next; it is cut where a parent points into it, and a part is
+named by its last index, so no run is ever unrolled. An agent is a process and acts in the order of the file;
+in the run-length form in the order of seqStart. One file is one execution, called by the file's name.
+"""
+
+from bisect import bisect_left
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import msgspec
+
+from antecede.formats import graphs, jsons, order, values
+from antecede.formats.rows import Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+USED = ("parents", "agent", "time", "span", "seqStart", "patches", "ops")
+
+
+class _Trace(msgspec.Struct):
+    txns: list[msgspec.Raw]
+
+
+class _Txn(NamedTuple):
+    line: int
+    value: dict[str, Any]
+    begin: int
+    end: int
+    parents: list[int]
+    agent: str
+    seq: int
+
+
+def read(source: Source, settings: Settings) -> Rows:
+    """The events of one file."""
+    rows = Rows(source.name)
+    try:
+        trace = msgspec.json.decode(source.data, type=_Trace)
+    except jsons.ERRORS as error:
+        rows.refuse(1, f"no object with txns: {error}", source.data)
+        return rows
+    txns = []
+    for number, (line, raw) in enumerate(jsons.located(source.data, map(bytes, trace.txns))):
+        try:
+            txns.append(_txn(line, jsons.decode(raw), number))
+        except Refused as reason:
+            rows.refuse(line, str(reason), raw)
+    _fill(rows, txns, _stem(source.name))
+    return rows
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(name).name.removesuffix(".gz").removesuffix(".json")
+
+
+def _txn(line: int, value: Any, number: int) -> _Txn:
+    if not isinstance(value, dict) or not isinstance(value.get("parents"), list):
+        raise Refused("a transaction is an object with a list of parents")
+    parents = [values.count(parent, "parent") for parent in value["parents"]]
+    begin, end = number, number + 1
+    if "span" in value:
+        span = value["span"]
+        if not isinstance(span, list) or len(span) != 2:
+            raise Refused("span is no pair of indices")
+        begin, end = values.count(span[0], "span"), values.count(span[1], "span")
+        if begin >= end:
+            raise Refused(f"span [{begin}, {end}) is empty")
+    seq = values.count(value.get("seqStart", begin), "seqStart")
+    return _Txn(line, value, begin, end, parents, graphs.required(value, "agent"), seq)
+
+
+def _fill(rows: Rows, txns: list[_Txn], execution: str) -> None:
+    cuts = sorted({parent + 1 for txn in txns for parent in txn.parents})
+    seqs = []
+    for txn in txns:
+        fields = graphs.rest(txn.value, *USED)
+        begin, parents = txn.begin, txn.parents
+        inner = cuts[bisect_left(cuts, txn.begin + 1) : bisect_left(cuts, txn.end)]
+        for end in [*inner, txn.end]:
+            rows.add(
+                txn.line,
+                execution=execution,
+                process=txn.agent,
+                event=str(end - 1),
+                parents=[str(parent) for parent in parents],
+                time=values.milliseconds(txn.value.get("time")),
+                fields=fields if end - begin == 1 else {**(fields or {}), "span": f"{begin}..{end - 1}"},
+            )
+            seqs.append(txn.seq + begin - txn.begin)
+            begin, parents = end, [end - 1]
+    rows.index = list(order.positions(rows.process, seqs))

@@ -1,0 +1,33 @@
+"""Helpers for formats whose events name their parents: small conversions that several of them share."""
+
+from typing import Any
+
+from antecede.formats import values
+from antecede.formats.rows import Refused
+
+
+def required(record: dict[str, Any], *keys: str) -> str:
+    """The first of these fields that the record has, as a name."""
+    for key in keys:
+        if (value := first(record.get(key))) is not None:
+            return values.name(value, key)
+    raise Refused(f"no {' or '.join(keys)}")
+
+
+def optional(record: dict[str, Any], *keys: str) -> str | None:
+    """The same, or None."""
+    for key in keys:
+        value = first(record.get(key))
+        if value is not None and value != "":
+            return values.as_text(value)
+    return None
+
+
+def first(value: Any) -> Any:
+    """X-Trace writes single values as lists of one."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def rest(record: dict[str, Any], *used: str) -> dict[str, str] | None:
+    """The other fields as strings."""
+    return values.others(record, set(used)) or None

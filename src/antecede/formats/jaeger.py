@@ -1,0 +1,100 @@
+"""Jaeger's JSON: traces under `data`, each with spans and processes; or one trace or one span per line.
+
+Times are microseconds. References CHILD_OF and FOLLOWS_FROM both say that the other span's start came first;
+the first CHILD_OF of the same trace is the parent, the others are links.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from antecede.formats import graphs, spans, values
+from antecede.formats.jsons import Raw, Record, checked, children, objects
+from antecede.formats.rows import Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+KINDS = ("client", "server", "producer", "consumer", "internal")
+USED = ("traceID", "spanID", "parentSpanID", "operationName", "references", "startTime", "duration", "tags")
+MORE = ("processID", "process", "startTimeMillis")
+
+
+def read(source: Source, settings: Settings) -> Rows:
+    """The events of one file."""
+    rows = Rows(source.name)
+    found = []
+    for record, processes in _spans(source.data, rows):
+        try:
+            found.append(_span(record.line, record.value, processes))
+        except Refused as reason:
+            rows.refuse(record.line, str(reason), record.raw)
+    spans.fill(rows, found)
+    return rows
+
+
+def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, dict[str, Any]]]:
+    """Every span with the processes of its trace."""
+    for record in objects(data, rows):
+        traces = [record]
+        if isinstance(record.value.get("data"), list):
+            traces = list(checked(children(Raw(record.line, record.raw), "data"), rows))
+        for trace in traces:
+            if isinstance(trace.value.get("spans"), list):
+                processes = trace.value.get("processes")
+                known = processes if isinstance(processes, dict) else {}
+                inner = children(Raw(trace.line, trace.raw), "spans")
+                yield from ((span, known) for span in checked(inner, rows))
+            else:
+                yield trace, {}
+
+
+def _span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> spans.Span:
+    tags = _tags(value.get("tags"))
+    start = values.milliseconds(value.get("startTime"))
+    duration = values.milliseconds(value.get("duration"))
+    trace = graphs.required(value, "traceID")
+    parent, links = _references(value, trace)
+    kind = tags.get("span.kind")
+    return spans.Span(
+        line=line,
+        trace=trace,
+        id=graphs.required(value, "spanID"),
+        service=_service(value, processes),
+        kind=kind if kind in KINDS else None,
+        parent=parent,
+        name=graphs.optional(value, "operationName"),
+        start=None if start is None else start / 1e3,
+        end=None if start is None or duration is None else (start + duration) / 1e3,
+        ended=duration is not None,
+        links=links,
+        fields=tags | (graphs.rest(value, *USED, *MORE) or {}),
+    )
+
+
+def _service(value: dict[str, Any], processes: dict[str, Any]) -> str | None:
+    key = graphs.optional(value, "processID") or ""
+    process = value.get("process") or processes.get(key)
+    named = graphs.optional(process, "serviceName") if isinstance(process, dict) else None
+    return named or key or None
+
+
+def _tags(tags: Any) -> dict[str, str]:
+    found = tags if isinstance(tags, list) else []
+    pairs = [(tag["key"], tag.get("value")) for tag in found if isinstance(tag, dict) and "key" in tag]
+    return {values.as_text(key): values.as_text(value) for key, value in pairs if value is not None}
+
+
+def _references(value: dict[str, Any], trace: str) -> tuple[str | None, list[tuple[str, str]]]:
+    parent = graphs.optional(value, "parentSpanID")
+    parent = parent if parent and parent.strip("0") else None
+    links = []
+    references = value.get("references")
+    for reference in references if isinstance(references, list) else []:
+        if not isinstance(reference, dict):
+            raise Refused("a reference is no object")
+        target = graphs.required(reference, "spanID")
+        other = graphs.optional(reference, "traceID") or trace
+        if parent is None and other == trace and reference.get("refType") == "CHILD_OF":
+            parent = target
+        elif (other, target) != (trace, parent):
+            links.append((other, target))
+    return parent, links

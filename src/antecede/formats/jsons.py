@@ -1,0 +1,168 @@
+"""JSON records and the lines they start on: one per line, in an array, or one after the other.
+
+A broken file is read as far as it goes: what cannot be decoded comes out as raw bytes all the same, so that
+its reader can put it into quarantine.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from antecede.formats.rows import Refused, Rows
+
+ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
+_anything = msgspec.json.Decoder(msgspec.Raw)
+_listed = msgspec.json.Decoder(list[msgspec.Raw])
+_object = msgspec.json.Decoder(dict[str, Any])
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_any = msgspec.json.Decoder(Any)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+
+
+class Raw(NamedTuple):
+    """One record as it stands in the file."""
+
+    line: int
+    data: bytes
+
+
+class Record(NamedTuple):
+    """One JSON object, and where it stands."""
+
+    line: int
+    value: dict[str, Any]
+    raw: bytes
+
+
+def objects(data: bytes, rows: Rows) -> Iterator[Record]:
+    """All records that are JSON objects; the others go to quarantine."""
+    return checked(raws(data), rows)
+
+
+def checked(found: Iterable[Raw], rows: Rows) -> Iterator[Record]:
+    """Those that are JSON objects; the others go to quarantine."""
+    for line, raw in found:
+        try:
+            yield Record(line, _object.decode(raw), raw)
+        except ERRORS as error:
+            rows.refuse(line, f"not a JSON object: {error}", raw)
+
+
+def raws(data: bytes) -> Iterable[Raw]:
+    """The records of a file, each with the line on which it starts."""
+    head = data.lstrip()[:1]
+    if head == b"[":
+        return elements(data)
+    if head == b"{" and not _by_line(data):
+        return _whole(data)
+    return _lines(data)
+
+
+def decode(raw: bytes) -> Any:
+    """One JSON value."""
+    try:
+        return _any.decode(raw)
+    except ERRORS as error:
+        raise Refused(f"not JSON: {error}") from None
+
+
+def _by_line(data: bytes) -> bool:
+    """Whether records are lines: the first one is a value, or a later line is, from its first column on."""
+    body = data.strip()
+    if b"\n" not in body:
+        return True
+    if _is_json(body):
+        return False
+    lines = body.split(b"\n", 50)[:50]
+    return any(line.startswith(b"{") and _is_json(line.strip()) for line in lines)
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        _anything.decode(data)
+    except ERRORS:
+        return False
+    return True
+
+
+def _lines(data: bytes) -> Iterator[Raw]:
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if stripped := line.strip():
+            yield Raw(number, stripped)
+
+
+def _whole(data: bytes) -> Iterable[Raw]:
+    body = data.strip()
+    if _is_json(body):
+        return located(data, [body])
+    return _salvaged(data, 0)
+
+
+def elements(data: bytes) -> Iterable[Raw]:
+    """The elements of an array; arrays inside it are opened (Zipkin lists traces as lists of spans)."""
+    try:
+        return located(data, _leaves(data))
+    except ERRORS:
+        return _salvaged(data, 1)
+
+
+def _leaves(data: bytes) -> list[bytes]:
+    result: list[bytes] = []
+    for element in _listed.decode(data.strip()):
+        raw = bytes(element)
+        result += map(bytes, _listed.decode(raw)) if raw.startswith(b"[") else [raw]
+    return result
+
+
+def children(parent: Raw, key: str) -> list[Raw]:
+    """The elements of a list inside an object; none if there is no such list."""
+    try:
+        inner = bytes(_members.decode(parent.data)[key])
+        parts = [bytes(element) for element in _listed.decode(inner)]
+    except (*ERRORS, KeyError):
+        return []
+    begin = max(parent.data.find(inner), 0)
+    return list(located(parent.data[begin:], parts, parent.line + parent.data.count(b"\n", 0, begin)))
+
+
+def located(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]:
+    """Parts that follow each other in the data, with their lines; one walk."""
+    last = 0
+    for part in parts:
+        begin = data.find(part, last)
+        if begin >= 0:
+            line += data.count(b"\n", last, begin)
+            last = begin
+            yield Raw(line, part)
+            line += part.count(b"\n")
+            last += len(part)
+        else:
+            yield Raw(line, part)
+
+
+def _salvaged(data: bytes, level: int) -> Iterator[Raw]:
+    """The objects at a depth of `level` in a text that is no JSON as a whole, and the rest of it."""
+    parts: list[bytes] = []
+    depth, begin, end = 0, 0, 0
+    for token in _TOKEN.finditer(data):
+        sign = token[0]
+        if sign in b"{[":
+            begin = token.start() if depth == level else begin
+            if depth == level:
+                parts.append(data[end:begin])
+            depth += 1
+        elif sign in b"}]" and depth > 0:
+            depth -= 1
+            if depth == level:
+                end = token.end()
+                parts.append(data[begin:end])
+    parts.append(data[end:])
+    return located(data, [part for part in map(_trimmed, parts) if part])
+
+
+def _trimmed(part: bytes) -> bytes:
+    """Without white space, commas, and brackets of the array around."""
+    part = part.strip(b" \t\r\n,")
+    return b"" if part in (b"[", b"]") else part

@@ -1,0 +1,140 @@
+"""From a record with names of its own to a row: which field holds what, by setting or by usual name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antecede.core.errors import CallerError
+from antecede.formats import clocks, order, values
+from antecede.formats.rows import Clock, Refused, Rows
+from antecede.formats.settings import Settings
+
+Names = Mapping[str, Sequence[str]]
+
+OWN: Names = {
+    "execution": ("execution",),
+    "process": ("process", "host", "node"),
+    "index": ("index", "seq"),
+    "event": ("event", "event_id", "id"),
+    "kind": ("kind",),
+    "message": ("message", "msg_id", "message_id"),
+    "sender": ("sender",),
+    "receivers": ("receivers", "receiver"),
+    "parents": ("parents",),
+    "clock": ("clock",),
+    "time": ("time", "ts", "timestamp"),
+    "text": ("text",),
+    "fields": ("fields",),
+    "file": ("file",),
+    "line": ("line",),
+}
+"""Our own table: the names of its columns, and other names for them."""
+
+
+class Mapper:
+    """Reads records into rows, and settles index and event ids when all are there."""
+
+    def __init__(self, names: Names, settings: Settings, rows: Rows) -> None:
+        unknown = sorted(set(settings.fields) - set(names))
+        if unknown:
+            raise CallerError(f"no field {', '.join(unknown)}; fields are {', '.join(names)}")
+        chosen = {own: [path] for own, path in settings.fields.items()}
+        self.paths = {
+            own: [tuple(p.split(".")) for p in chosen.get(own, usual)] for own, usual in names.items()
+        }
+        self.settings, self.rows = settings, rows
+        self.owns: list[int | None] = []
+
+    def pick(self, record: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+        """The values of our fields that the record has, and the paths where they stand."""
+        found: dict[str, Any] = {}
+        used: set[str] = set()
+        for own, paths in self.paths.items():
+            for path in paths:
+                value = record.get(".".join(path)) if len(path) > 1 else record.get(path[0])
+                if value is None and len(path) > 1:
+                    value = _below(record, path)
+                if value is not None:
+                    found[own] = value
+                    used.add(".".join(path))
+                    break
+        return found, used
+
+    def add(self, line: int, record: dict[str, Any]) -> None:
+        """One record; raises Refused with the reason if it cannot be a row."""
+        found, used = self.pick(record)
+        row = self.row(found)
+        fields = values.others(record, used)
+        if isinstance(given := found.get("fields"), dict | list):
+            fields |= {key: values.as_text(value) for key, value in dict(given).items() if value is not None}
+        for name in ("kind", "time"):
+            if name in found and row.get(name) is None:
+                fields[name] = values.as_text(found[name])
+        self.owns.append(_own(row.get("clock"), row["process"]))
+        if row.get("clock"):
+            row["clock"] = clocks.without_zeros(row["clock"])
+        self.rows.add(row.pop("line", line), **row, fields=fields or None)
+
+    def row(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The columns that the record fills."""
+        if "process" not in found:
+            raise Refused(
+                f"no process; it may stand in {_listed(self.paths['process'])}, or map another field"
+            )
+        row: dict[str, Any] = {}
+        for own in ("execution", "process", "event", "message", "sender", "file"):
+            if own in found and (found[own] != "" or own == "process"):
+                row[own] = values.name(found[own], own)
+        for own in ("receivers", "parents"):
+            if own in found:
+                row[own] = values.names(found[own], own)
+        for own in ("index", "line"):
+            if own in found:
+                row[own] = values.count(found[own], own)
+        if "clock" in found:
+            row["clock"] = clocks.convert(found["clock"])
+        if "kind" in found:
+            row["kind"] = values.kind(found["kind"], self.settings.kinds)
+        if "time" in found:
+            row["time"] = values.milliseconds(found["time"])
+        if "text" in found:
+            row["text"] = values.as_text(found["text"])
+        return row
+
+    def settle(self) -> None:
+        """Index and event ids that the file does not give itself."""
+        rows = self.rows
+        if all(index is None for index in rows.index):
+            rows.index = self._positions()
+        for row, event in enumerate(rows.event):
+            if event is None:
+                index = rows.index[row]
+                rows.event[row] = (
+                    f"{rows.file}:{rows.line[row]}" if index is None else f"{rows.process[row]}#{index}"
+                )
+
+    def _positions(self) -> list[int | None]:
+        """By own clock entry if all have one; else by line, unless parents say what follows what."""
+        rows = self.rows
+        groups = list(zip(rows.execution, rows.process, strict=True))
+        owns = [own for own in self.owns if own is not None]
+        if len(owns) == len(rows):
+            return list(order.positions(groups, order.restarts(groups, owns)))
+        if any(parents is not None for parents in rows.parents):
+            return [None] * len(rows)
+        return list(order.positions(groups, range(len(rows))))
+
+
+def _below(record: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        if not isinstance(record, dict):
+            return None
+        record = record.get(key)
+    return record
+
+
+def _own(clock: Clock | None, process: str) -> int | None:
+    return None if clock is None else clocks.own_entry(clock, process)
+
+
+def _listed(paths: list[tuple[str, ...]]) -> str:
+    return " or ".join(".".join(path) for path in paths)

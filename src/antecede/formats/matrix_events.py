@@ -1,0 +1,66 @@
+"""Matrix events (PDUs): prev_events are the parents, a room is an execution, a homeserver a process.
+
+Events stand one per line, in an array, or under pdus, chunk or events of an answer. prev_events are ids or,
+in old rooms, pairs of id and hashes. The events of one server form a graph, not a line: they have no index.
+auth_events are kept as a field: what they name lies in the past of prev_events already.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from antecede.formats import graphs, values
+from antecede.formats.jsons import Raw, Record, checked, children, objects
+from antecede.formats.rows import Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+CONTAINERS = ("pdus", "chunk", "events", "auth_chain")
+USED = ("event_id", "room_id", "prev_events", "origin", "origin_server_ts", "type")
+
+
+def read(source: Source, settings: Settings) -> Rows:
+    """The events of one file."""
+    rows = Rows(source.name)
+    for record in objects(source.data, rows):
+        for event in _events(record, rows):
+            try:
+                _add(rows, event.line, event.value)
+            except Refused as reason:
+                rows.refuse(event.line, str(reason), event.raw)
+    return rows
+
+
+def _events(record: Record, rows: Rows) -> Iterator[Record]:
+    lists = [key for key in CONTAINERS if isinstance(record.value.get(key), list)]
+    if not lists or "event_id" in record.value:
+        yield record
+        return
+    for key in lists:
+        yield from checked(children(Raw(record.line, record.raw), key), rows)
+
+
+def _add(rows: Rows, line: int, event: dict[str, Any]) -> None:
+    rows.add(
+        line,
+        execution=graphs.optional(event, "room_id") or "",
+        process=_server(event),
+        event=graphs.required(event, "event_id"),
+        parents=_parents(event),
+        time=values.milliseconds(event.get("origin_server_ts")),
+        text=graphs.optional(event, "type"),
+        fields=graphs.rest(event, *USED),
+    )
+
+
+def _server(event: dict[str, Any]) -> str | None:
+    """The origin, or the part of the sender's name behind the first colon."""
+    sender = graphs.optional(event, "sender") or ""
+    return graphs.optional(event, "origin") or sender.partition(":")[2] or None
+
+
+def _parents(event: dict[str, Any]) -> list[str]:
+    found = event.get("prev_events")
+    if not isinstance(found, list):
+        raise Refused("prev_events is no list")
+    ids = [one[0] if isinstance(one, list) and one else one for one in found]
+    return values.names(ids, "prev_events")

@@ -1,0 +1,124 @@
+"""Records of sends and receives, with or without clocks, one JSON object each (EWD998 style).
+
+Where records carry no message id, sends and receives are matched: a receive belongs to a send of the same
+sender, receiver and payload whose own clock entry the receiver knows; first to the one whose entry it knows
+exactly, then to the oldest that was not received yet, else it is a repeat of the last one received. The
+message is then called by its sender and the sender's own entry ("0:5"), and the field `match` of a receive
+says how it was found: first, repeat, clock (the sender's log is not in this file; the entry tells), or none.
+A first record without process, kind and clock is a header and no event.
+"""
+
+from typing import Any
+
+import msgspec
+
+from antecede.formats.jsons import objects
+from antecede.formats.mapped import Mapper, Names
+from antecede.formats.rows import Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+NAMES: Names = {
+    "execution": ("execution", "trace", "run"),
+    "process": ("node", "process", "host", "proc", "pid"),
+    "index": ("index", "seq"),
+    "event": ("event_id", "id"),
+    "kind": ("event", "kind", "type", "op", "action"),
+    "message": ("msg_id", "message_id", "pkt.id", "mid"),
+    "sender": ("pkt.snd", "snd", "sender", "from", "src", "source"),
+    "receivers": ("pkt.rcv", "rcv", "receivers", "receiver", "to", "dst", "dest"),
+    "parents": ("parents",),
+    "clock": ("pkt.vc", "vc", "clock", "vclock", "vector_clock", "vectorClock"),
+    "time": ("time", "ts", "timestamp"),
+    "text": ("text", "pkt.msg", "msg", "message", "payload"),
+}
+
+KINDS = {"d": "local"}
+"""EWD998's word for a deactivation; `<` and `>` are usual."""
+
+Key = tuple[str | None, ...]
+
+
+def read(source: Source, settings: Settings) -> Rows:
+    """The events of one file."""
+    rows = Rows(source.name)
+    mapper = Mapper(NAMES, msgspec.structs.replace(settings, kinds=KINDS | settings.kinds), rows)
+    for number, record in enumerate(objects(source.data, rows)):
+        try:
+            found, _ = mapper.pick(record.value)
+            if number or found.keys() & {"process", "kind", "clock"}:
+                _check(found)
+                mapper.add(record.line, record.value)
+        except Refused as reason:
+            rows.refuse(record.line, str(reason), record.raw)
+    mapper.settle()
+    if all(message is None for message in rows.message):
+        _match(rows, mapper.owns)
+    return rows
+
+
+def _check(found: dict[str, Any]) -> None:
+    if "process" not in found or not found.keys() & {"kind", "clock"}:
+        raise Refused("a record of sends and receives has a process, and a kind or a clock; map other names")
+
+
+def _match(rows: Rows, owns: list[int | None]) -> None:
+    """Give sends and receives the names of their messages."""
+    sends = _Sends(rows, owns)
+    order = sorted(range(len(rows)), key=lambda row: rows.index[row] or 0)
+    for row in order:
+        if rows.kind[row] in ("receive", "deliver") and rows.sender[row] is not None:
+            rows.message[row], how = sends.of_receive(row)
+            rows.fields[row] = {**(rows.fields[row] or {}), "match": how}
+
+
+class _Sends:
+    """Sends by sender, receiver and payload, and which of them were received."""
+
+    def __init__(self, rows: Rows, owns: list[int | None]) -> None:
+        self.rows = rows
+        self.lists: dict[Key, list[tuple[int, str]]] = {}
+        self.received: dict[Key, dict[str, None]] = {}
+        self.oldest: dict[Key, int] = {}
+        self.names: set[tuple[Key, str]] = set()
+        self.senders = set(zip(rows.execution, rows.process, strict=True))
+        for row in sorted(range(len(rows)), key=lambda row: rows.index[row] or 0):
+            if rows.kind[row] == "send":
+                self._note(row, owns[row])
+
+    def _note(self, row: int, own: int | None) -> None:
+        rows = self.rows
+        number = own if own is not None else rows.index[row] or 0
+        rows.message[row] = message = f"{rows.process[row]}:{number}"
+        for receiver in rows.receivers[row] or []:
+            key = (rows.execution[row], rows.process[row], receiver, rows.text[row])
+            self.lists.setdefault(key, []).append((own or 0, message))
+            self.names.add((key, message))
+
+    def of_receive(self, row: int) -> tuple[str, str]:
+        """The message of a receive, and how it was found."""
+        rows = self.rows
+        sender, receiver, clock = rows.sender[row], rows.process[row], rows.clock[row]
+        known = None if clock is None else clock.get(sender or "", 0)
+        key = (rows.execution[row], sender, receiver, rows.text[row])
+        if (message := self._unreceived(key, known)) is not None:
+            self.received.setdefault(key, {})[message] = None
+            return message, "first"
+        if key in self.received:
+            return next(reversed(self.received[key])), "repeat"
+        if known and (rows.execution[row], sender) not in self.senders:
+            return f"{sender}:{known}", "clock"
+        return f"{sender}>{receiver}@{rows.line[row]}", "none"
+
+    def _unreceived(self, key: Key, known: int | None) -> str | None:
+        sends, done = self.lists.get(key, []), self.received.get(key, {})
+        exact = f"{key[1]}:{known}"
+        if known and exact not in done and (key, exact) in self.names:
+            return exact
+        place = self.oldest.get(key, 0)
+        while place < len(sends) and sends[place][1] in done:
+            place += 1
+        self.oldest[key] = place
+        if place < len(sends) and (known is None or sends[place][0] <= known):
+            return sends[place][1]
+        return None

@@ -1,0 +1,104 @@
+"""OpenTelemetry traces as OTLP JSON: resourceSpans, scopeSpans, spans; one document, or one per line.
+
+Times are nanoseconds, written as strings; the exact ones stay in the fields. A service is called by the
+resource's service.name, with service.instance.id behind it where there is one.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from antecede.formats import graphs, spans, values
+from antecede.formats.jsons import Raw, Record, checked, children, objects
+from antecede.formats.rows import Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+KINDS = ("internal", "server", "client", "producer", "consumer")
+USED = ("traceId", "spanId", "parentSpanId", "name", "kind", "links", "attributes")
+SCOPES = ("scopeSpans", "instrumentationLibrarySpans")
+
+
+def read(source: Source, settings: Settings) -> Rows:
+    """The events of one file."""
+    rows = Rows(source.name)
+    found = []
+    for record, service in _spans(source.data, rows):
+        try:
+            found.append(_span(record.line, record.value, service))
+        except Refused as reason:
+            rows.refuse(record.line, str(reason), record.raw)
+    spans.fill(rows, found)
+    return rows
+
+
+def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, str | None]]:
+    """Every span with the name of its service."""
+    for document in objects(data, rows):
+        if not isinstance(document.value.get("resourceSpans"), list):
+            rows.refuse(document.line, "no list of resourceSpans", document.raw)
+            continue
+        for resource in checked(children(Raw(document.line, document.raw), "resourceSpans"), rows):
+            service = _service(resource.value.get("resource"))
+            for key in SCOPES:
+                for scope in checked(children(Raw(resource.line, resource.raw), key), rows):
+                    inner = children(Raw(scope.line, scope.raw), "spans")
+                    yield from ((span, service) for span in checked(inner, rows))
+
+
+def _service(resource: Any) -> str | None:
+    found = attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
+    parts = [found.get("service.name"), found.get("service.instance.id")]
+    return "/".join(part for part in parts if part) or None
+
+
+def attributes(listed: Any) -> dict[str, str]:
+    """Attributes as strings; a value is an object with one member that names its type."""
+    result = {}
+    for pair in listed if isinstance(listed, list) else []:
+        if isinstance(pair, dict) and isinstance(pair.get("key"), str):
+            value = pair.get("value")
+            if isinstance(value, dict) and len(value) == 1:
+                value = next(iter(value.values()))
+            if value is not None:
+                result[pair["key"]] = values.as_text(value)
+    return result
+
+
+def _span(line: int, value: dict[str, Any], service: str | None) -> spans.Span:
+    start, end = (_time(value.get(f"{edge}TimeUnixNano")) for edge in ("start", "end"))
+    trace = graphs.required(value, "traceId")
+    return spans.Span(
+        line=line,
+        trace=trace,
+        id=graphs.required(value, "spanId"),
+        service=service,
+        kind=_kind(value.get("kind")),
+        parent=graphs.optional(value, "parentSpanId"),
+        name=graphs.optional(value, "name"),
+        start=start,
+        end=end,
+        ended=end is not None,
+        links=_links(value.get("links"), trace),
+        fields=attributes(value.get("attributes")) | (graphs.rest(value, *USED) or {}),
+    )
+
+
+def _time(nanos: Any) -> float | None:
+    time = values.milliseconds(nanos)
+    return time / 1e6 if time else None
+
+
+def _kind(kind: Any) -> str | None:
+    if isinstance(kind, int) and 1 <= kind <= len(KINDS):
+        return KINDS[kind - 1]
+    text = str(kind).removeprefix("SPAN_KIND_").lower()
+    return text if text in KINDS else None
+
+
+def _links(links: Any, trace: str) -> list[tuple[str, str]]:
+    result = []
+    for link in links if isinstance(links, list) else []:
+        if not isinstance(link, dict):
+            raise Refused("a link is no object")
+        result.append((graphs.optional(link, "traceId") or trace, graphs.required(link, "spanId")))
+    return result

@@ -1,0 +1,80 @@
+"""Our own events table as Parquet, with its own column names or mapped ones.
+
+Tables with our types pass through as they are; others go row by row through the same mapping as JSON lines.
+The line of a row is its number from 1 where the table has no line of its own.
+"""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from antecede.core.errors import InputError
+from antecede.formats.mapped import OWN, Mapper
+from antecede.formats.rows import Parsed, Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+from antecede.formats.values import as_text
+from antecede.tables import EVENTS
+
+
+def read(source: Source, settings: Settings) -> Rows | Parsed:
+    """The events of one file."""
+    try:
+        table = pq.read_table(pa.BufferReader(source.data))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(
+            f"{source.name}: Parquet cannot be read ({error}); write or fetch it again"
+        ) from None
+    if not settings.fields and not settings.kinds and _is_ours(table):
+        return Parsed(
+            _placed(table.select(EVENTS.names).cast(EVENTS), source.name), Rows("").quarantine(), "parquet"
+        )
+    return _by_row(table, source.name, settings)
+
+
+def _is_ours(table: pa.Table) -> bool:
+    """Whether the columns are exactly ours and no row needs a second look."""
+    if sorted(table.schema.names) != sorted(EVENTS.names):
+        return False
+    if any(table.schema.field(field.name).type != field.type for field in EVENTS):
+        return False
+    clocks = table["clock"].combine_chunks()
+    items = (
+        clocks.items
+        if isinstance(clocks, pa.MapArray)
+        else pa.chunked_array([c.items for c in clocks.chunks])
+    )
+    smallest = pc.min(items).as_py()
+    whole = not any(table[name].null_count for name in ("process", "event", "execution"))
+    return whole and (smallest is None or smallest > 0)
+
+
+def _placed(table: pa.Table, name: str) -> pa.Table:
+    numbers = pa.array(range(1, len(table) + 1), pa.int64())
+    for column, value in (("file", pa.scalar(name)), ("line", numbers)):
+        position = EVENTS.get_field_index(column)
+        table = table.set_column(position, EVENTS.field(position), pc.coalesce(table[column], value))
+    return table
+
+
+def _by_row(table: pa.Table, name: str, settings: Settings) -> Rows:
+    rows = Rows(name)
+    mapper = Mapper(OWN, settings, rows)
+    for number, record in enumerate(table.to_pylist(), start=1):
+        try:
+            mapper.add(number, {str(key): _plain(value) for key, value in record.items()})
+        except Refused as reason:
+            rows.refuse(number, str(reason), as_text(record))
+    mapper.settle()
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """Maps come out of Arrow as lists of pairs, and objects with a null for every name they lack."""
+    if isinstance(value, dict):
+        return {key: one for key, one in value.items() if one is not None}
+    if isinstance(value, list) and value and all(isinstance(one, tuple) and len(one) == 2 for one in value):
+        return dict(value)
+    return value

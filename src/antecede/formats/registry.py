@@ -1,0 +1,94 @@
+"""The formats by name, and the one way to read a file in any of them."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from antecede.core.errors import CallerError, InputError
+from antecede.formats import (
+    cloudevents,
+    csv_table,
+    editing,
+    jaeger,
+    jsonl,
+    matrix_events,
+    ndjson,
+    otlp,
+    parquet,
+    shiviz,
+    xtrace,
+    zipkin,
+)
+from antecede.formats.detection import guess
+from antecede.formats.rows import Parsed, Rows
+from antecede.formats.settings import DEFAULT, Settings
+from antecede.formats.source import Source, opened
+
+
+class Format(NamedTuple):
+    """One format, for people and for `read`."""
+
+    title: str
+    example: str
+    read: Callable[[Source, Settings], Rows | Parsed]
+
+
+FORMATS: dict[str, Format] = {
+    "parquet": Format(
+        "our events table as Parquet", "columns process, event, kind, clock, ...", parquet.read
+    ),
+    "jsonl": Format(
+        "our events table as JSON lines",
+        '{"process": "a", "event": "e1", "kind": "send", "message": "m1", "clock": {"a": 1}}',
+        jsonl.read,
+    ),
+    "csv": Format("our events table as CSV", "process,event,kind,message,parents", csv_table.read),
+    "shiviz": Format("ShiViz and GoVector text", 'a {"a": 1, "b": 2}', shiviz.read),
+    "ndjson": Format(
+        "sends and receives with clocks, as JSON lines",
+        '{"event": ">", "node": 0, "pkt": {"snd": 0, "rcv": 1, "vc": {"0": 2}}}',
+        ndjson.read,
+    ),
+    "xtrace": Format(
+        "X-Trace reports", '{"EventID": "4f", "ParentEventID": ["3e"], "TaskID": "t"}', xtrace.read
+    ),
+    "cloudevents": Format(
+        "CloudEvents with causationid",
+        '{"specversion": "1.0", "id": "2", "source": "/shop", "type": "paid", "causationid": "1"}',
+        cloudevents.read,
+    ),
+    "matrix-events": Format(
+        "Matrix room events", '{"event_id": "$2", "room_id": "!r", "prev_events": ["$1"]}', matrix_events.read
+    ),
+    "otlp": Format("OpenTelemetry spans, OTLP JSON", '{"resourceSpans": [{"scopeSpans": [...]}]}', otlp.read),
+    "jaeger": Format("Jaeger spans", '{"data": [{"traceID": "1", "spans": [...]}]}', jaeger.read),
+    "zipkin": Format("Zipkin v2 spans", '[{"traceId": "1", "id": "2", "kind": "CLIENT"}]', zipkin.read),
+    "editing": Format("editing traces", '{"txns": [{"parents": [0], "agent": 1}]}', editing.read),
+}
+
+
+def read(data: bytes, name: str, format: str | None = None, settings: Settings = DEFAULT) -> Parsed:
+    """The events of one file, and the records that could not be read. An empty file has neither."""
+    if format is not None and format not in FORMATS:
+        raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
+    source = opened(data, name)
+    if not source.data.strip():
+        return Rows(name).parsed(format or "empty")
+    try:
+        chosen = format or guess(source, settings)
+        found = FORMATS[chosen].read(source, settings)
+    except InputError as error:
+        raise _explained(error, name) from None
+    return found if isinstance(found, Parsed) else found.parsed(chosen)
+
+
+def detect(data: bytes, name: str) -> str:
+    """The format of a file, by its content."""
+    try:
+        return guess(opened(data, name))
+    except InputError as error:
+        raise _explained(error, name) from None
+
+
+def _explained(error: InputError, name: str) -> InputError:
+    text = str(error).removeprefix(f"{name}: ")
+    return InputError(f"{name}: {text}. Formats: {', '.join(FORMATS)}; say which with --format")

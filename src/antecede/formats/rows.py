@@ -1,0 +1,129 @@
+"""Rows on their way into the events and quarantine tables: lists by column, arrays at the end."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from antecede.tables import EVENTS, QUARANTINE
+
+Clock = dict[str, int]
+Fields = dict[str, str]
+
+
+class Refused(Exception):  # noqa: N818
+    """A record cannot be read; the text is the reason that stands in quarantine."""
+
+
+class Parsed(NamedTuple):
+    """What one file holds."""
+
+    events: pa.Table
+    quarantine: pa.Table
+    format: str
+
+
+class Rows:
+    """The columns of one file. Readers with many rows extend the lists themselves."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.execution: list[str | None] = []
+        self.process: list[str | None] = []
+        self.index: list[int | None] = []
+        self.event: list[str | None] = []
+        self.kind: list[str | None] = []
+        self.message: list[str | None] = []
+        self.sender: list[str | None] = []
+        self.receivers: list[list[str] | None] = []
+        self.parents: list[list[str] | None] = []
+        self.clock: list[Clock | None] = []
+        self.time: list[float | None] = []
+        self.text: list[str | None] = []
+        self.fields: list[Fields | None] = []
+        self.origin: list[str | None] = []
+        self.line: list[int | None] = []
+        self.refused: list[tuple[int, str, str]] = []
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def add(
+        self,
+        line: int,
+        *,
+        execution: str = "",
+        process: str | None = None,
+        index: int | None = None,
+        event: str | None = None,
+        kind: str | None = None,
+        message: str | None = None,
+        sender: str | None = None,
+        receivers: list[str] | None = None,
+        parents: list[str] | None = None,
+        clock: Clock | None = None,
+        time: float | None = None,
+        text: str | None = None,
+        fields: Fields | None = None,
+        file: str | None = None,
+    ) -> None:
+        """One more event; what is not named is unknown."""
+        self.execution.append(execution)
+        self.process.append(process)
+        self.index.append(index)
+        self.event.append(event)
+        self.kind.append(kind)
+        self.message.append(message)
+        self.sender.append(sender)
+        self.receivers.append(receivers)
+        self.parents.append(parents)
+        self.clock.append(clock)
+        self.time.append(time)
+        self.text.append(text)
+        self.fields.append(fields)
+        self.origin.append(file or self.file)
+        self.line.append(line)
+
+    def refuse(self, line: int, reason: str, raw: str | bytes) -> None:
+        """One record that goes to quarantine, as it stood there."""
+        text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
+        self.refused.append((line, reason, text))
+
+    def events(self) -> pa.Table:
+        """The events table. A column that a reader left empty is null in every row."""
+        columns = [self._array(field) for field in EVENTS]
+        return pa.Table.from_arrays(columns, schema=EVENTS)
+
+    def _array(self, field: pa.Field) -> pa.Array:
+        values: list[Any] = getattr(self, "origin" if field.name == "file" else field.name)
+        if not values and len(self):
+            return pa.nulls(len(self), field.type)
+        if pa.types.is_map(field.type):
+            return maps(values, field.type)
+        return pa.array(values, field.type)
+
+    def quarantine(self) -> pa.Table:
+        """The quarantine table."""
+        lines, reasons, raws = zip(*self.refused, strict=True) if self.refused else ((), (), ())
+        columns: Sequence[Iterable[Any]] = [[self.file] * len(lines), lines, reasons, raws]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, QUARANTINE, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=QUARANTINE)
+
+    def parsed(self, name: str) -> Parsed:
+        """Both tables, and the format they came from."""
+        return Parsed(self.events(), self.quarantine(), name)
+
+
+def maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
+    """A column of maps from flat keys, values and offsets."""
+    offsets: list[int | None] = []
+    end = 0
+    for value in values:
+        offsets.append(None if value is None else end)
+        end += len(value) if value else 0
+    offsets.append(end)
+    full = [value for value in values if value]
+    keys = pa.array(list(chain.from_iterable(full)), kind.key_type)
+    items = pa.array(list(chain.from_iterable(value.values() for value in full)), kind.item_type)
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys, items)

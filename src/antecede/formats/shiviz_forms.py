@@ -1,0 +1,149 @@
+"""The forms of ShiViz and GoVector text: which expression reads a file, and where executions begin.
+
+A file may open with ShiViz's two header lines; a user may give the expressions; else the two line orders
+are both candidates. Files with a well-known layout are read with expressions of our own, which also take
+a time stamp and white space at the line's end, and quarantine text that belongs to no record. An
+expression of the user's chooses its records by itself: text between them is not a record.
+"""
+
+import re
+from typing import NamedTuple
+
+from antecede.core.errors import CallerError, InputError
+from antecede.formats.regexes import compiled
+from antecede.formats.settings import Settings
+
+CLOCK = r"^(?:(?P<timestamp>\d+) )?(?P<host>\S*) (?P<clock>\{.*\})[ \t]*"
+CLOCK_LINE = re.compile(CLOCK + "$", re.MULTILINE)
+HOST_FIRST = re.compile(CLOCK + r"\n(?P<event>.*)", re.MULTILINE)
+EVENT_FIRST = re.compile(r"^(?P<event>.*)\n" + CLOCK[1:] + "$", re.MULTILINE)
+APPENDED = re.compile(
+    r"^=== Execution #(?P<run>\w{3} \w{3} [ \d]\d [\d:]{8} \S+ \d{4}) {2}===[ \t]*$", re.MULTILINE
+)
+USUAL = re.compile(r"^=== (?P<trace>.*?) +===[ \t]*$", re.MULTILINE)
+
+GOVECTOR = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
+WELL_KNOWN = {
+    GOVECTOR: HOST_FIRST,
+    r"(?<timestamp>\d+) " + GOVECTOR: HOST_FIRST,
+    r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})": EVENT_FIRST,
+}
+GROUPS = ("host", "clock", "event")
+
+
+class Piece(NamedTuple):
+    """A stretch of the text: one execution, or one run of it after a process was started again."""
+
+    label: str
+    run: str | None
+    begin: int
+    end: int
+
+
+class Form(NamedTuple):
+    """One way to read the text."""
+
+    pattern: re.Pattern[str]
+    delimiter: re.Pattern[str] | None
+    strict: bool
+    """Whether text that belongs to no record goes to quarantine."""
+    begin: int = 0
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The text cut at delimiters and at GoVector's headers of appended logs."""
+        cuts = sorted(self._cuts(text), key=lambda cut: cut[0].start())
+        pieces, label, run, begin = [], "", None, self.begin
+        used: dict[str, int] = {}
+        for number, (cut, new) in enumerate(cuts, start=1):
+            pieces.append(Piece(label, run, begin, cut.start()))
+            begin = cut.end()
+            if new:
+                label, run = _label(cut, number, used), None
+            else:
+                run = cut["run"]
+        pieces.append(Piece(label, run, begin, len(text)))
+        return [piece for piece in pieces if not text[piece.begin : piece.end].isspace()]
+
+    def _cuts(self, text: str) -> list[tuple[re.Match[str], bool]]:
+        if self.delimiter is not None and self.delimiter is not USUAL:
+            return [
+                (cut, True) for cut in self.delimiter.finditer(text, self.begin) if cut.end() > cut.start()
+            ]
+        if not self.strict or "===" not in text:
+            return []
+        appended = [(cut, False) for cut in APPENDED.finditer(text, self.begin) if self._free(text, cut)]
+        if self.delimiter is None:
+            return appended
+        begins = {cut.start() for cut, _ in appended}
+        usual = [cut for cut in USUAL.finditer(text, self.begin) if cut.start() not in begins]
+        return appended + [(cut, True) for cut in usual if self._free(text, cut)]
+
+    def _free(self, text: str, cut: re.Match[str]) -> bool:
+        """Whether the line is not the text of an event beside it."""
+        if self.pattern is HOST_FIRST:
+            before = text.rfind("\n", 0, max(cut.start() - 1, 0)) + 1
+            return cut.start() == 0 or CLOCK_LINE.fullmatch(text, before, cut.start() - 1) is None
+        return CLOCK_LINE.match(text, cut.end() + 1) is None
+
+
+def _label(cut: re.Match[str], number: int, used: dict[str, int]) -> str:
+    named = cut.groupdict().get("trace")
+    label = named if named is not None else f"#{number}"
+    count = used[label] = used.get(label, 0) + 1
+    return label if count == 1 else f"{label} ({count})"
+
+
+def forms(text: str, settings: Settings) -> list[Form]:
+    """The candidates, the likeliest first."""
+    delimiter = compiled(settings.delimiter, (), "delimiter") if settings.delimiter else None
+    if settings.regex:
+        return [Form(compiled(settings.regex, GROUPS, "regex"), delimiter, False, _after_header(text))]
+    if _after_header(text):
+        return _from_header(text, delimiter)
+    first = CLOCK_LINE.match(text, len(text) - len(text.lstrip()))
+    order = [HOST_FIRST, EVENT_FIRST] if first else [EVENT_FIRST, HOST_FIRST]
+    return [Form(pattern, delimiter or USUAL, True) for pattern in order]
+
+
+def has_header(text: str) -> bool:
+    """Whether the text opens with ShiViz's header lines."""
+    return _after_header(text) > 0
+
+
+def _header(text: str) -> tuple[str, str, int]:
+    """The first two lines, and where the third begins."""
+    lines = text[:20_000].split("\n", 2)
+    first, second = lines[0], lines[1] if len(lines) > 1 else ""
+    return first, second, min(len(first) + len(second) + 2, len(text))
+
+
+def _is_parser(line: str) -> bool:
+    return all(f"(?<{name}>" in line or f"(?P<{name}>" in line for name in GROUPS)
+
+
+def _after_header(text: str) -> int:
+    """Where the log begins behind a header; 0 without one. A header without its second line is understood."""
+    first, second, begin = _header(text)
+    if not first.strip() and "(?<trace>" in second:
+        return begin
+    if not _is_parser(first):
+        return 0
+    return begin if not CLOCK_LINE.match(second) else len(first) + 1
+
+
+def _from_header(text: str, given: re.Pattern[str] | None) -> list[Form]:
+    first, second, _ = _header(text)
+    begin = _after_header(text)
+    try:
+        own = compiled(second, (), "delimiter") if second.strip() and not CLOCK_LINE.match(second) else None
+        delimiter = given or own
+        if not first.strip():
+            return [Form(pattern, delimiter, True, begin) for pattern in (EVENT_FIRST, HOST_FIRST)]
+        known = WELL_KNOWN.get(first.strip().removeprefix("^").removesuffix("$"))
+        if known:
+            return [Form(known, delimiter, True, begin)]
+        wrapped = compiled(f"^{first.strip()}$", GROUPS, "header line 1")
+        plain = compiled(first.strip(), GROUPS, "header line 1")
+    except CallerError as error:
+        raise InputError(f"{error}; or give --regex and --delimiter") from None
+    return [Form(wrapped, delimiter, False, begin), Form(plain, delimiter, False, begin)]

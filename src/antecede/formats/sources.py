@@ -1,0 +1,50 @@
+"""From what a user names (files, folders, globs) to the list of files to read. Contents are not looked at."""
+
+import glob
+import os
+from pathlib import Path
+
+from antecede.core.errors import CallerError
+
+
+def expand(paths: list[str]) -> list[str]:
+    """All files, each once: arguments in the order given, folders recursively and sorted.
+
+    In folders, names that begin with a dot or an underscore are skipped: hidden files, and Spark's markers.
+    """
+    if not paths:
+        raise CallerError("no input; name files, folders or globs")
+    return list(dict.fromkeys(file for path in paths for file in _one(path)))
+
+
+def _one(path: str) -> list[str]:
+    if os.path.isdir(path):
+        return _folder(path)
+    if os.path.exists(path):
+        return [path]
+    found = sorted(glob.glob(path, recursive=True))
+    if not found:
+        wild = glob.has_magic(path)
+        raise CallerError(
+            f"{path}: " + ("matches no file" if wild else "no such file or folder") + "; check the path"
+        )
+    return [file for one in found for file in (_folder(one) if os.path.isdir(one) else [one])]
+
+
+def _folder(path: str) -> list[str]:
+    files = []
+    for folder, inner, names in os.walk(path, onerror=_refuse):
+        inner[:] = sorted(name for name in inner if not _is_hidden(name))
+        files += [os.path.join(folder, name) for name in names if not _is_hidden(name)]
+    files = sorted(file for file in files if Path(file).is_file())
+    if not files:
+        raise CallerError(f"{path}: the folder has no files; name one that has")
+    return files
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _refuse(error: OSError) -> None:
+    raise CallerError(f"{error.filename}: cannot be listed ({error.strerror}); check its permissions")

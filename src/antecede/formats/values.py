@@ -1,0 +1,121 @@
+"""Values of records as columns want them: names, counts, times, kinds, and everything else as strings."""
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from antecede.core.wire import LARGEST
+from antecede.formats.rows import Refused
+
+USUAL_KINDS = {
+    "send": "send",
+    "sent": "send",
+    "snd": "send",
+    ">": "send",
+    "receive": "receive",
+    "received": "receive",
+    "recv": "receive",
+    "rcv": "receive",
+    "<": "receive",
+    "deliver": "deliver",
+    "delivered": "deliver",
+    "dlv": "deliver",
+    "local": "local",
+    "internal": "local",
+}
+
+
+def name(value: Any, what: str) -> str:
+    """A name: a string that is not empty, or a number."""
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise Refused(f"{what} is no name: {as_text(value)[:80]}")
+
+
+def names(value: Any, what: str) -> list[str]:
+    """A list of names; one name alone is a list of one."""
+    if not isinstance(value, list | tuple):
+        return [name(value, what)]
+    return [name(one, what) for one in value]
+
+
+def count(value: Any, what: str) -> int:
+    """A whole number from 0 on, also as a string."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
+        raise Refused(f"{what} is no count: {as_text(value)[:80]}")
+    return value
+
+
+def kind(value: Any, kinds: dict[str, str]) -> str | None:
+    """One of our kinds, if the value is known to mean one."""
+    text = as_text(value)
+    return kinds.get(text) or USUAL_KINDS.get(text.lower())
+
+
+def milliseconds(value: Any) -> float | None:
+    """A number of milliseconds, or a date and time in ISO 8601 (without a zone: UTC)."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | datetime):
+        return None
+    try:
+        number = float(value) if not isinstance(value, datetime) else _epoch(value)
+    except OverflowError:
+        return None
+    except ValueError:
+        return _iso(str(value))
+    return number if math.isfinite(number) else None
+
+
+def _iso(text: str) -> float | None:
+    try:
+        return _epoch(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _epoch(moment: datetime) -> float:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
+
+
+def as_text(value: Any) -> str:
+    """Any value as a string: strings as they are, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.encode(value, order="deterministic").decode()
+    except RecursionError:
+        return "(nested too deeply)"
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return str(value)
+
+
+def leaves(record: dict[str, Any], prefix: str = "", depth: int = 8) -> Iterator[tuple[str, Any]]:
+    """Dotted paths and values of a record that are not null; lists, and what lies too deep, are values."""
+    for key, value in record.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict) and value and depth > 0:
+            yield from leaves(value, f"{path}.", depth - 1)
+        elif value is not None:
+            yield path, value
+
+
+def others(record: dict[str, Any], used: set[str]) -> dict[str, str]:
+    """All that is not used, as fields; a used path covers what is below it."""
+    rest = {key: value for key, value in record.items() if key not in used}
+    if not rest:
+        return {}
+    deep = tuple(f"{path}." for path in used if "." in path)
+    found = leaves(rest)
+    return {
+        path: as_text(value)
+        for path, value in found
+        if path not in used and not (deep and path.startswith(deep))
+    }
