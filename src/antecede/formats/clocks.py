@@ -1,18 +1,32 @@
 """Vector clocks as logs write them: a JSON object of counts. Entries of 0 say nothing and are dropped."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from antecede.core.wire import Count
-from antecede.formats.rows import Clock, Refused
+from antecede.formats.rows import Clock, Refused, maps
+from antecede.tables import EVENTS
+
+CLOCK = EVENTS.field("clock").type
 
 _one = msgspec.json.Decoder(dict[str, Count], strict=False)
 _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 
-def decode_all(texts: list[str]) -> list[Clock | None]:
-    """The clocks of many records at once; None for a text that `decode` refuses."""
+def block(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int | None], pa.Array]:
+    """Own entries and clocks of some records; no entry, and an empty clock, where `decode` would refuse."""
+    found = _decode_all(texts)
+    owns = [None if clock is None else clock.get(host) for clock, host in zip(found, hosts, strict=True)]
+    array = maps([clock or {} for clock in found], CLOCK)
+    if 0 in array.items.to_numpy():
+        array = maps([without_zeros(clock or {}) for clock in found], CLOCK)
+    return owns, array
+
+
+def _decode_all(texts: Sequence[str]) -> list[Clock | None]:
     try:
         # A string cannot run on over a line's end, so no text can swallow the next one.
         clocks = _many.decode("[" + ",\n".join(texts) + "]")

@@ -16,6 +16,7 @@ from antecede.formats.source import Source
 from antecede.formats.values import USUAL_KINDS
 
 SAMPLE = 50
+HEAD = 64_000
 SIGNS = (
     (("resourceSpans",), "otlp"),
     (("data",), "jaeger"),
@@ -46,6 +47,9 @@ def guess(source: Source, settings: Settings = DEFAULT) -> str:
         return "shiviz"
     if data.lstrip()[:1] in (b"{", b"[") and (found := _of_json(data, settings)):
         return found
+    head = Source(data[:HEAD], source.name).text()
+    if has_header(head) or CLOCK_LINE.search(head):
+        return "shiviz"
     text = source.text()
     if has_header(text) or CLOCK_LINE.search(text):
         return "shiviz"

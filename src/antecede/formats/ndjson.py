@@ -76,7 +76,7 @@ class _Sends:
     """Sends by sender, receiver and payload, and which of them were received."""
 
     def __init__(self, rows: Rows, owns: list[int | None]) -> None:
-        self.rows = rows
+        self.rows, self.clocks = rows, list(rows.clock)
         self.lists: dict[Key, list[tuple[int, str]]] = {}
         self.received: dict[Key, dict[str, None]] = {}
         self.oldest: dict[Key, int] = {}
@@ -98,7 +98,7 @@ class _Sends:
     def of_receive(self, row: int) -> tuple[str, str]:
         """The message of a receive, and how it was found."""
         rows = self.rows
-        sender, receiver, clock = rows.sender[row], rows.process[row], rows.clock[row]
+        sender, receiver, clock = rows.sender[row], rows.process[row], self.clocks[row]
         known = None if clock is None else clock.get(sender or "", 0)
         key = (rows.execution[row], sender, receiver, rows.text[row])
         if (message := self._unreceived(key, known)) is not None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from antecede.tables import EVENTS, QUARANTINE
@@ -38,7 +39,7 @@ class Rows:
         self.sender: list[str | None] = []
         self.receivers: list[list[str] | None] = []
         self.parents: list[list[str] | None] = []
-        self.clock: list[Clock | None] = []
+        self.clock: list[Clock | None] | pa.Array = []
         self.time: list[float | None] = []
         self.text: list[str | None] = []
         self.fields: list[Fields | None] = []
@@ -96,7 +97,9 @@ class Rows:
         return pa.Table.from_arrays(columns, schema=EVENTS)
 
     def _array(self, field: pa.Field) -> pa.Array:
-        values: list[Any] = getattr(self, "origin" if field.name == "file" else field.name)
+        values: Any = getattr(self, "origin" if field.name == "file" else field.name)
+        if isinstance(values, pa.Array):
+            return values
         if not values and len(self):
             return pa.nulls(len(self), field.type)
         if pa.types.is_map(field.type):
@@ -116,14 +119,16 @@ class Rows:
 
 
 def maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
-    """A column of maps from flat keys, values and offsets."""
-    offsets: list[int | None] = []
-    end = 0
-    for value in values:
-        offsets.append(None if value is None else end)
-        end += len(value) if value else 0
-    offsets.append(end)
-    full = [value for value in values if value]
-    keys = pa.array(list(chain.from_iterable(full)), kind.key_type)
-    items = pa.array(list(chain.from_iterable(value.values() for value in full)), kind.item_type)
-    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys, items)
+    """A column of maps from flat keys, values and offsets. Keys are few: each is made once."""
+    absent = [value is None for value in values]
+    full = [value or {} for value in values]
+    offsets = np.zeros(len(full) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, full), np.int64, len(full)), out=offsets[1:])
+    codes = {key: code for code, key in enumerate(set().union(*full))}
+    coded = np.fromiter(map(codes.__getitem__, chain.from_iterable(full)), np.int32, offsets[-1])
+    keys = pa.array(list(codes), kind.key_type).take(pa.array(coded))
+    flat = chain.from_iterable(map(dict.values, full))
+    whole = pa.types.is_integer(kind.item_type)
+    items = pa.array(np.fromiter(flat, np.int64, offsets[-1]) if whole else list(flat), kind.item_type)
+    ends = pa.array(offsets, pa.int32(), mask=np.array([*absent, False]) if any(absent) else None)
+    return pa.MapArray.from_arrays(ends, keys, items)
