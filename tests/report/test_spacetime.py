@@ -36,10 +36,10 @@ TRIANGLE = [
 def test_a_triangle_with_a_message_that_waits() -> None:
     assert plain(TRIANGLE) == [
         "       ms  a               b               c",
-        "      1.0  ○ m0 → c        │               │",
-        "      2.0  ○ m1 → b        │               │",
+        "      1.0  ○ m0→c          │               │",
+        "      2.0  ○ m1→b          │               │",
         "      3.0  ├──────────────>● m1            │",
-        "      4.0  │               ○ m2 → c        │",
+        "      4.0  │               ○ m2→c          │",
         "      5.0  │               ├──────────────>◌ m2 waits",
         "      9.5  ├───────────────┼──────────────>● m0",
         "      9.5  │               │               ● m2 +4.5",
@@ -56,6 +56,20 @@ def test_what_is_early_or_late_says_so_in_red() -> None:
 def test_arrows_also_go_left() -> None:
     rows = [event("b", 0, "send", "m0", 1.0, "b", ["a"]), event("a", 0, "receive", "m0", 2.0, "b")]
     assert plain(rows)[2].startswith("      2.0  ◌ m0 waits <──────┤")
+
+
+def test_what_came_with_another_message_is_known() -> None:
+    rows = [event("b", 0, "deliver", "m0", 2.0, "a"), event("b", 1, "receive", "m0", 5.0, "a")]
+    rows.append(event("a", 0, "send", "m0", 1.0, "a", ["b"]))
+    assert [line[11:] for line in plain(rows)[2:]] == [
+        "│                 ● m0",
+        "├────────────────>· m0 known",
+    ]
+
+
+def test_what_is_simultaneous_stays_in_order() -> None:
+    rows = [event("b", 0, "send", "m0", 1.0, "b", ["a"]), event("a", 0, "receive", "m0", 1.0, "b")]
+    assert "○ m0→a" in plain(rows)[1] and "◌ m0 waits" in plain(rows)[2]
 
 
 def test_a_long_run_says_what_it_leaves_out() -> None:

@@ -244,3 +244,36 @@ def test_needless_waits_of_declared_dependence() -> None:
 def test_arrivals_and_packets_with_all_faults() -> None:
     costs = Traced(plan_of("matrix", network=FAULTY)).run.costs
     assert costs.packets == costs.arrivals == costs.deliveries == costs.messages == 200
+
+
+def test_copies_count_in_every_tally() -> None:
+    simulation = Simulation(plan_of("buffered", workload="broadcast", processes=4, rate=100.0))
+    run = simulation.run()
+    tally = simulation.watch.tally
+    assert tally.stamp_entries.total() == tally.stamp_sizes.total() == 3 * run.costs.messages
+    assert tally.backs and all(count % 3 == 0 for count in Counter(tally.backs).values())
+
+
+def test_time_that_the_application_waits_to_send() -> None:
+    network = Network(delay="constant:10")
+    sync, matrix = (
+        Simulation(plan_of(name, rate=100.0, network=network)).run() for name in ("sync", "matrix")
+    )
+    assert matrix.costs.blocked == Figure(0.0, 0.0) and sync.costs.blocked.mean > 10
+    assert sync.time > matrix.time
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_early_and_late_are_counted_each_by_itself(seed: int) -> None:
+    run = Traced(plan_of("unordered", rate=300.0, seed=seed, network=Network(delay="pareto:1.2,5")))
+    oracle = Oracle(run.plan.names)
+    early = late = both = 0
+    for row in run.events:
+        message = int(row["message"][1:])
+        if row["kind"] == "send":
+            assert oracle.send(row["process"], row["receivers"]) == message
+        elif row["kind"] == "deliver":
+            is_late = oracle.late(row["process"], message)
+            is_early = bool(oracle.deliver(row["process"], message))
+            early, late, both = early + is_early, late + is_late, both + (is_early and is_late)
+    assert both > 0 and (run.run.verdict.early, run.run.verdict.late) == (early, late)

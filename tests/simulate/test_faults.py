@@ -8,7 +8,7 @@ from antecede.core.link import Frame
 from antecede.core.site import Input, Output
 from antecede.simulate import linked
 from antecede.simulate.applications import Wish
-from antecede.simulate.linked import MOMENTS, UNWRITTEN, WRITTEN, Linked
+from antecede.simulate.linked import HANDING, MOMENTS, UNWRITTEN, WRITTEN, Linked
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Run, Simulation, simulate
 from tests.simulate.traced import FAULTY, plan_of
@@ -42,9 +42,9 @@ class Spy:
         wires = self.carrier.wires
         arrivals = wires.arrivals
 
-        def watched(source: int, target: int, now: float) -> list[float]:
+        def watched(source: int, target: int, now: float, mean: float | None) -> list[float]:
             cut = any(p.cuts(source, target, now) for p in wires.partitions)
-            found = arrivals(source, target, now)
+            found = arrivals(source, target, now, mean)
             self.counts["cut off" if cut else ("lost", "arrives", "repeated")[len(found)]] += 1
             assert not (cut and found) and all(when >= now for when in found)
             for when in found:
@@ -168,16 +168,16 @@ def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatc
     before: dict[int, int] = {}
 
     def input_watched(self: Linked, i: int, happening: Input) -> None:
-        before[i] = len(self.homes[i].inputs)
+        before[i] = len(self.homes[i].records)
         take_in(self, i, happening)
 
     def send_watched(self: Linked, wish: Wish) -> None:
-        before[wish.process] = len(self.homes[wish.process].inputs)
+        before[wish.process] = len(self.homes[wish.process].records)
         send(self, wish)
 
     def crash_watched(self: Linked, i: int) -> None:
         if self.homes[i].doom in (UNWRITTEN, WRITTEN):
-            seen.append((self.homes[i].doom, len(self.homes[i].inputs) - before[i]))
+            seen.append((self.homes[i].doom, len(self.homes[i].records) - before[i]))
         crash(self, i)
 
     monkeypatch.setattr(Linked, "_input", input_watched)
@@ -189,7 +189,7 @@ def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatc
 
 def test_snapshots_are_taken_on_the_way_and_inputs_do_not_pile_up() -> None:
     spy = Spy(plan_of("matrix", messages=1000, rate=100.0, network=FAULTY))
-    assert all(len(home.inputs) < linked.SNAPSHOT_EVERY for home in spy.carrier.homes)
+    assert all(len(home.records) < 100 for home in spy.carrier.homes)
     assert all(home.site is not None and home.taken == home.site.delivered for home in spy.carrier.homes)
     assert all(home.taken > 0 for home in spy.carrier.homes)
 
@@ -219,3 +219,37 @@ def test_a_process_looks_at_its_timers_once_at_a_time(monkeypatch) -> None:
     run = simulate(plan_of("fifo", messages=2000, rate=100.0, network=network))
     assert len(ticks) > 300 and set(ticks.values()) == {1}
     assert run.faults["sent again"] > 0
+
+
+def test_nothing_is_written_down_where_nothing_crashes() -> None:
+    network = Network(delay="exponential:5", loss=0.2)
+    spy = Spy(plan_of("matrix", messages=300, rate=100.0, network=network))
+    assert not any(home.records for home in spy.carrier.homes)
+
+
+def test_a_crash_while_handing_up_strikes_between_two_deliveries(monkeypatch) -> None:
+    """And the watch sees a message that was not handed up as one that waits."""
+    split: list[tuple[int, int]] = []
+    follow = Linked._follow
+
+    def watched(self: Linked, i: int, output: Output) -> None:
+        before, doomed = self.homes[i].taken, self.homes[i].doom == HANDING
+        follow(self, i, output)
+        if doomed and output.deliveries:
+            split.append((self.homes[i].taken - before, len(output.deliveries)))
+
+    monkeypatch.setattr(Linked, "_follow", watched)
+    network = Network(delay="exponential:50", crashes=40, down_time=20)
+    for seed in range(6):
+        run = simulate(plan_of("vector", messages=150, rate=50.0, seed=seed, network=network))
+        assert not run.broken
+    assert split and all(handed == number // 2 for handed, number in split)
+    assert any(0 < handed < number for handed, number in split)
+
+
+def test_a_wish_that_a_crash_undid_comes_before_later_ones() -> None:
+    applications = Simulation(plan_of("matrix", network=FAULTY)).applications
+    first, second = Wish(0, [1], None), Wish(0, [2], None)
+    applications.line[0].append(second)
+    applications.again(first)
+    assert [wish.targets for wish in applications.line[0]] == [[1], [2]]

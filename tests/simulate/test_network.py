@@ -8,9 +8,10 @@ import pytest
 
 from antecede import CallerError
 from antecede.simulate.delays import KINDS, drawing, stream
-from antecede.simulate.network import PRESETS, Network, Wires
+from antecede.simulate.network import PRESETS, Network
 from antecede.simulate.run import patience, simulate
-from tests.simulate.traced import plan_of
+from antecede.simulate.wires import Wires
+from tests.simulate.traced import Traced, plan_of
 
 SIZE = 200_000
 NAMES = ["p0", "p1", "p2", "p3"]
@@ -149,7 +150,7 @@ def test_without_fifo_packets_overtake_each_other() -> None:
 
 def test_loss_and_repetition_at_the_rates_asked_for() -> None:
     one = wires(Network(delay="constant:1", loss=0.2, duplicate=0.1))
-    fates = [len(one.arrivals(0, 1, 0.0)) for _ in range(50_000)]
+    fates = [len(one.arrivals(0, 1, 0.0, None)) for _ in range(50_000)]
     assert fates.count(0) / len(fates) == pytest.approx(0.2, rel=0.03)
     assert fates.count(2) / len(fates) == pytest.approx(0.08, rel=0.05)
     assert one.counts == {"lost": fates.count(0), "repeated": fates.count(2)}
@@ -157,7 +158,7 @@ def test_loss_and_repetition_at_the_rates_asked_for() -> None:
 
 def test_a_network_without_faults_brings_each_frame_once() -> None:
     one = wires(Network(delay="constant:1"))
-    assert [one.arrivals(0, 1, float(now)) for now in range(100)] == [[now + 1.0] for now in range(100)]
+    assert [one.arrivals(0, 1, float(now), None) for now in range(100)] == [[now + 1.0] for now in range(100)]
     assert not one.network.faulty and one.counts == {}
 
 
@@ -174,10 +175,10 @@ def test_partitions_cut_exactly_between_their_sides_and_heal(seed: int) -> None:
                     p.start <= now < p.end and len({source, target} & p.inside) == 1 and source != target
                     for p in one.partitions
                 ]
-                assert (one.arrivals(source, target, now) == []) == any(between)
+                assert (one.arrivals(source, target, now, None) == []) == any(between)
                 cut += any(between)
     assert one.counts["cut off"] == cut > 0
-    assert one.arrivals(0, 1, max(edges)) != []
+    assert one.arrivals(0, 1, max(edges), None) != []
 
 
 def test_partitions_have_two_sides_fall_into_the_run_and_last_as_long_as_asked() -> None:
@@ -208,8 +209,15 @@ REMEDIES: dict[str, tuple[dict[str, Any], str]] = {
     "two levels for some": ({"delay": "two-level:1,1,1", "links": {"p0->p1": "constant:1"}}, "all links"),
     "hole in the matrix": ({"matrix": {"eu": {"us": "constant:1"}}}, "no delay from region 'eu' to 'eu'"),
     "unknown region": ({"matrix": {"eu": {"eu": "constant:1"}}, "regions": {"p1": "mars"}}, "'mars'"),
-    "unknown link": ({"links": {"p0->p9": "constant:1"}}, "'p0->p9'; write names such as 'p0'"),
-    "unknown process": ({"regions": {"q": "eu"}}, "'q'; write names such as 'p0'"),
+    "unknown link": ({"links": {"p0->p9": "constant:1"}}, "'p9'; write names such as 'p0'"),
+    "unknown process": (
+        {"matrix": {"eu": {"eu": "constant:1"}}, "regions": {"q": "eu"}},
+        "'q'; write names such as 'p0'",
+    ),
+    "regions without delays": ({"regions": {"p0": "eu"}}, "regions need a matrix"),
+    "unused delay": ({"delay": "bogus:1", "matrix": {"eu": {"eu": "constant:1"}}}, "write one of constant"),
+    "no end": ({"down_time": float("inf")}, "down_time"),
+    "levels by link": ({"delay": "two-level:9,1,1", "links": {"p0->p1": "constant:1"}}, "for all links"),
     "certain loss": ({"loss": 1.0}, "< 1.0 - at `\\$.network.loss`"),
     "negative chance": ({"duplicate": -0.1}, ">= 0.0 - at `\\$.network.duplicate`"),
     "no time": ({"partition_time": 0.0}, "> 0.0 - at `\\$.network.partition_time`"),
@@ -227,3 +235,22 @@ def test_patience_follows_the_slowest_link() -> None:
     assert patience(Network(delay="constant:0")) == 4.0
     assert patience(Network(delay="constant:5", links={"p0->p1": "gaussian:30,1"})) == 120.0
     assert patience(PRESETS["regions"]) == 4 * 90
+
+
+@pytest.mark.parametrize("duplicate", [0.0, 1e-9], ids=["direct", "linked"])
+def test_copies_of_a_message_share_their_mean(duplicate: float) -> None:
+    """004: a mean per message (sd 20), then a delay per receiver (sd 5)."""
+    network = Network(delay="two-level:200,20,5", duplicate=duplicate)
+    plan = plan_of("unordered", workload="broadcast", processes=8, messages=400, network=network)
+    delays: dict[str, list[float]] = {}
+    for row in Traced(plan).messages:
+        delays.setdefault(row["message"], []).append(row["arrived"] - row["sent"])
+    between = np.std([np.mean(copies) for copies in delays.values()])
+    within = np.mean([np.std(copies, ddof=1) for copies in delays.values()])
+    assert between == pytest.approx(20, rel=0.15) and within == pytest.approx(5, rel=0.15)
+
+
+def test_two_levels_keep_order_where_channels_do() -> None:
+    network = Network(delay="two-level:100,40,40", fifo=True)
+    run = simulate(plan_of("unordered", rate=200.0, network=network))
+    assert run.faults == {} and run.verdict.out_of_turn == 0

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import antecede
@@ -20,7 +21,7 @@ from antecede.simulate.queue import Queue
 from antecede.simulate.run import STEP, Plan, Run, Simulation, simulate
 from antecede.simulate.trace import Stored, Trace
 from antecede.tables import EVENTS, MESSAGES
-from tests.simulate.traced import FAULTY, outcome, plan_of
+from tests.simulate.traced import FAULTY, Traced, outcome, plan_of
 
 ROOT = Path(__file__).parents[2]
 FACTS = antecede.protocols()
@@ -257,3 +258,19 @@ def test_special_processes_are_named_where_the_plan_names_none() -> None:
     assert [getattr(end, "server", None) for end in made.endpoints] == ["p0"] * 4  # type: ignore[union-attr]
     run = simulate(plan_of("monitor", messages=500, rate=50.0, options={"monitor": "p2"}))
     assert not run.broken and run.costs.waited > 0
+
+
+def test_a_run_that_did_not_end_or_could_not_send_is_broken() -> None:
+    run = simulate(plan_of("matrix", messages=20))
+    assert not run.broken
+    assert msgspec.structs.replace(run, finished=False).broken
+    more = msgspec.structs.replace(run.plan, messages=21)
+    assert msgspec.structs.replace(run, plan=more).unsent == 1
+    assert msgspec.structs.replace(run, plan=more).broken
+
+
+def test_time_of_a_run_is_that_of_its_last_happening() -> None:
+    plan = Plan(protocol="matrix", messages=1, rate=0.01, network=Network(delay="constant:1"))
+    run = simulate(plan)
+    assert run.costs.latency.mean == pytest.approx(1) and run.time < 1e6
+    assert run.time == pytest.approx(Traced(plan).of("deliver")[-1]["time"])

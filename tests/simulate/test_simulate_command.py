@@ -41,10 +41,28 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
+def test_a_mistake_leaves_an_earlier_run_alone(tmp_path: Path) -> None:
+    simulate("-m", "50", "--out", str(tmp_path))
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert simulate("--protocol", "matirx", "--out", str(tmp_path)).returncode == 2
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["events.parquet", "run.json"])
+def test_out_where_it_cannot_be(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    done = simulate("-m", "5", "--out", str(tmp_path))
+    assert done.returncode == 2 and "name another folder" in done.stderr
+    file = tmp_path / "file"
+    file.write_text("")
+    done = simulate("-m", "5", "--out", str(file))
+    assert done.returncode == 2 and "name a folder" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_a_broken_promise_is_exit_code_1() -> None:
     done = simulate("--protocol", "sync", "-n", "4", "-m", "100", "--rate", "200")
     assert done.returncode == 1
-    assert "broke its promise" in done.stdout, "a rendezvous of all with all deadlocks"
+    assert "sync came to a standstill" in done.stdout, "a rendezvous of all with all deadlocks"
 
 
 def test_a_network_from_a_file(tmp_path: Path) -> None:
@@ -74,6 +92,9 @@ def test_a_network_from_a_file(tmp_path: Path) -> None:
         (("--show", "-m", "5000"), "add --messages"),
         (("--protocol", "buffered", "-o", "pipelined=true"), "add --fifo"),
         (("--campaign", "0"), "--campaign"),
+        (("--campaign", "5", "--loss", "0.9", "-n", "9"), "leave out --loss, --processes"),
+        (("--json", "--show"), "give one of them"),
+        (("--network", "lna"), "a preset (lan, regions, heavy-tail, 004)"),
         (("--seed", "-1"), "seed"),
     ],
 )

@@ -11,9 +11,8 @@ import antecede
 from antecede import Effects
 from antecede.protocols.sizes import count_entries
 from antecede.simulate import trace
-from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, simulate
-from antecede.simulate.trace import Collected, Stored, Trace
+from antecede.simulate.trace import Stored, Trace
 from antecede.tables import EVENTS, MESSAGES
 from tests.simulate.traced import FAULTY, Row, Traced, packet, plan_of, same_rows
 
@@ -52,8 +51,10 @@ def test_tables_have_the_agreed_columns(run: Traced) -> None:
     assert run.messages_table.schema == MESSAGES
     assert {row["execution"] for row in run.events} == {"run"}
     assert {row["kind"] for row in run.events} == {"send", "receive", "deliver"}
-    for column in ("parents", "file", "line"):  # unknown is null
+    for column in ("file", "line"):  # unknown is null
         assert run.events_table[column].null_count == len(run.events)
+    declared = {row["kind"] for row in run.events if row["parents"] is not None}
+    assert declared == ({"send"} if run.plan.workload == "conversation" else set())
 
 
 def test_indices_are_dense_and_names_of_events_are_unique(run: Traced) -> None:
@@ -202,13 +203,3 @@ def test_a_run_without_messages_has_empty_tables(tmp_path: Path) -> None:
     assert [table.num_rows for table in tables] == [0, 0]
     assert [table.schema for table in tables] == [EVENTS, MESSAGES]
     assert Traced(plan).events_table.schema == EVENTS
-
-
-def test_a_message_for_its_sender_alone_is_told_as_that() -> None:
-    events, messages = Collected(EVENTS), Collected(MESSAGES)
-    one = Trace(Queue(), "run", ["a", "b"], events, messages)
-    one.send(0, 0, [])
-    one.close()
-    (row,) = events.table().to_pylist()
-    assert (row["text"], row["receivers"], row["clock"]) == ("send m0 to itself", [], [("a", 1)])
-    assert messages.table().num_rows == 0

@@ -30,7 +30,7 @@ def run_campaign(number: int, seed: int, chosen: str | None, json: bool) -> int:
         sys.stdout.write(msgspec.json.encode(_for_programs(result)).decode() + "\n")
     else:
         _print(result)
-    return 1 if result.failures else 0
+    return 0 if result.passed else 1
 
 
 def _for_programs(result: Campaign) -> dict[str, object]:

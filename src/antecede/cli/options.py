@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from antecede.core.errors import CallerError
+from antecede.simulate.delays import parse
 from antecede.simulate.network import PRESETS, Network
 from antecede.simulate.run import Plan
 
@@ -83,9 +84,17 @@ def network_of(text: str, faults: dict[str, Any]) -> Network:
     elif text.endswith(".json"):
         base = _read(Path(text))
     else:
-        base = {"delay": text}
+        base = {"delay": _delay(text)}
     fields = {**base, **{name: value for name, value in faults.items() if value is not None}}
     return _converted(fields, Network, f"network {text!r}")
+
+
+def _delay(text: str) -> str:
+    try:
+        parse(text)
+    except CallerError as error:
+        raise CallerError(f"{error}; or a preset ({', '.join(PRESETS)}); or a file, as in net.json") from None
+    return text
 
 
 def plan_of(fields: dict[str, Any]) -> Plan:

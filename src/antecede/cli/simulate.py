@@ -1,7 +1,9 @@
 """`antecede simulate`: one run over a simulated network, or a campaign of many."""
 
+import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -18,15 +20,17 @@ from antecede.simulate.run import Plan, Run, simulate
 from antecede.simulate.trace import Collected, Sink, Stored, Trace
 from antecede.tables import EVENTS, MESSAGES
 
+FILES = ("events.parquet", "messages.parquet", "run.json")
 DRAWN = 200
 """A run of more messages is not drawn."""
 
 
 def simulate_command(
-    protocol: o.Protocol = None, processes: o.Processes = 4, workload: o.WorkloadName = "uniform",
-    messages: o.Messages = 1000, rate: o.Rate = 10.0, fanout: o.Fanout = 1,
-    network: o.NetworkText = "exponential:20", fifo: o.Fifo = False, loss: o.Loss = None,
-    duplicate: o.Duplicate = None, partitions: o.Partitions = None, partition_time: o.PartitionTime = None,
+    context: typer.Context, protocol: o.Protocol = None, processes: o.Processes = 4,
+    workload: o.WorkloadName = "uniform", messages: o.Messages = 1000, rate: o.Rate = 10.0,
+    fanout: o.Fanout = 1, network: o.NetworkText = "exponential:20", fifo: o.Fifo = False,
+    loss: o.Loss = None, duplicate: o.Duplicate = None, partitions: o.Partitions = None,
+    partition_time: o.PartitionTime = None,
     crashes: o.Crashes = None, down_time: o.DownTime = None, option: o.Options = None, seed: o.Seed = 0,
     out: o.Out = None, show: o.Show = False, campaign: o.CampaignSize = None, json: o.Json = False,
 ) -> None:  # fmt: skip
@@ -40,7 +44,10 @@ def simulate_command(
 
     Example: antecede simulate --campaign 1000
     """
+    if json and show:
+        raise CallerError("--json is for programs and --show for people: give one of them")
     if campaign is not None:
+        _check_campaign(context)
         raise typer.Exit(run_campaign(campaign, seed, protocol, json))
     faults = {
         "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
@@ -83,11 +90,22 @@ def _traced(plan: Plan, events: Sink, messages: Sink, work: Work) -> Run:
 
 
 def _stored(plan: Plan, out: Path, also: Collected | None, work: Work) -> Run:
+    """The run with its files, which take the place of older ones when all is done and not before."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        events, messages = Stored(EVENTS, out / "events.parquet"), Stored(MESSAGES, out / "messages.parquet")
+        if taken := [name for name in FILES if (out / name).is_dir()]:
+            raise CallerError(f"--out {out}: there is a folder {taken[0]}; name another folder")
+        with TemporaryDirectory(dir=out, prefix=".part-") as part:
+            run = _written(plan, Path(part), also, work)
+            for name in FILES:
+                os.replace(Path(part) / name, out / name)
     except OSError as error:
         raise CallerError(f"--out {out}: {error.strerror}; name a folder that can be written") from None
+    return run
+
+
+def _written(plan: Plan, folder: Path, also: Collected | None, work: Work) -> Run:
+    events, messages = Stored(EVENTS, folder / FILES[0]), Stored(MESSAGES, folder / FILES[1])
 
     def both(block: Any) -> None:
         events(block)
@@ -97,8 +115,17 @@ def _stored(plan: Plan, out: Path, also: Collected | None, work: Work) -> Run:
     run = _traced(plan, both, messages, work)
     events.close()
     messages.close()
-    (out / "run.json").write_bytes(msgspec.json.format(msgspec.json.encode(run)) + b"\n")
+    (folder / FILES[2]).write_bytes(msgspec.json.format(msgspec.json.encode(run)) + b"\n")
     return run
+
+
+def _check_campaign(context: typer.Context) -> None:
+    """A campaign makes its own plans: refuse what would describe one."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    if other := sorted(given - {"campaign", "protocol", "seed", "json"}):
+        names = ", ".join("--" + name.replace("_", "-") for name in other)
+        raise CallerError(f"--campaign makes its own plans: leave out {names}")
 
 
 def _print(run: Run, events: list[dict[str, Any]], out: Path | None) -> None:
@@ -109,4 +136,4 @@ def _print(run: Run, events: list[dict[str, Any]], out: Path | None) -> None:
     for line in verdict_lines(run):
         console.print(line, soft_wrap=True, highlight=False)
     if out is not None:
-        console.print(f"written: {out}/events.parquet, messages.parquet, run.json", highlight=False)
+        console.print(f"written to {out}: {', '.join(FILES)}", highlight=False)

@@ -24,6 +24,7 @@ def costs_table(runs: dict[str, Run]) -> Table:
 
 def _costs(run: Run) -> dict[str, str]:
     costs, verdict = run.costs, run.verdict
+    order = f"{verdict.early:,}, {verdict.late:,}, {verdict.out_of_turn:,}"
     wrong = f"{verdict.stuck:,}, {verdict.lost:,}, {verdict.duplicated:,}"
     return {
         "messages": f"{costs.messages:,}",
@@ -34,14 +35,16 @@ def _costs(run: Run) -> dict[str, str]:
         "extra packets per message": f"{costs.extras:.2f}",
         "acks, releases per message": f"{costs.acks:.2f}",
         "bytes of these per message": f"{costs.control_packet_bytes:.1f}",
+        "application waited to send, ms": _figure(costs.blocked),
         "kept back by the sender, ms": _figure(costs.held_back),
         "waited after arrival, ms": _figure(costs.wait),
         "  of that needlessly, ms": _figure(costs.needless),
         "deliveries that waited": f"{costs.waited:,}",
         "  some of it needlessly": f"{costs.waited_needlessly:,}",
         "from send to delivery, ms": _figure(costs.latency),
-        "most held at one process": f"{costs.peak_held:,}",
-        "early, late": _colored(f"{verdict.early:,}, {verdict.late:,}", verdict.early + verdict.late),
+        "whole run, ms": f"{run.time:,.0f}",
+        "most held at one receiver": f"{costs.peak_held:,}",
+        "early, late, out of turn": _colored(order, verdict.early + verdict.late + verdict.out_of_turn),
         "stuck, lost, twice": _colored(wrong, verdict.stuck + verdict.lost + verdict.duplicated),
     }
 
@@ -61,13 +64,15 @@ def verdict_lines(run: Run) -> Iterator[str]:
     facts, verdict = run.plan.facts, run.verdict
     if run.faults:
         yield "faults that happened: " + ", ".join(f"{name} {count:,}" for name, count in run.faults.items())
-    if not run.finished:
-        yield "[red]the run did not come to an end: too many events for so few messages[/]"
     yield from (f"[red]{example}[/]" for example in verdict.examples)
     for name, alarms in verdict.alarms.items():
         missed = f"{verdict.missed[name]:,} of {verdict.late:,} late ones missed"
         yield f"detector {name}: {alarms:,} alarms, {missed}"
-    if run.broken:
+    if not run.finished:
+        yield "[red]the run did not come to an end[/]: too many events for so few messages"
+    elif run.unsent:
+        yield f"[red]{facts.name} came to a standstill[/]: {run.unsent:,} messages could not be sent"
+    elif run.broken:
         yield f"[red]{facts.name} broke its promise[/] (order: {facts.order})"
     elif facts.exact:
         yield f"[green]{facts.name} kept its promise[/] (order: {facts.order}; nothing lost, stuck or twice)"
@@ -105,5 +110,5 @@ def _campaign_row(row: Row) -> Iterator[str]:
     yield from (f"{number:,}" for number in (row.runs, row.messages, row.deliveries))
     yield from (f"{row.faults[name]:,}" for name in FAULTS[:4])
     yield f"{sum(row.faults[name] for name in FAULTS[4:]):,}"
-    for name in ("early", "late", "stuck", "lost", "duplicated"):
+    for name in ("early", "late", "out_of_turn", "stuck", "lost", "duplicated"):
         yield _colored(f"{row.wrongs[name]:,}", row.wrongs[name])

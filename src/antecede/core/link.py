@@ -7,6 +7,7 @@ is sent that is `window` numbers ahead of an unacknowledged one, so a receiver r
 numbers per peer; what the caller sends beyond that waits here, and `congested` tells the caller to stop.
 """
 
+from heapq import heapify, heappop, heappush
 from typing import Annotated, Literal
 
 import msgspec
@@ -18,7 +19,9 @@ from antecede.core.seen import Seen
 MOST_PATIENCE = 8
 """The time between two tries doubles up to this many times the first."""
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
+SPARE_TIMERS = 64
+
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -70,7 +73,8 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ordered: bool = False
     """Hand data over in the order in which it was sent, for protocols that need FIFO channels."""
     resent: int = 0
-    alarm: float | None = None
+    timers: list[tuple[float, str, int]] = []
+    """When which frame is due again, the next one first; some are of frames acknowledged since."""
 
     def send(self, target: str, data: bytes, now: float) -> list[Frame]:
         """Take charge of data for a peer; returns the frames to transmit now."""
@@ -99,21 +103,21 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     def tick(self, now: float) -> list[Frame]:
         """The frames that are due to be sent again."""
         again = []
-        for target, peer in self.peers.items():
-            for number, waiting in peer.waiting.items():
-                if number > peer.sent:
-                    break
-                if waiting.due <= now:
-                    waiting.patience = min(2 * waiting.patience, MOST_PATIENCE * self.patience)
-                    waiting.due = now + waiting.patience
-                    again.append(Frame("data", self.process, target, number, 0, waiting.data))
+        while self.timers and self.timers[0][0] <= now:
+            due, target, number = heappop(self.timers)
+            waiting = self.peers[target].waiting.get(number)
+            if waiting is not None and waiting.due == due:
+                patience = min(2 * waiting.patience, MOST_PATIENCE * self.patience)
+                self._set(target, number, waiting, now, patience)
+                again.append(Frame("data", self.process, target, number, 0, waiting.data))
         self.resent += len(again)
-        self.alarm = min(self._dues(), default=None)
         return again
 
     def next_tick(self) -> float | None:
         """When to call `tick`; None if nothing is under way. A call too early or too late does no harm."""
-        return self.alarm
+        while self.timers and not self._live(*self.timers[0]):
+            heappop(self.timers)
+        return self.timers[0][0] if self.timers else None
 
     @property
     def congested(self) -> bool:
@@ -143,18 +147,28 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         while peer.sent < peer.numbered and peer.sent + 1 < oldest + self.window:
             peer.sent += 1
             waiting = peer.waiting[peer.sent]
-            waiting.patience, waiting.due = self.patience, now + self.patience
+            self._set(target, peer.sent, waiting, now, self.patience)
             frames.append(Frame("data", self.process, target, peer.sent, 0, waiting.data))
-            self.alarm = waiting.due if self.alarm is None else min(self.alarm, waiting.due)
         return frames
 
-    def _dues(self) -> list[float]:
-        peers = self.peers.values()
-        return [w.due for peer in peers for number, w in peer.waiting.items() if number <= peer.sent]
+    def _set(self, target: str, number: int, waiting: Waiting, now: float, patience: float) -> None:
+        """Set the timer of a frame; when most timers are of acknowledged frames, drop those."""
+        waiting.patience, waiting.due = patience, now + patience
+        heappush(self.timers, (waiting.due, target, number))
+        if len(self.timers) > SPARE_TIMERS + 2 * sum(len(peer.waiting) for peer in self.peers.values()):
+            self.timers = [timer for timer in self.timers if self._live(*timer)]
+            heapify(self.timers)
+
+    def _live(self, due: float, target: str, number: int) -> bool:
+        waiting = self.peers[target].waiting.get(number)
+        return waiting is not None and waiting.due == due
 
 
 def link(process: str, group: list[str], **settings: float) -> Link:
     """The links of a process to the others of its group; settings: patience, window, ordered."""
+    unknown = settings.keys() - {"patience", "window", "ordered"}
+    if unknown:
+        raise CallerError(f"link of {process!r}: no setting {min(unknown)!r}; use patience, window, ordered")
     peers = {name: Peer() for name in sorted(group) if name != process}
     try:
         return msgspec.convert({"process": process, "peers": peers, **settings}, Link)

@@ -1,15 +1,16 @@
 """A site: one process's endpoint over its link, made so that it survives a crash.
 
 Whatever changes a site is an input (a message to send, a frame that arrived, the time to look at timers), and
-what follows is a function of the state and the input. So: write the input down (`Input.encode`), then
-`apply` it, then transmit its frames and hand up its deliveries. After a crash `recover` the last snapshot
-and apply the inputs since: the site is as it was, what was acknowledged is there, and what was transmitted
-but not acknowledged will be sent again. Deliveries are numbered, so that the application, which knows how
-many it has taken, gets none twice. Writing things down is the caller's business: a site does no I/O.
+what follows is a function of the state and the input. So: write the `record` of an input down, then `apply`
+it, then transmit its frames and hand up its deliveries. After a crash `recover` from the last snapshot and
+the records: the site is as it was, what was acknowledged is there, and what was transmitted but not
+acknowledged will be sent again. Records are numbered, so old ones may follow a new snapshot; deliveries are
+numbered, so the application, which knows how many it has taken, gets none twice. Writing things down is the
+caller's business: a site does no I/O.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import msgspec
@@ -30,14 +31,11 @@ class Input(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     to: tuple[str, ...] | None = None
     how: dict[str, int] = {}
 
-    def encode(self) -> bytes:
-        """The form in which it is written down; what could not be read again is refused here."""
-        written = wire.encode(self)
-        try:
-            decode_input(written)
-        except InputError as error:
-            raise CallerError(str(error)) from None
-        return written
+
+class _Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    process: str
+    number: wire.Count
+    happening: Input
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -57,6 +55,7 @@ class _Saved(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     endpoint: bytes
     link: Link
     delivered: wire.Count
+    applied: wire.Count
 
 
 class _Sealed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -65,21 +64,38 @@ class _Sealed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     saved: bytes
 
 
-decode_input = wire.reader(Input, "not an input of a site")
+_read_record = wire.reader(_Record, "not a record of a site")
 _read_saved = wire.reader(_Saved, "not a snapshot of a site")
 _read_sealed = wire.reader(_Sealed, "not a snapshot of a site")
 
 
 class Site:
-    """`delivered` counts the deliveries ever made: the last of an output has this number."""
+    """`delivered` counts the deliveries ever made, `applied` the inputs."""
 
-    def __init__(self, endpoint: Endpoint, link: Link, delivered: int = 0) -> None:
+    def __init__(self, endpoint: Endpoint, link: Link, delivered: int = 0, applied: int = 0) -> None:
         if endpoint.process != link.process or endpoint.manual:
             raise CallerError("a site has an endpoint and a link of one process, and delivers by itself")
-        self.endpoint, self.link, self.delivered = endpoint, link, delivered
+        strangers = set(endpoint.group) - {endpoint.process} - set(link.peers)
+        if strangers:
+            raise CallerError(f"the link of {link.process!r} does not reach {sorted(strangers)}")
+        self.endpoint, self.link, self.delivered, self.applied = endpoint, link, delivered, applied
+
+    def record(self, happening: Input) -> bytes:
+        """What to write down before the input is applied; what could not be read again is refused here."""
+        written = wire.encode(_Record(self.endpoint.process, self.applied + 1, happening))
+        try:
+            _read_record(written)
+        except InputError as error:
+            raise CallerError(str(error)) from None
+        return written
 
     def apply(self, happening: Input) -> Output:
         """Do what an input asks for; one that is refused with an error has changed nothing."""
+        output = self._do(happening)
+        self.applied += 1
+        return output
+
+    def _do(self, happening: Input) -> Output:
         if happening.kind == "send":
             try:
                 effects = self.endpoint.send(happening.data, happening.to, **happening.how)
@@ -93,7 +109,9 @@ class Site:
 
     def snapshot(self) -> bytes:
         """The whole state, with a checksum."""
-        saved = wire.encode(wire.canonical(_Saved(self.endpoint.snapshot(), self.link, self.delivered)))
+        saved = wire.encode(
+            wire.canonical(_Saved(self.endpoint.snapshot(), self.link, self.delivered, self.applied))
+        )
         return wire.encode(_Sealed(1, zlib.crc32(saved), saved))
 
     def _frame(self, frame: Frame, now: float) -> Output:
@@ -127,27 +145,43 @@ class Recovered(msgspec.Struct, frozen=True):
 
 
 def recover(
-    snapshot: bytes, inputs: list[bytes], taken: int, restore: Callable[[bytes], Endpoint]
+    snapshot: bytes, records: list[bytes], taken: int, restore: Callable[[bytes], Endpoint]
 ) -> Recovered:
-    """The site that took this snapshot and then wrote down these inputs; its application took `taken`.
+    """The site that took this snapshot and wrote down these records; its application took `taken`.
 
-    `restore` makes an endpoint of its snapshot: `antecede.restore`. The frames of the outputs need not be
-    transmitted: what was not acknowledged is sent again at the next tick.
+    `restore` makes an endpoint of its snapshot: `antecede.restore`. Records from before the snapshot are
+    passed over. The frames of the outputs need not be transmitted: what was not acknowledged is sent again
+    at the next tick.
     """
-    sealed = _read_sealed(snapshot)
-    if zlib.crc32(sealed.saved) != sealed.checksum:
-        raise InputError("the snapshot of a site is damaged (wrong checksum); use an earlier one")
-    saved = _read_saved(sealed.saved)
-    site = Site(restore(saved.endpoint), saved.link, saved.delivered)
-    outputs = [_again(site, decode_input(data)) for data in inputs]
+    site = _restored(snapshot, restore)
+    outputs = [_again(site, happening) for happening in _since(site, records)]
     deliveries = [delivery for output in outputs for delivery in output.deliveries]
     first = site.delivered - len(deliveries)
     if not first <= taken <= site.delivered:
         raise InputError(
-            f"the application took {taken} deliveries; this snapshot and its inputs know numbers {first} to "
+            f"the application took {taken} deliveries; this snapshot and its records know numbers {first} to "
             f"{site.delivered}: use the snapshot that belongs to them"
         )
     return Recovered(site, deliveries[taken - first :], outputs)
+
+
+def _restored(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> Site:
+    sealed = _read_sealed(snapshot)
+    if zlib.crc32(sealed.saved) != sealed.checksum:
+        raise InputError("the snapshot of a site is damaged (wrong checksum); use an earlier one")
+    saved = _read_saved(sealed.saved)
+    return Site(restore(saved.endpoint), saved.link, saved.delivered, saved.applied)
+
+
+def _since(site: Site, records: list[bytes]) -> Iterator[Input]:
+    """The inputs of the records that come after the snapshot, without a gap and of this process."""
+    for record in map(_read_record, records):
+        if record.process != site.endpoint.process:
+            raise InputError(f"a record of {record.process!r} in the journal of {site.endpoint.process!r}")
+        if record.number > site.applied + 1:
+            raise InputError(f"the journal lacks records {site.applied + 1} to {record.number - 1}")
+        if record.number == site.applied + 1:
+            yield record.happening
 
 
 def _again(site: Site, happening: Input) -> Output:

@@ -1,8 +1,8 @@
 """A space-time diagram in the terminal: a column per process, time goes down, a line per event.
 
 A send shows where it goes. An arrival is drawn as an arrow from the sender's column; what is not delivered
-there and then is marked as waiting, and its delivery, further down, says for how long it waited. What the
-oracle found early or late is red.
+there and then is marked as waiting, and its delivery, further down, says for how long it waited; what was
+delivered before, with another message, is marked as known. What the oracle found early or late is red.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _NARROW, _WIDE, _TIME = 10, 18, 11
 
 def diagram(events: Sequence[Event], width: int = 110) -> list[str]:
     """The lines, in rich's markup, for a screen of this width (wider if there are many processes)."""
-    ordered = sorted(events, key=lambda event: (event["time"], event["process"], event["index"]))
+    ordered = sorted(events, key=lambda event: event["time"])  # what is simultaneous stays in order
     names = sorted(
         {event["process"] for event in ordered} | {n for e in ordered for n in e["receivers"] or ()}
     )
@@ -29,25 +29,30 @@ def diagram(events: Sequence[Event], width: int = 110) -> list[str]:
     lines = [f"{'ms':>9}  " + "".join(f"[bold]{name[: column - 1]:<{column}}[/]" for name in names)]
     for event in ordered:
         copy = (event["process"], event["message"])
-        arrived, delivery = arrivals.get(copy), delivered.get(copy)
-        at_once = delivery is not None and arrived == delivery["time"]
-        if event["kind"] == "receive" and delivery is not None and at_once:
-            lines.append(_line(event, columns, column, *_delivery(delivery, 0.0)))
-        elif event["kind"] == "receive":
-            lines.append(_line(event, columns, column, f"◌ {event['message']} waits", "yellow"))
-        elif event["kind"] == "deliver" and not at_once:
-            lines.append(
-                _line(event, columns, column, *_delivery(event, event["time"] - (arrived or event["time"])))
-            )
-        elif event["kind"] == "send":
-            lines.append(_line(event, columns, column, _send(event), "cyan"))
+        drawn = _drawn(event, arrivals.get(copy), delivered.get(copy))
+        lines += [_line(event, columns, column, *drawn)] if drawn else []
     more = len(lines) - 1 - MOST
     return lines[: MOST + 1] + ([f"... and {more} more; --out DIR has them all"] if more > 0 else [])
 
 
+def _drawn(event: Event, arrived: float | None, delivery: Event | None) -> tuple[str, str] | None:
+    """What stands at an event, and its color; nothing for a delivery that its arrival shows."""
+    message, time, kind = event["message"], event["time"], event["kind"]
+    if kind == "send":
+        return _send(event), "cyan"
+    if kind == "deliver":
+        waited = 0.0 if arrived is None else max(time - arrived, 0.0)
+        return None if arrived == time else _delivery(event, waited)
+    if kind != "receive":
+        return f"▪ {event['text']}", "white"
+    if delivery is None or delivery["time"] > time:
+        return f"◌ {message} waits", "yellow"
+    return _delivery(delivery, 0.0) if delivery["time"] == time else (f"· {message} known", "dim")
+
+
 def _send(event: Event) -> str:
     receivers = event["receivers"] or []
-    return f"○ {event['message']} → {'all' if len(receivers) > 2 else ','.join(receivers)}"
+    return f"○ {event['message']}→{'all' if len(receivers) > 2 else ','.join(receivers)}"
 
 
 def _delivery(event: Event, waited: float) -> tuple[str, str]:

@@ -11,11 +11,15 @@ from antecede.simulate.workloads import Workload
 
 
 class Wish(NamedTuple):
-    """Something that the application of a process wants to send; `depends_on` where that is declared."""
+    """Something that the application of a process wants to send.
+
+    `depends_on`: the own event that it depends on, 0 for none, None where the workload does not say.
+    """
 
     process: int
     targets: list[int] | None
     depends_on: int | None
+    since: float = 0.0
 
 
 class Carrier(Protocol):
@@ -35,7 +39,6 @@ class Applications:
         self.queue, self.workload, self.watch = queue, workload, watch
         self.left = quota
         self.only_broadcast = not facts.unicast
-        self.declares = facts.order == "semantic"
         self.answers = type(workload).answer is not Workload.answer
         self.line: list[deque[Wish]] = [deque() for _ in watch.names]
         self.carrier: Carrier
@@ -53,7 +56,7 @@ class Applications:
             return
         answer = self.workload.answer(i, source)
         if answer is not None:
-            event = delivery.event if answer.depends and self.declares else None
+            event = self.watch.events[i] if self.workload.declares else None
             targets = None if self.only_broadcast else answer.targets
             self.queue.at(self.queue.now + answer.after, self.request, Wish(i, targets, event))
 
@@ -65,17 +68,19 @@ class Applications:
         if not self.line[wish.process] and self.carrier.may_send(wish.process):
             self.carrier.send(wish)
         else:
-            self.line[wish.process].append(wish)
+            self.line[wish.process].append(wish._replace(since=self.queue.now))
 
     def go_on(self, i: int) -> None:
         """Fulfil the wishes of a process while it may send."""
         line = self.line[i]
         while line and self.carrier.may_send(i):
-            self.carrier.send(line.popleft())
+            wish = line.popleft()
+            self.watch.tally.blocked.append(self.queue.now - wish.since)
+            self.carrier.send(wish)
 
     def again(self, wish: Wish) -> None:
-        """A wish came to nothing because the process crashed: it is still there."""
-        self.line[wish.process].appendleft(wish)
+        """A wish came to nothing because the process crashed: it is still there, before all others."""
+        self.line[wish.process].appendleft(wish._replace(since=self.queue.now))
 
     def _plan(self, i: int) -> None:
         gap = self.workload.gap(i)
@@ -85,5 +90,5 @@ class Applications:
     def _act(self, i: int) -> None:
         if self.left > 0:
             targets = None if self.only_broadcast else self.workload.targets(i)
-            self.request(Wish(i, targets, 0 if self.workload.independent and self.declares else None))
+            self.request(Wish(i, targets, 0 if self.workload.declares else None))
             self._plan(i)

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from antecede.core.facts import Facts
+from antecede.protocols.detectors import SHARPER
 from antecede.protocols.registry import protocols
 from antecede.simulate.linked import MOMENTS
 from antecede.simulate.network import Network
@@ -33,6 +34,8 @@ MIXES: tuple[dict[str, Any], ...] = (
 )
 """Half of all executions have every fault; the last mix is reordering alone, without a link underneath."""
 DELAYS = ("constant:10", "exponential:20", "gaussian:20,15", "pareto:1.5,5", "two-level:20,8,8")
+OFTEN = 50
+"""After so many executions of a protocol every fault should have happened."""
 _CHUNK = 20
 
 Tick = Callable[[int], None]
@@ -75,6 +78,12 @@ class Campaign(msgspec.Struct):
     def unseen(self) -> list[tuple[str, str]]:
         """(protocol, fault) of faults that never happened: nothing is shown about those."""
         return [(name, fault) for name, row in self.rows.items() for fault in FAULTS if not row.faults[fault]]
+
+    @property
+    def passed(self) -> bool:
+        """No failure; and of protocols that were run often enough to expect it, every fault was seen."""
+        often = {name for name, row in self.rows.items() if row.runs >= OFTEN}
+        return not self.failures and not any(name in often for name, _ in self.unseen)
 
 
 def plan_of(number: int, seed: int, names: list[str]) -> Plan:
@@ -125,13 +134,27 @@ def judge(plan: Plan) -> tuple[Row, Failure | None]:
         wrongs=Counter({name: getattr(verdict, name) for name in WRONGS}),
         alarms=Counter(verdict.alarms), missed=Counter(verdict.missed),
     )  # fmt: skip
-    return row, Failure(plan, _reason(run)) if run.broken else None
+    reasons = list(broken(run))
+    return row, Failure(plan, "; ".join(reasons)) if reasons else None
 
 
-def _reason(run: Run) -> str:
-    wrongs = [f"{count} {name.replace('_', ' ')}" for name in WRONGS if (count := getattr(run.verdict, name))]
-    unfinished = [] if run.finished else ["did not come to an end"]
-    return "; ".join([*wrongs, *unfinished, *run.verdict.examples])
+def broken(run: Run) -> Iterator[str]:
+    """What an execution broke. More than a run by itself: in a campaign every promise is held to account."""
+    plan, verdict, facts = run.plan, run.verdict, run.plan.facts
+    vector = facts.name == "plausible" and plan.options.get("R", 0) >= plan.processes
+    if run.broken or (vector and verdict.early + verdict.late):
+        yield from (
+            f"{count} {name.replace('_', ' ')}" for name in WRONGS if (count := getattr(verdict, name))
+        )
+        yield from verdict.examples
+    if not run.finished:
+        yield "did not come to an end"
+    elif run.unsent:
+        yield f"{run.unsent} messages were never sent"
+    if verdict.missed.get(SHARPER):
+        yield f"{verdict.missed[SHARPER]} late ones missed by the sharper detector"
+    if facts.delay_optimal and not plan.network.crashes and run.costs.waited_needlessly:
+        yield f"{run.costs.waited_needlessly} waited needlessly"
 
 
 def _chunk(work: tuple[range, int, list[str]]) -> tuple[dict[str, Row], list[Failure], int]:

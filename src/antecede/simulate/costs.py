@@ -18,7 +18,9 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """Per message unless said otherwise; times in milliseconds.
 
     `wait`: delivery after arrival. `needless`: the part of it for which the oracle sees no reason.
-    `held_back`: transmission after the send, where a protocol keeps messages at their sender.
+    `blocked`: how long the application wanted to send and might not. `held_back`: transmission after the
+    send, where a protocol keeps messages at their sender. A time during which a process is down counts as
+    waiting, and as needless: no order demands it.
     """
 
     messages: int
@@ -34,6 +36,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     needless: Figure
     waited: int
     waited_needlessly: int
+    blocked: Figure
     held_back: Figure
     latency: Figure
     peak_held: int
@@ -51,6 +54,7 @@ class Tally:
         self.deliveries = 0
         self.waits = array("d")
         self.needless = array("d")
+        self.blocked = array("d")
         self.backs = array("d")
         self.latencies = array("d")
         self.peak_held = 0
@@ -73,6 +77,7 @@ class Tally:
             needless=padded(self.needless, self.deliveries),
             waited=len(self.waits),
             waited_needlessly=len(self.needless),
+            blocked=padded(self.blocked, messages),
             held_back=padded(self.backs, copies),
             latency=padded(self.latencies, len(self.latencies)),
             peak_held=self.peak_held,

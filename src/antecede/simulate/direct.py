@@ -5,9 +5,9 @@ from collections import Counter
 from antecede.core.endpoint import Endpoint
 from antecede.core.packet import Packet
 from antecede.simulate.applications import Applications, Wish
-from antecede.simulate.network import Wires
 from antecede.simulate.queue import Queue
 from antecede.simulate.watch import Watch
+from antecede.simulate.wires import Wires
 
 
 class Direct:
@@ -34,7 +34,9 @@ class Direct:
         targets = [x for x in range(n) if x != i] if wish.targets is None else wish.targets
         payload = self.watch.sent(i, targets, wish.depends_on)
         to = None if wish.targets is None else [self.watch.names[x] for x in targets]
-        how = {} if wish.depends_on is None else {"depends_on": wish.depends_on}
+        how = {}
+        if self.watch.declared is not None and wish.depends_on is not None:
+            how = {"depends_on": wish.depends_on}
         effects = self.endpoints[i].send(payload, to, **how)
         if effects.packets:
             self._transmit(i, effects.packets)

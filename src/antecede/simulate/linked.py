@@ -1,7 +1,8 @@
 """Carries packets over reliable links, where the network loses and repeats and where processes crash.
 
 Every process is a site (endpoint over link). It writes each input down before it lets anything out; when
-it crashes it loses the rest, and comes back from its snapshot and the inputs since.
+it crashes it loses the rest, and comes back from its snapshot and the records since. Where nothing crashes
+nothing is written down.
 """
 
 import numpy as np
@@ -12,9 +13,9 @@ from antecede.core.packet import Delivery
 from antecede.core.site import Input, Output, Site, recover
 from antecede.protocols.registry import restore
 from antecede.simulate.applications import Applications, Wish
-from antecede.simulate.network import Wires
 from antecede.simulate.queue import Queue
 from antecede.simulate.watch import Watch
+from antecede.simulate.wires import Wires
 
 AT_REST, UNWRITTEN, WRITTEN, HANDING = (
     "crash at rest", "crash before writing", "crash after writing", "crash while handing up",
@@ -24,16 +25,16 @@ MOMENTS = (AT_REST, UNWRITTEN, WRITTEN, HANDING)
 
 NEVER = float("inf")
 SNAPSHOT_EVERY = 50
-"""Inputs between two snapshots."""
+"""Records between two snapshots."""
 
 
 class Home:
-    """What outlasts a crash: a snapshot, the inputs since, and how many deliveries the application took."""
+    """What outlasts a crash: a snapshot, the records since, and how many deliveries the application took."""
 
     def __init__(self, site: Site) -> None:
         self.site: Site | None = site
         self.snapshot = site.snapshot()
-        self.inputs: list[bytes] = []
+        self.records: list[bytes] = []
         self.taken = 0
         self.doom = ""
         self.down = 0.0
@@ -50,11 +51,13 @@ class Linked:
         self.queue, self.wires, self.watch, self.applications = queue, wires, watch, applications
         self.names, self.index = watch.names, watch.index
         self.counts = wires.counts
+        self.crashes = 0
         settings = {"patience": patience, "ordered": ordered}
         self.homes = [Home(Site(end, link(end.process, self.names, **settings))) for end in endpoints]
 
     def plan_crashes(self, number: int, span: float, down_time: float, rng: np.random.Generator) -> None:
         """Doom processes at random times; each crash has its moment."""
+        self.crashes = number
         for at in range(number):
             when, i = float(rng.random()) * span, int(rng.integers(len(self.homes)))
             self.queue.at(
@@ -76,7 +79,9 @@ class Linked:
         targets = [x for x in range(len(self.homes)) if x != i] if wish.targets is None else wish.targets
         payload = self.watch.sent(i, targets, wish.depends_on)
         to = None if wish.targets is None else tuple(self.names[x] for x in targets)
-        how = {} if wish.depends_on is None else {"depends_on": wish.depends_on}
+        how = {}
+        if self.watch.declared is not None and wish.depends_on is not None:
+            how = {"depends_on": wish.depends_on}
         self._input(i, Input("send", self.queue.now, payload, to, how))
 
     def _arrive(self, frame: Frame) -> None:
@@ -99,7 +104,8 @@ class Linked:
         if home.doom == UNWRITTEN:
             self._crash(i)
             return
-        home.inputs.append(happening.encode())
+        if self.crashes:
+            home.records.append(home.site.record(happening))
         if home.doom == WRITTEN:
             self._crash(i)
             return
@@ -112,19 +118,20 @@ class Linked:
     def _follow(self, i: int, output: Output) -> None:
         if output.made:
             self.watch.posted(output.made)
-        for packet in output.arrived:
-            self.watch.arrived(i, packet, output.deliveries)
+        mean = self.wires.mean() if output.frames else None
         for frame in output.frames:
-            for when in self.wires.arrivals(i, self.index[frame.target], self.queue.now):
+            for when in self.wires.arrivals(i, self.index[frame.target], self.queue.now, mean):
                 self.queue.at(when, self._arrive, frame)
         if output.refused:
             self.counts["refused"] += len(output.refused)
         deliveries = output.deliveries
-        if self.homes[i].doom == HANDING and deliveries:
-            self._hand_up(i, deliveries[: len(deliveries) // 2])
+        interrupted = self.homes[i].doom == HANDING and bool(deliveries)
+        handed = deliveries[: len(deliveries) // 2] if interrupted else deliveries
+        for packet in output.arrived:
+            self.watch.arrived(i, packet, handed)
+        self._hand_up(i, handed)
+        if interrupted:
             self._crash(i)
-        else:
-            self._hand_up(i, deliveries)
 
     def _hand_up(self, i: int, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
@@ -133,8 +140,8 @@ class Linked:
 
     def _settle(self, i: int, home: Home, site: Site) -> None:
         """After an input: a snapshot now and then, the timer, and what the application waited to send."""
-        if len(home.inputs) >= SNAPSHOT_EVERY:
-            home.snapshot, home.inputs = site.snapshot(), []
+        if len(home.records) >= SNAPSHOT_EVERY:
+            home.snapshot, home.records = site.snapshot(), []
         due = site.link.next_tick()
         if due is not None and due < home.alarm:
             home.alarm = due
@@ -159,7 +166,7 @@ class Linked:
     def _restart(self, fate: tuple[int, bool]) -> None:
         i, unseen = fate
         home = self.homes[i]
-        recovered = recover(home.snapshot, home.inputs, home.taken, restore)
+        recovered = recover(home.snapshot, home.records, home.taken, restore)
         home.site = recovered.site
         if unseen:  # the watch has not seen what came of the last input
             if recovered.outputs[-1].made:

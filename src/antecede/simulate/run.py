@@ -14,10 +14,11 @@ from antecede.simulate.costs import Costs
 from antecede.simulate.delays import parse
 from antecede.simulate.direct import Direct
 from antecede.simulate.linked import Linked
-from antecede.simulate.network import Network, Wires
+from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
 from antecede.simulate.trace import Trace
 from antecede.simulate.watch import Verdict, Watch
+from antecede.simulate.wires import Wires
 from antecede.simulate.workloads import SECOND, workload
 
 Progress = Callable[[int], None]
@@ -73,9 +74,14 @@ class Run(msgspec.Struct, frozen=True):
     time: float
 
     @property
+    def unsent(self) -> int:
+        """Messages that the applications never could send."""
+        return self.plan.messages - self.costs.messages
+
+    @property
     def broken(self) -> bool:
         """Whether the protocol broke a promise, or the run did not come to an end."""
-        return not self.finished or self.verdict.broken(self.plan.facts)
+        return not self.finished or self.unsent > 0 or self.verdict.broken(self.plan.facts)
 
 
 class Simulation:
@@ -85,25 +91,24 @@ class Simulation:
         check_ranges(plan)
         facts, names = plan.facts, plan.names
         check_traffic(plan, facts)
-        traffic, network, faults = (
-            np.random.default_rng(s) for s in np.random.SeedSequence(plan.seed).spawn(3)
-        )
-        self.plan, self.queue = plan, Queue()
-        self.trace = tracing(self.queue, names) if tracing else None
+        seeds = np.random.SeedSequence(plan.seed).spawn(3)
+        traffic, network, crashes = (np.random.default_rng(seed) for seed in seeds)
         options = {**special(plan), **plan.options}
         endpoints = [endpoint(plan.protocol, process=name, group=names, **options) for name in names]
-        special_one = options.get("server", options.get("monitor"))
-        watched = {i for i, name in enumerate(names) if special_one in (None, name)}
-        self.watch = Watch(self.queue, names, facts, watched, self.trace)
-        model = workload(plan.workload, plan.processes, plan.rate, traffic, plan.fanout)
-        self.applications = Applications(self.queue, model, facts, plan.messages, self.watch)
         wires = Wires(plan.network, names, network, plan.span)
+        model = workload(plan.workload, plan.processes, plan.rate, traffic, plan.fanout)
+        self.plan, self.queue = plan, Queue()
+        self.trace = tracing(self.queue, names) if tracing else None  # only now, when all is in order
+        special_one = options.get("server", options.get("monitor"))
+        promised = [special_one in (None, name) for name in names]
+        self.watch = Watch(self.queue, names, facts, promised, self.trace)
+        self.applications = Applications(self.queue, model, facts, plan.messages, self.watch)
         parts = (self.queue, wires, endpoints, self.watch, self.applications)
         self.carrier: Direct | Linked
         if plan.network.faulty:
             ordered = plan.network.fifo or bool(options.get("pipelined"))
             self.carrier = Linked(*parts, patience(plan.network), ordered)
-            self.carrier.plan_crashes(plan.network.crashes, plan.span, plan.network.down_time, faults)
+            self.carrier.plan_crashes(plan.network.crashes, plan.span, plan.network.down_time, crashes)
         else:
             self.carrier = Direct(*parts)
         self.applications.carrier = self.carrier
@@ -158,10 +163,4 @@ def check_traffic(plan: Plan, facts: Facts) -> None:
 
 def patience(network: Network) -> float:
     """When to send again: after a few times the usual delay of the slowest link."""
-    texts = [
-        network.delay,
-        *network.links.values(),
-        *(d for row in network.matrix.values() for d in row.values()),
-    ]
-    scales = [max(numbers) for _, numbers in map(parse, texts)]
-    return 4 * max(*scales, 1.0)
+    return 4 * max(1.0, *(max(parse(text)[1]) for text in network.texts))

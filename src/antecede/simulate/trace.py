@@ -5,6 +5,7 @@ message is in the events too (kind "receive"), without a clock. Rows leave in bl
 or to Parquet files, whose size does not depend on what fits into memory.
 """
 
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,22 @@ from antecede.core.packet import Packet
 from antecede.simulate.queue import Queue
 from antecede.tables import EVENTS, MESSAGES
 
-BLOCK = 50_000
+BLOCK, CELLS = 50_000, 1_000_000
+"""Most rows in memory, and most entries of their clocks."""
 Sink = Callable[[pa.Table], None]
 
 
 class Rows:
     """Rows of one table on their way out."""
 
-    def __init__(self, schema: pa.Schema, sink: Sink) -> None:
-        self.schema, self.sink = schema, sink
+    def __init__(self, schema: pa.Schema, sink: Sink, block: int) -> None:
+        self.schema, self.sink, self.block = schema, sink, block
         self.rows: list[dict[str, Any]] = []
 
     def add(self, **row: Any) -> None:
         """One more row; columns that are not named are null."""
         self.rows.append(row)
-        if len(self.rows) >= BLOCK:
+        if len(self.rows) >= self.block:
             self.flush()
 
     def flush(self) -> None:
@@ -40,30 +42,43 @@ class Rows:
             self.rows = []
 
 
+class Sent:
+    """A message under way: time and clock of its send, copies that have not arrived or not been delivered."""
+
+    __slots__ = ("clock", "time", "unarrived", "undelivered")
+
+    def __init__(self, time: float, clock: dict[str, int], copies: int) -> None:
+        self.time, self.clock = time, clock
+        self.unarrived = self.undelivered = copies
+
+
 class Trace:
     """Processes are numbered; message m is called "m" and its number."""
 
     def __init__(self, queue: Queue, execution: str, names: list[str], events: Sink, messages: Sink) -> None:
         self.queue, self.execution, self.names = queue, execution, names
-        self.events, self.messages = Rows(EVENTS, events), Rows(MESSAGES, messages)
+        block = max(1, min(BLOCK, CELLS // len(names)))
+        self.events, self.messages = Rows(EVENTS, events, block), Rows(MESSAGES, messages, block)
         self.counts = [0] * len(names)
         self.arrivals = [0] * len(names)
         self.clocks: list[dict[str, int]] = [{} for _ in names]
-        self.stamps: dict[int, tuple[int, float, dict[str, int]]] = {}
-        """What is under way: copies to be delivered, time and clock of the send."""
+        self.sends: dict[int, Sent] = {}
+        self.own = [array("q") for _ in names]
+        """For each process, where in its events its sends and deliveries stand."""
 
-    def send(self, i: int, message: int, targets: list[int]) -> None:
-        """A process sends."""
+    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+        """A process sends; what the send is declared to depend on is its parent."""
         clock = self._tick(i)
-        self.stamps[message] = (len(targets), self.queue.now, clock)
-        receivers = [self.names[t] for t in targets]
-        text = f"send m{message} to {', '.join(receivers) or 'itself'}"
-        self._event(i, "send", message, self.names[i], text, clock=list(clock.items()), receivers=receivers)
+        parents = None if depends_on is None else self._own(i, depends_on)
+        self.sends[message] = Sent(self.queue.now, clock, len(targets))
+        to = [self.names[t] for t in targets]
+        more = {"clock": list(clock.items()), "receivers": to, "parents": parents}
+        self._event(i, "send", message, self.names[i], f"send m{message} to {', '.join(to)}", **more)
 
     def receive(self, i: int, packet: Packet, message: int | None) -> None:
         """A packet arrives."""
         name = None if message is None else f"m{message}"
-        sent = None if message is None else self.stamps.get(message)
+        sent = None if message is None else self.sends.get(message)
         self.messages.add(
             group=self.names[i],
             sender=packet.source,
@@ -72,25 +87,22 @@ class Trace:
             number=packet.number,
             stamp=packet.stamp,
             message=name,
-            sent=None if sent is None else sent[1],
+            sent=None if sent is None else sent.time,
             arrived=self.queue.now,
             arrival=self.arrivals[i],
         )
         self.arrivals[i] += 1
         if message is not None:
+            self._done(message, "unarrived")
             self._event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
 
     def deliver(self, i: int, source: int, message: int, order: str | None) -> None:
         """A message is delivered; `order` says if it was "early" or "late"."""
-        left, time, sent = self.stamps[message]
-        if left > 1:
-            self.stamps[message] = (left - 1, time, sent)
-        else:
-            del self.stamps[message]
         mine = self.clocks[i]
-        for name, count in sent.items():
+        for name, count in self.sends[message].clock.items():
             if count > mine.get(name, 0):
                 mine[name] = count
+        self._done(message, "undelivered")
         clock = self._tick(i)
         text = f"deliver m{message} from {self.names[source]}"
         fields = None if order is None else [("order", order)]
@@ -102,8 +114,21 @@ class Trace:
         self.events.flush()
         self.messages.flush()
 
+    def _own(self, i: int, number: int) -> list[str]:
+        """The id of an own event by its number from 1; 0 is none."""
+        return [f"{self.names[i]}#{self.own[i][number - 1]}"] if number else []
+
+    def _done(self, message: int, what: str) -> None:
+        """One copy less; a message whose copies have all arrived and been delivered is forgotten."""
+        sent = self.sends.get(message)
+        if sent is not None:
+            setattr(sent, what, getattr(sent, what) - 1)
+            if sent.unarrived <= 0 and sent.undelivered <= 0:
+                del self.sends[message]
+
     def _tick(self, i: int) -> dict[str, int]:
         clock, name = self.clocks[i], self.names[i]
+        self.own[i].append(self.counts[i])
         clock[name] = clock.get(name, 0) + 1
         return dict(clock)
 

@@ -52,20 +52,21 @@ class Held:
 
 
 class Watch:
-    """Processes are numbered; `watched` are those where order is promised."""
+    """Processes are numbered; `promised` says where order is promised."""
 
     def __init__(
-        self, queue: Queue, names: list[str], facts: Facts, watched: set[int], trace: Trace | None
+        self, queue: Queue, names: list[str], facts: Facts, promised: list[bool], trace: Trace | None
     ) -> None:
         n = len(names)
-        self.queue, self.names, self.facts, self.watched, self.trace = queue, names, facts, watched, trace
-        self.promised = [i in watched for i in range(n)]
+        self.queue, self.names, self.facts, self.promised, self.trace = queue, names, facts, promised, trace
         self.index = {name: i for i, name in enumerate(names)}
         self.declared = SemanticWindow(n) if facts.order == "semantic" else None
         self.oracle: Window = self.declared or Window(n)
         self.tally = Tally()
         self.last = 0.0
         """When something happened last."""
+        self.events = [0] * n
+        """How many sends and deliveries each process has had: the number of its latest own event."""
         self.under_way: dict[bytes, tuple[Flight, float]] = {}
         """By payload: what is not delivered everywhere, and when it was sent."""
         self.held: list[dict[int, Held]] = [{} for _ in names]
@@ -82,8 +83,9 @@ class Watch:
             message = self.declared.send_after(i, targets, depends_on)
         else:
             message = self.oracle.send(i, targets)
+        self.events[i] += 1
         if self.trace is not None:
-            self.trace.send(i, message, targets)
+            self.trace.send(i, message, targets, depends_on)
         payload = message.to_bytes(8, "little")
         self.last = self.queue.now
         self.under_way[payload] = (self.oracle.flights[message], self.last)
@@ -92,7 +94,9 @@ class Watch:
     def posted(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
         first, alike = packets[0], 1
-        if len(packets) > 1 and all(p.stamp is first.stamp and p.payload is first.payload for p in packets):
+        if len(packets) > 1 and all(
+            p.stamp is first.stamp and p.payload is first.payload and p.kind == first.kind for p in packets
+        ):
             packets, alike = packets[:1], len(packets)
         tally, now = self.tally, self.queue.now
         for packet in packets:
@@ -131,6 +135,7 @@ class Watch:
             self.duplicated += 1
             return
         message = flight.message
+        self.events[i] += 1
         tally.deliveries += 1
         tally.latencies.append(self.queue.now - sent)
         late = oracle.past[i] & flight.bit

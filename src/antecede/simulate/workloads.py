@@ -16,18 +16,17 @@ SECOND = 1000.0
 
 
 class Answer(NamedTuple):
-    """Something to send `after` some time; `depends`: it depends on the delivery that it answers."""
+    """Something to send `after` some time, because of a delivery."""
 
     after: float
     targets: list[int]
-    depends: bool
 
 
 class Workload:
     """uniform: everybody writes to everybody alike, at random times, to `fanout` processes at once."""
 
-    independent = False
-    """Whether a message that answers nothing is declared to depend on nothing."""
+    declares = False
+    """Whether messages say what they depend on: an answer on its delivery, any other on nothing."""
 
     def __init__(self, n: int, rate: float, rng: np.random.Generator, fanout: int = 1) -> None:
         if not 1 <= fanout < n:
@@ -77,7 +76,7 @@ class ClientServer(Workload):
         return [0]
 
     def answer(self, process: int, sender: int) -> Answer | None:
-        return None if process else Answer(self.gaps() / 10, [sender], True)
+        return None if process else Answer(self.gaps() / 10, [sender])
 
 
 class HotSpot(Workload):
@@ -118,13 +117,13 @@ class Conversation(Workload):
     An answer declares that it depends on the delivery it answers, and an opening that it depends on nothing.
     """
 
-    independent = True
+    declares = True
 
     def answer(self, process: int, sender: int) -> Answer | None:
         if self.chances() < 0.5:
             return None
         target = sender if self.chances() < 0.5 else self.another(process)
-        return Answer(self.gaps() / 10, [target], True)
+        return Answer(self.gaps() / 10, [target])
 
 
 class Broadcast(Workload):
