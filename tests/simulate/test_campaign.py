@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import antecede
 from antecede.cli.main import app
 from antecede.cli.options import command
+from antecede.cli.tables import campaign_table
 from antecede.core.site import recover
 from antecede.protocols import probabilistic
 from antecede.protocols.matrix import Matrix
@@ -151,3 +152,9 @@ def test_faults_that_never_happened_are_named_and_count_when_there_were_runs_eno
     assert one.unseen and one.passed
     monkeypatch.setattr(campaigns, "OFTEN", 1)
     assert not one.passed and not one.failures
+
+
+def test_every_column_of_the_table_has_a_name() -> None:
+    table = campaign_table(run("matrix", number=2))
+    assert all(column.header for column in table.columns)
+    assert len(table.columns) == len({str(column.header) for column in table.columns}) == 15

@@ -84,19 +84,10 @@ def campaign_table(campaign: Campaign) -> Table:
     """A row per protocol: what was done, which faults happened, what went wrong."""
     table = Table(title="Fault campaign", title_justify="left", title_style="bold")
     faults = ("frames\nlost", "frames\nrepeated", "frames\novertaken", "frames\ncut off", "crashes")
-    for name in (
-        "protocol",
-        "runs",
-        "messages",
-        "delivered",
-        *faults,
-        "early",
-        "late",
-        "stuck",
-        "lost",
-        "twice",
-    ):
-        table.add_column(name, justify="left" if name == "protocol" else "right")
+    found = ("early", "late", "out of\nturn", "stuck", "lost", "twice")
+    table.add_column("protocol", no_wrap=True)
+    for name in ("runs", "messages", "delivered", *faults, *found):
+        table.add_column(name, justify="right")
     for name, row in campaign.rows.items():
         table.add_row(name, *_campaign_row(row))
     table.caption = (
