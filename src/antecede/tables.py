@@ -45,3 +45,16 @@ QUARANTINE = pa.schema(
         "raw": pa.string(),  # the record as it stood there
     }
 )
+
+FINDINGS = pa.schema(
+    {
+        "kind": pa.string(),
+        "execution": pa.string(),
+        "process": pa.string(),
+        "message": pa.string(),
+        "events": pa.list_(pa.string()),  # the smallest witness: ids of events, causes first
+        "sentence": pa.string(),
+        "file": pa.string(),
+        "line": pa.int64(),
+    }
+)
