@@ -80,7 +80,7 @@ def _cut(event: _Event, number: int, owns: dict[Host, list[int]], hosts: dict[st
         covered = bisect_right(owns.get((event.execution, process), []), count)
         if covered and process != event.process:
             clock[hosts[process]] = covered
-    return msgspec.json.encode(clock).decode()
+    return msgspec.json.encode(clock, order="sorted").decode()
 
 
 def _body(records: dict[str, list[str]]) -> str:

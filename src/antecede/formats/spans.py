@@ -34,6 +34,8 @@ class Span(msgspec.Struct):
     """client, server, producer, consumer, internal, or None if the log does not say."""
     parent: str | None = None
     shared: bool = False
+    copy: int = 1
+    """Counts the different spans of one id (one message, several consumers); a span seen twice has one."""
     name: str | None = None
     start: float | None = None
     end: float | None = None
@@ -42,8 +44,9 @@ class Span(msgspec.Struct):
     fields: Fields = msgspec.field(default_factory=dict)
 
     def event(self, edge: str) -> str:
-        """The name of an event: a server that shares its id with the client stands beside it."""
-        return f"{self.id}/server/{edge}" if self.shared else f"{self.id}/{edge}"
+        """The name of an event: servers that share their id with the client stand beside it."""
+        side = f"{self.id}/server" if self.shared else self.id
+        return f"{side}/{edge}" if self.copy == 1 else f"{side}~{self.copy}/{edge}"
 
 
 Halves = dict[tuple[str, str], list[Span]]
@@ -70,8 +73,11 @@ def fill(rows: Rows, spans: Sequence[Span]) -> None:
 def _mark_shared(group: list[Span]) -> None:
     """A server with the id of a client is the other half of it, also where the log does not say so."""
     client = any(span.kind == "client" for span in group)
+    seen: dict[bool, dict[tuple[object, ...], int]] = {True: {}, False: {}}
     for span in group:
         span.shared = span.kind == "server" and (client or span.shared)
+        same = seen[span.shared]
+        span.copy = same.setdefault((span.service, span.name, span.start, span.end), len(same) + 1)
 
 
 def _parent(span: Span, halves: Halves) -> Span | None:
