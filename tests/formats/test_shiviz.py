@@ -1,4 +1,4 @@
-"""ShiViz and GoVector text: line orders, executions, restarts, and the probes run through ShiViz's own code."""
+"""ShiViz and GoVector text: line orders, executions, restarts, and probes run through ShiViz's own code."""
 
 import pytest
 

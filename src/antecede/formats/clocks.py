@@ -16,10 +16,10 @@ _one = msgspec.json.Decoder(dict[str, Count], strict=False)
 _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 
-def block(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int | None], pa.Array]:
-    """Own entries and clocks of some records; no entry, and an empty clock, where `decode` would refuse."""
+def block(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int], pa.Array]:
+    """Own entries and clocks of some records; -1, and an empty clock, where `decode` would refuse."""
     found = _decode_all(texts)
-    owns = [None if clock is None else clock.get(host) for clock, host in zip(found, hosts, strict=True)]
+    owns = [-1 if clock is None else clock.get(host, -1) for clock, host in zip(found, hosts, strict=True)]
     array = maps([clock or {} for clock in found], CLOCK)
     if 0 in array.items.to_numpy():
         array = maps([without_zeros(clock or {}) for clock in found], CLOCK)

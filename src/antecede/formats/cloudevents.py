@@ -10,6 +10,8 @@ where all events of a source have one.
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from antecede.formats import graphs, order, values
 from antecede.formats.jsons import objects
 from antecede.formats.rows import Refused, Rows
@@ -94,9 +96,10 @@ def _indices(events: list[_Event]) -> list[int | None]:
     ranks: dict[Any, int] = {
         key: rank for rank, key in enumerate(sorted({keys[row] for row in good}, key=_by_type))
     }
-    found = order.positions([groups[row] for row in good], [ranks[keys[row]] for row in good])
+    numbers = np.array([ranks[keys[row]] for row in good], np.int64)
+    found = order.positions(order.codes(groups[row] for row in good), numbers)
     result: list[int | None] = [None] * len(events)
-    for row, position in zip(good, found, strict=True):
+    for row, position in zip(good, found.tolist(), strict=True):
         result[row] = position
     return result
 

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from antecede.formats import graphs, jsons, order, values
 from antecede.formats.rows import Refused, Rows
@@ -91,4 +92,4 @@ def _fill(rows: Rows, txns: list[_Txn], execution: str) -> None:
             )
             seqs.append(txn.seq + begin - txn.begin)
             begin, parents = end, [end - 1]
-    rows.index = list(order.positions(rows.process, seqs))
+    rows.index = list(order.positions(order.codes(rows.process), np.array(seqs, np.int64)).tolist())

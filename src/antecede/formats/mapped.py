@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from antecede.core.errors import CallerError
 from antecede.formats import clocks, order, values
 from antecede.formats.rows import Clock, Refused, Rows
@@ -115,13 +117,13 @@ class Mapper:
     def _positions(self) -> list[int | None]:
         """By own clock entry if all have one; else by line, unless parents say what follows what."""
         rows = self.rows
-        groups = list(zip(rows.execution, rows.process, strict=True))
+        groups = order.codes(zip(rows.execution, rows.process, strict=True))
         owns = [own for own in self.owns if own is not None]
         if len(owns) == len(rows):
-            return list(order.positions(groups, order.restarts(groups, owns)))
+            return list(order.by_clock(groups, np.array(owns, np.int64)).tolist())
         if any(parents is not None for parents in rows.parents):
             return [None] * len(rows)
-        return list(order.positions(groups, range(len(rows))))
+        return list(order.positions(groups).tolist())
 
 
 def _below(record: Any, path: tuple[str, ...]) -> Any:

@@ -1,52 +1,61 @@
-"""The position of an event in its process's own order, where a log tells it."""
+"""The position of an event in its process's own order, where a log tells it. Arrays in, arrays out."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable
+from typing import Any
 
-Key = int | tuple[int, int]
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
 
 
-def positions(groups: Sequence[Hashable], keys: Sequence[Key]) -> list[int]:
-    """Each row's place among the rows of its group, sorted by key; equal keys stay in file order."""
-    order: Sequence[int] = range(len(keys))
-    if not _sorted_within(groups, keys):
-        order = sorted(order, key=keys.__getitem__)
-    counts: dict[Hashable, int] = {}
-    result = [0] * len(keys)
-    for row in order:
-        group = groups[row]
-        result[row] = counts.get(group, 0)
-        counts[group] = result[row] + 1
+def codes(values: Iterable[Hashable]) -> Ints:
+    """Equal values get equal numbers."""
+    known: dict[Hashable, int] = {}
+    return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int64)
+
+
+def positions(groups: Ints, *keys: Any) -> Ints:
+    """Each row's place among the rows of its group, sorted by the keys; equal keys stay in file order."""
+    order = np.lexsort((*reversed(keys), groups))
+    result = np.empty(len(order), np.int64)
+    result[order] = _places(groups[order])
     return result
 
 
-def _sorted_within(groups: Sequence[Hashable], keys: Sequence[Key]) -> bool:
-    last: dict[Hashable, Key] = {}
-    for group, key in zip(groups, keys, strict=True):
-        if key < last.get(group, key):  # type: ignore[operator]
-            return False
-        last[group] = key
-    return True
+def _places(ordered: Ints) -> Ints:
+    """The place of each element in its stretch of equal ones."""
+    places = np.arange(len(ordered))
+    begins = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
+    return places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
-def restarts(groups: Sequence[Hashable], owns: Sequence[int]) -> Sequence[Key]:
-    """Keys that sort by own entry, but after a restart: when an own entry of 1 comes again, a new run begins.
+def runs(groups: Ints, owns: Ints) -> Ints:
+    """How often a process had been started again: when an own entry of 1 comes again, a new run begins.
 
     A restart and a late copy of the first event look alike; both come after what was logged before them.
     """
-    ones: dict[Hashable, int] = {}
-    keys: list[tuple[int, int]] = []
-    for group, own in zip(groups, owns, strict=True):
-        if own == 1:
-            ones[group] = ones.get(group, 0) + 1
-        keys.append((max(ones.get(group, 0) - 1, 0), own))
-    return keys if any(count > 1 for count in ones.values()) else owns
+    result = np.zeros(len(owns), np.int64)
+    ones = owns == 1
+    if len(np.unique(groups[ones])) < np.count_nonzero(ones):
+        order = np.argsort(groups, kind="stable")
+        seen = np.cumsum(ones[order])
+        before = seen - ones[order]
+        places = _places(groups[order])
+        first = np.maximum.accumulate(np.where(places == 0, before, 0))
+        result[order] = np.maximum(seen - first - 1, 0)
+    return result
 
 
-def unique(ids: Sequence[str], groups: Sequence[Hashable]) -> list[str]:
-    """The ids, with ~2, ~3, ... behind those that come again in their group."""
-    seen: dict[tuple[Hashable, str], int] = {}
-    result = []
-    for group, name in zip(groups, ids, strict=True):
-        count = seen[group, name] = seen.get((group, name), 0) + 1
-        result.append(name if count == 1 else f"{name}~{count}")
+def by_clock(groups: Ints, owns: Ints) -> Ints:
+    """Positions by run and own clock entry."""
+    return positions(groups, runs(groups, owns), owns)
+
+
+def copies(groups: Ints, owns: Ints) -> Ints:
+    """0 for the first row with its own entry in its group, 1 for the next one, and so on, in file order."""
+    order = np.lexsort((owns, groups))
+    same = np.cumsum(np.r_[False, np.diff(groups[order]) | np.diff(owns[order])].astype(bool))[: len(order)]
+    result = np.empty(len(order), np.int64)
+    result[order] = _places(same)
     return result

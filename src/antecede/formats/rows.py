@@ -26,7 +26,7 @@ class Parsed(NamedTuple):
 
 
 class Rows:
-    """The columns of one file. Readers with many rows extend the lists themselves."""
+    """The columns of one file. A reader with many rows may put an Arrow array in the place of a list."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -39,7 +39,7 @@ class Rows:
         self.sender: list[str | None] = []
         self.receivers: list[list[str] | None] = []
         self.parents: list[list[str] | None] = []
-        self.clock: list[Clock | None] | pa.Array = []
+        self.clock: list[Clock | None] = []
         self.time: list[float | None] = []
         self.text: list[str | None] = []
         self.fields: list[Fields | None] = []

@@ -7,10 +7,11 @@ One pass over the text, all clocks decoded together.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from antecede.core.errors import InputError
 from antecede.formats import clocks, order
@@ -26,23 +27,26 @@ Faults = tuple[int, int, int, int]
 
 
 class Scan:
-    """What one form finds in the text, by column."""
+    """What one form finds in the text, by column. Blocks of records become arrays once they are found."""
 
     def __init__(self, text: str, form: Form) -> None:
         self.text, self.form = text, form
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.pieces: list[Piece] = []
+        self.counts: list[int] = []
+        """How many records each piece has."""
         self.gaps: list[tuple[int, int]] = []
-        self.owns: list[int | None] = []
-        self.blocks = [clocks.block([], [])[1]]
+        self.owns: list[int] = []
+        """The own entry of each record; -1 if its clock cannot be read."""
         self.reasons: list[str] = []
-        """Why a clock cannot be read, for the rows without an own entry."""
-        self.columns: dict[str, list[str]] = {name: [] for name in form.pattern.groupindex if name != "clock"}
+        """Why not, for each of those."""
+        self.tally = Tally()
+        self.clocks = [clocks.block([], [])[1]]
+        names = [name for name in form.pattern.groupindex if name != "clock"]
+        self.columns = {name: [pa.array([], pa.string())] for name in names}
         for piece in form.pieces(text):
             self._take(piece)
-        self.hosts, self.events = self.columns.pop("host"), self.columns.pop("event")
-        self.clocks = pa.concat_arrays(self.blocks)
 
     def _take(self, piece: Piece) -> None:
         end, before = piece.begin, len(self.starts)
@@ -57,52 +61,51 @@ class Scan:
                 self.ends.append(end)
                 found.append(match.groups(""))
                 if len(found) == BLOCK:
-                    self._note(found)
-        self._note(found)
+                    self._note(found, piece)
+        if found:
+            self._note(found, piece)
         self._gap(end, piece.end)
-        self.pieces += [piece] * (len(self.starts) - before)
+        self.pieces.append(piece)
+        self.counts.append(len(self.starts) - before)
 
-    def _note(self, found: list[tuple[str, ...]]) -> None:
-        """Groups of some matches into columns. Clocks are read block by block, and their texts forgotten."""
-        if not found:
-            return
+    def _note(self, found: list[tuple[str, ...]], piece: Piece) -> None:
+        """Groups of some matches into columns."""
         turned, places = list(zip(*found, strict=True)), self.form.pattern.groupindex
-        for name, values in self.columns.items():
-            values += turned[places[name] - 1]
+        for name, arrays in self.columns.items():
+            arrays.append(pa.array(turned[places[name] - 1], pa.string()))
         texts, hosts = turned[places["clock"] - 1], turned[places["host"] - 1]
         owns, array = clocks.block(texts, hosts)
         self.owns += owns
-        self.blocks.append(array)
-        self.reasons += [_reason(texts[row], hosts[row]) for row, own in enumerate(owns) if own is None]
+        self.clocks.append(array)
+        self.reasons += [_reason(texts[row], hosts[row]) for row, own in enumerate(owns) if own < 0]
+        self.tally.note(piece.label, hosts, owns, turned[places["event"] - 1])
         found.clear()
 
     def _gap(self, begin: int, end: int) -> None:
         if self.form.strict and (rest := self.text[begin:end]).strip():
             self.gaps.append((begin + len(rest) - len(rest.lstrip()), end))
 
-    def groups(self) -> Sequence[str | tuple[str, str]]:
-        """What tells the processes of all executions apart."""
-        if len({piece.label for piece in self.pieces}) < 2:
-            return self.hosts
-        return [(piece.label, host) for piece, host in zip(self.pieces, self.hosts, strict=True)]
-
     def faults(self) -> Faults:
         """What speaks against this form: texts at the wrong clock, text left over, late starts, no text."""
-        groups = self.groups()
-        begun = {group for group, own in zip(groups, self.owns, strict=True) if own == 1}
-        pairs = zip(self.events, self.owns, strict=True)
-        wrong = sum(1 for event, own in pairs if event in INITIAL and (own or 0) > 1)
-        return wrong, len(self.gaps), len(set(groups) - begun), self.events.count("")
+        tally = self.tally
+        return tally.wrong, len(self.gaps), len(tally.hosts - tally.begun), tally.empty
 
-    def keep(self, rows: Sequence[int]) -> None:
-        """Only these rows stay."""
-        self.columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
-        self.hosts = [self.hosts[row] for row in rows]
-        self.events = [self.events[row] for row in rows]
-        self.clocks = self.clocks.take(pa.array(rows, pa.int64()))
-        self.owns = [self.owns[row] for row in rows]
-        self.starts = [self.starts[row] for row in rows]
-        self.pieces = [self.pieces[row] for row in rows]
+
+class Tally:
+    """What is counted to tell a form that fits from one that does not."""
+
+    def __init__(self) -> None:
+        self.hosts: set[tuple[str, str]] = set()
+        self.begun: set[tuple[str, str]] = set()
+        self.wrong = self.empty = 0
+
+    def note(self, label: str, hosts: Sequence[str], owns: Sequence[int], events: Sequence[str]) -> None:
+        """Some records of one execution."""
+        self.hosts |= {(label, host) for host in set(hosts)}
+        self.begun |= {(label, host) for host, own in zip(hosts, owns, strict=True) if own == 1}
+        if not INITIAL.isdisjoint(events):
+            self.wrong += sum(e in INITIAL and own > 1 for e, own in zip(events, owns, strict=True))
+        self.empty += events.count("")
 
 
 def read(source: Source, settings: Settings) -> Rows:
@@ -133,15 +136,13 @@ def _best(text: str, candidates: Sequence[Form]) -> Scan:
 
 
 def _quarantine(scan: Scan, rows: Rows) -> None:
-    """Records without a clock that can be read, and text between records, leave the scan."""
-    bad = [row for row, own in enumerate(scan.owns) if own is None]
+    """Records whose clocks cannot be read, and text between records."""
+    bad = [row for row, own in enumerate(scan.owns) if own < 0]
     lines = _lines(scan.text, [scan.starts[row] for row in bad])
     for row, line, reason in zip(bad, lines, scan.reasons, strict=True):
         rows.refuse(line, reason, scan.text[scan.starts[row] : scan.ends[row]])
     for line, (begin, end) in zip(_lines(scan.text, [b for b, _ in scan.gaps]), scan.gaps, strict=True):
         rows.refuse(line, f"belongs to no record: {EXPECTED}", scan.text[begin:end].rstrip())
-    if bad:
-        scan.keep([row for row, own in enumerate(scan.owns) if own is not None])
 
 
 def _reason(clock: str, host: str) -> str:
@@ -153,42 +154,55 @@ def _reason(clock: str, host: str) -> str:
 
 
 def _fill(scan: Scan, rows: Rows) -> None:
-    count = len(scan.hosts)
-    owns = [own or 0 for own in scan.owns]
-    ids = [f"{host}:{own}" for host, own in zip(scan.hosts, owns, strict=True)]
-    labels = [piece.label for piece in scan.pieces]
-    groups = scan.groups()
-    rows.execution, rows.process, rows.text = list(labels), list(scan.hosts), list(scan.events)
-    if groups is scan.hosts and len(set(ids)) == count:
-        rows.event = list(ids)
-    else:
-        rows.event = list(order.unique(ids, labels))
-    if rows.event == ids and _dense(groups, owns):
-        rows.index = [own - 1 for own in owns]
-    else:
-        rows.index = list(order.positions(groups, order.restarts(groups, owns)))
-    rows.clock = scan.clocks
-    _name_fields(scan, rows)
-    rows.origin = [rows.file] * count
-    rows.line = list(_lines(scan.text, scan.starts))
+    """The columns of all records that can be read."""
+    owns = np.array(scan.owns, np.int64)
+    good = np.flatnonzero(owns >= 0)
+    owns = owns[good]
+
+    def column(blocks: list[pa.Array]) -> pa.Array:
+        whole = pa.concat_arrays(blocks)
+        return whole if len(good) == len(whole) else whole.take(pa.array(good))
+
+    hosts = column(scan.columns.pop("host"))
+    pieces = np.repeat(np.arange(len(scan.pieces)), scan.counts)[good]
+    labels = pa.array([piece.label for piece in scan.pieces], pa.string()).take(pa.array(pieces))
+    groups = _groups(labels, hosts)
+    rows.execution, rows.process, rows.text = labels, hosts, column(scan.columns.pop("event"))
+    rows.index = pa.array(order.by_clock(groups, owns))
+    rows.event = _ids(hosts, owns, order.copies(groups, owns))
+    rows.clock = column(scan.clocks)
+    others = {name: column(blocks) for name, blocks in scan.columns.items()}
+    runs = pa.array([piece.run for piece in scan.pieces], pa.string()).take(pa.array(pieces))
+    _name_fields(others | {"run": runs}, rows)
+    rows.origin = [rows.file] * len(good)
+    rows.line = list(_lines(scan.text, np.array(scan.starts, np.int64)[good].tolist()))
 
 
-def _dense(groups: Sequence[str | tuple[str, str]], owns: Sequence[int]) -> bool:
-    """Whether own entries, all different, are 1 to n in each group: the smallest sum of n numbers tells."""
-    least = sum(n * (n + 1) // 2 for n in Counter(groups).values())
-    return sum(owns) == least and 0 not in owns
+def _groups(labels: pa.Array, hosts: pa.Array) -> order.Ints:
+    """A number for every process of every execution."""
+    execution, host = labels.dictionary_encode(), hosts.dictionary_encode()
+    numbers = execution.indices.to_numpy().astype(np.int64) * max(len(host.dictionary), 1)
+    return np.asarray(numbers + host.indices.to_numpy(), np.int64)
 
 
-def _name_fields(scan: Scan, rows: Rows) -> None:
+def _ids(hosts: pa.Array, owns: order.Ints, copies: order.Ints) -> pa.Array:
+    """host:own, with ~2, ~3, ... behind those that come again."""
+    ids = pc.binary_join_element_wise(hosts, pa.array(owns).cast(pa.string()), ":")
+    if not copies.any():
+        return ids
+    again = pc.binary_join_element_wise(ids, pa.array(copies + 1).cast(pa.string()), "~")
+    return pc.if_else(pa.array(copies > 0), again, ids)
+
+
+def _name_fields(others: dict[str, pa.Array], rows: Rows) -> None:
     """All other named groups are fields; a group `timestamp` is the time in nanoseconds."""
-    others = {name: values for name, values in scan.columns.items() if any(values)}
-    if any(piece.run for piece in scan.pieces):
-        others["run"] = [piece.run or "" for piece in scan.pieces]
-    if others:
-        table = zip(*others.values(), strict=True)
-        rows.fields = [{name: v for name, v in zip(others, row, strict=True) if v} or None for row in table]
-    if "timestamp" in others:
-        rows.time = [_milliseconds(stamp) for stamp in others["timestamp"]]
+    found = {name: array.to_pylist() for name, array in others.items() if array.null_count < len(array)}
+    found = {name: values for name, values in found.items() if any(values)}
+    if found:
+        table = zip(*found.values(), strict=True)
+        rows.fields = [{name: v for name, v in zip(found, row, strict=True) if v} or None for row in table]
+    if "timestamp" in found:
+        rows.time = [_milliseconds(stamp) for stamp in found["timestamp"]]
 
 
 def _milliseconds(nanos: str) -> float | None:
