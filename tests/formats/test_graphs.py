@@ -85,6 +85,7 @@ def test_matrix():
     }
     (row,) = rows(json.dumps({"origin": "z.org", "pdus": [old]}))
     assert (row["parents"], row["process"], row["time"]) == (["$2"], "z.org", 5.0)
+    assert len(rows('{"pdus": [\n' + json.dumps(old) + "\n]}")) == 1
     parsed = parse(lines(old, {"event_id": "$4", "prev_events": "$3"}))
     assert parsed.quarantine["reason"].to_pylist() == ["prev_events is no list"]
 
@@ -122,6 +123,12 @@ def test_otlp_one_document_per_line_and_bad_spans():
     assert refused == [(2, "no traceId"), (3, "no list of r"), (4, "not a JSON o")]
 
 
+def test_a_document_that_is_cut_off_is_one_bad_record():
+    parsed = parse(SAMPLES["otlp"][:-20])
+    assert parsed.format == "otlp" and parsed.events.num_rows == 0
+    assert parsed.quarantine.num_rows == 1 and parsed.quarantine["line"].to_pylist() == [1]
+
+
 def test_jaeger():
     found = rows(json.dumps(JAEGER, indent=1))
     assert parents(found) == SPAN_PARENTS
@@ -152,7 +159,9 @@ def zipkin(name, kind=None, parent=None, service="w", **more):
 def test_zipkin_shared_ids():
     call, serve = zipkin("1", "CLIENT", "0"), zipkin("1", "SERVER", "0", "db", shared=True)
     inner, other = zipkin("2", parent="1", service="db"), zipkin("3", parent="1")
-    found = parents(rows(json.dumps([call, serve, inner, other])))
+    events = rows(json.dumps([call, serve, inner, other]))
+    assert [row["time"] for row in events] == [5.0, 6.0] * 4
+    found = parents(events)
     assert found["1/start"] == ["0/start"] and found["1/server/start"] == ["1/start"]
     assert found["1/end"] == ["1/start", "1/server/end"]
     assert found["2/start"] == ["1/server/start"] and found["3/start"] == ["1/start"]

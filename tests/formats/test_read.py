@@ -160,6 +160,12 @@ def test_deep_nesting_is_refused_and_not_fatal():
     assert parsed.events.num_rows + parsed.quarantine.num_rows == 2
 
 
+def test_a_string_that_never_ends_is_looked_at_once():
+    text = '[{"process":"a","event":"e"},{"process":"' + '\\"' * 200_000
+    parsed = parse(text)
+    assert (parsed.events.num_rows, parsed.quarantine.num_rows) == (1, 1)
+
+
 def test_wrong_bytes_are_one_bad_record():
     parsed = parse(b'{"process":"a","event":"e"}\n{"process":"\xff"}\n')
     assert (parsed.events.num_rows, parsed.quarantine.num_rows) == (1, 1)

@@ -104,6 +104,8 @@ def test_an_event_text_that_looks_like_a_delimiter_is_a_text(order):
         ("", "=== not a label ==="),
         ("", "end"),
     ]
+    text = text.replace("not a label ", "Execution #Mon Jan  2 15:04:05 UTC 2006  ")
+    assert [row["fields"] for row in rows(text)] == [None, None]
 
 
 def test_appended_govector_logs_are_one_execution_with_a_restart():

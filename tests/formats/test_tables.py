@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from antecede.core.errors import CallerError, InputError
@@ -160,6 +161,21 @@ def test_bad_rows_of_csv_and_parquet():
         parse(b"PAR1 and nothing else")
 
 
+def test_moments_in_parquet():
+    moments = pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"process": ["a"], "time": moments}), sink)
+    (row,) = rows(sink.getvalue().to_pybytes())
+    assert row["time"] == pytest.approx(1_700_000_000_123.456)
+
+
+def test_two_columns_of_one_name():
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table([pa.array(["a"]), pa.array(["b"])], ["process", "process"]), sink)
+    with pytest.raises(InputError, match="rename one"):
+        parse(sink.getvalue().to_pybytes())
+
+
 def test_a_broken_array_is_read_as_far_as_it_goes():
     whole = [{"process": "a", "event": str(i), "text": "[{"} for i in range(3)]
     parsed = parse(json.dumps(whole, indent=1)[:-30])
@@ -198,6 +214,11 @@ def test_receives_are_matched_to_sends():
         ("a:1", "repeat"),
         ("a>b@7", "none"),
     ]
+
+
+def test_a_receive_does_not_belong_to_a_send_it_cannot_know():
+    assert messages(send(1, "w"), send(2, "x"), receive(1, 1, "x"))[2] == ("a>b@3", "none")
+    assert messages(send(1, "x"), send(2, "w"), receive(1, 2, "x"))[2] == ("a:1", "first")
 
 
 def test_a_receive_whose_sender_is_in_another_file_is_named_by_the_clock():

@@ -18,7 +18,8 @@ _listed = msgspec.json.Decoder(list[msgspec.Raw])
 _object = msgspec.json.Decoder(dict[str, Any])
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder(Any)
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
+"""A string, also one that never ends (else every quote in it would be tried in turn), or a bracket."""
 
 
 class Raw(NamedTuple):

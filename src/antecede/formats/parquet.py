@@ -22,7 +22,7 @@ from antecede.tables import EVENTS
 def read(source: Source, settings: Settings) -> Rows | Parsed:
     """The events of one file."""
     try:
-        table = pq.read_table(pa.BufferReader(source.data))
+        table = pq.ParquetFile(pa.BufferReader(source.data)).read()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"{source.name}: Parquet cannot be read ({error}); write or fetch it again"
@@ -31,6 +31,8 @@ def read(source: Source, settings: Settings) -> Rows | Parsed:
         return Parsed(
             _placed(table.select(EVENTS.names).cast(EVENTS), source.name), Rows("").quarantine(), "parquet"
         )
+    if len(set(table.schema.names)) < table.num_columns:
+        raise InputError(f"{source.name}: two columns have one name; rename one of them")
     return _by_row(table, source.name, settings)
 
 
@@ -62,13 +64,22 @@ def _placed(table: pa.Table, name: str) -> pa.Table:
 def _by_row(table: pa.Table, name: str, settings: Settings) -> Rows:
     rows = Rows(name)
     mapper = Mapper(OWN, settings, rows)
-    for number, record in enumerate(table.to_pylist(), start=1):
+    for number, record in enumerate(_in_micros(table).to_pylist(), start=1):
         try:
             mapper.add(number, {str(key): _plain(value) for key, value in record.items()})
         except Refused as reason:
             rows.refuse(number, str(reason), as_text(record))
     mapper.settle()
     return rows
+
+
+def _in_micros(table: pa.Table) -> pa.Table:
+    """Moments that Python can hold: its clock has no nanoseconds."""
+    for position, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            kind = pa.timestamp("us", field.type.tz)
+            table = table.set_column(position, field.name, table[field.name].cast(kind, safe=False))
+    return table
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Expressions as ShiViz writes them (JavaScript, flags g and m), for Python's re.
 
-Named groups, references to them and brackets inside classes are translated; the rest is the same in both
-for what logs need. On purpose more is understood than ShiViz does: literal brackets `\\(`, unnamed groups
-in delimiters, letters of all scripts in `\\w`, and U+2028 inside a line.
+Named groups, references to them and the class of all characters `[^]` are translated; the rest is the same
+in both for what logs need. On purpose more is understood than ShiViz does: literal brackets `\\(`, unnamed
+groups in delimiters, letters of all scripts in `\\w`, and U+2028 inside a line.
 """
 
 import re
@@ -11,33 +11,16 @@ import warnings
 from antecede.core.errors import CallerError
 
 _TOKEN = re.compile(
-    r"(?P<escape>\\k<(?P<back>\w+)>|\\[^\n]|\\$)"
-    r"|(?P<group>\(\?<(?P<name>[A-Za-z_$][\w$]*)>)"
-    r"|(?P<any>\[\^\])"
-    r"|(?P<open>\[\^?\]?)"
-    r"|(?P<close>\])"
+    r"(?P<escape>\\k<(?P<back>\w+)>|\\[^\n])|(?P<any>\[\^\])|\(\?<(?P<name>[A-Za-z_$][\w$]*)>"
 )
 
 
 def translate(text: str) -> str:
     """The expression in Python's words."""
-    result, last, inside = [], 0, False
-    for token in _TOKEN.finditer(text):
-        result.append(text[last : token.start()])
-        last = token.end()
-        if token["open"] and inside:
-            result.append(token[0].replace("[", "\\["))
-            inside = not token[0].endswith("]")
-        elif token["any"] and inside:
-            result.append("\\[^]")
-            inside = False
-        else:
-            result.append(_plain(token))
-            inside = bool(token["open"]) or (inside and not token["close"])
-    return "".join(result) + text[last:]
+    return _TOKEN.sub(_translated, text)
 
 
-def _plain(token: re.Match[str]) -> str:
+def _translated(token: re.Match[str]) -> str:
     if token["back"]:
         return f"(?P={token['back']})"
     if token["name"]:

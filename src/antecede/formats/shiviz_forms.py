@@ -62,7 +62,7 @@ class Form(NamedTuple):
             else:
                 run = cut["run"]
         pieces.append(Piece(label, run, begin, len(text)))
-        return [piece for piece in pieces if not text[piece.begin : piece.end].isspace()]
+        return pieces
 
     def _cuts(self, text: str) -> list[tuple[re.Match[str], bool]]:
         if self.delimiter is not None and self.delimiter is not USUAL:
