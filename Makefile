@@ -16,7 +16,7 @@ demo: .venv/.stamp ## show what antecede does, on a small example
 	$(BIN)/python -m antecede.demo
 
 test: .venv/.stamp ## run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, tests
 	$(BIN)/ruff format --check .
@@ -24,7 +24,7 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/house_rules.py
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 17 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 170000

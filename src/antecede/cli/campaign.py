@@ -24,7 +24,7 @@ def run_campaign(number: int, seed: int, chosen: str | None, json: bool) -> int:
         raise CallerError(
             f"--campaign takes a number from 1 on, and --protocol one of {', '.join(protocols())}"
         )
-    with Work("executions", number, quiet=json) as work:
+    with Work("executions", number) as work:
         result = campaign(number, seed, names, work.advance)
     if json:
         sys.stdout.write(msgspec.json.encode(_for_programs(result)).decode() + "\n")

@@ -62,7 +62,7 @@ def simulate_command(
     )  # fmt: skip
     if show and plan.messages > DRAWN:
         raise CallerError(f"--show draws at most {DRAWN} messages: add --messages 20")
-    run, events = _run(plan, out, show, quiet=json)
+    run, events = _run(plan, out, show)
     if json:
         sys.stdout.write(msgspec.json.encode(run).decode() + "\n")
     else:
@@ -70,10 +70,10 @@ def simulate_command(
     raise typer.Exit(1 if run.broken else 0)
 
 
-def _run(plan: Plan, out: Path | None, show: bool, quiet: bool) -> tuple[Run, list[dict[str, Any]]]:
+def _run(plan: Plan, out: Path | None, show: bool) -> tuple[Run, list[dict[str, Any]]]:
     """The run, and its events if they are to be shown."""
     kept = Collected(EVENTS)
-    with Work("messages", plan.messages, quiet) as work:
+    with Work("messages", plan.messages) as work:
         if out is None and not show:
             return simulate(plan, progress=work.at), []
         if out is None:

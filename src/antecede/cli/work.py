@@ -13,9 +13,9 @@ PATIENCE = 10.0
 class Work:
     """Say `advance` as things get done; what is quick shows nothing. Goes to the error output."""
 
-    def __init__(self, what: str, total: int, quiet: bool = False) -> None:
+    def __init__(self, what: str, total: int) -> None:
         self.what, self.total, self.done = what, total, 0
-        self.console = Console(stderr=True, quiet=quiet)
+        self.console = Console(stderr=True)
         columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.bar = Progress(*columns, console=self.console, transient=True)
         self.task = self.bar.add_task(what, total=total)
