@@ -15,3 +15,7 @@ class InputError(AntecedeError, ValueError):
 
 class DuplicateError(InputError):
     """The packet was received before. A link that resends may ignore this one."""
+
+
+class SetupError(AntecedeError):
+    """Something that this machine should have is missing; the text names the next step."""

@@ -1,0 +1,47 @@
+"""`antecede doctor`, as its user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+
+from typer.testing import CliRunner
+
+from antecede.cli import doctor as command
+from antecede.cli.main import app
+from antecede.core.errors import SetupError
+from antecede.spark import java
+
+
+def test_a_machine_that_has_all() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "antecede", "doctor", "--json"], capture_output=True, text=True, check=False
+    )
+    checks = {check["what"]: check for check in json.loads(done.stdout)}
+    assert set(checks) == {"Python", "Java", "Spark", "memory", "temporary space"}
+    assert done.returncode == 0, [check for check in checks.values() if check["remedy"]]
+
+
+def test_each_thing_missing_has_its_remedy(monkeypatch) -> None:
+    def no_java():
+        raise SetupError("Spark needs Java 17 or newer, and none was found: install one")
+
+    def no_package(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(java, "find", no_java)
+    monkeypatch.setattr(command, "version", no_package)
+    monkeypatch.setattr(command, "memory_gigabytes", lambda: 0.5)
+    monkeypatch.setattr(command, "LEAST_SPACE", 10**9)
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    remedies = {check["what"]: check["remedy"] for check in json.loads(result.stdout)}
+    assert result.exit_code == 2 and remedies["Python"] == ""
+    assert "install one" in remedies["Java"] and "pip install" in remedies["Spark"]
+    assert "--master" in remedies["memory"] and "TMPDIR" in remedies["temporary space"]
+
+
+def test_people_see_signs_and_remedies(monkeypatch) -> None:
+    monkeypatch.setattr(command, "memory_gigabytes", lambda: 0.5)
+    result = CliRunner().invoke(app, ["doctor"], env={**os.environ, "COLUMNS": "150"})
+    assert "✗" in result.output and "use a cluster" in result.output and "✓" in result.output

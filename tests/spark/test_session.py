@@ -1,0 +1,52 @@
+"""The session as users start it: quiet, embedded, or their own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-c", code]
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **environment}
+    )
+
+
+STARTS = """
+import pyarrow as pa
+from antecede.spark.session import session
+
+def same(table: pa.Table) -> pa.Table:
+    return table
+
+spark = session(spark_sql_shuffle_partitions="3")
+rows = spark.range(1000).selectExpr("id % 7 as g", "id")
+print(rows.groupBy("g").applyInArrow(same, "g long, id long").count())
+print(spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.ui.enabled"))
+print(session() is spark)
+"""
+
+
+def test_an_embedded_spark_starts_without_a_word_and_runs_python() -> None:
+    done = python(STARTS)
+    assert (done.stdout.split("\n"), done.stderr) == (["1000", "3 false", "True", ""], "")
+
+
+def test_a_session_that_exists_is_taken() -> None:
+    code = """
+from pyspark.sql import SparkSession
+mine = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+from antecede.spark.session import session
+print(session() is mine, session(master="local[9]").conf.get("spark.master"))
+"""
+    done = python(code)
+    assert done.stdout.splitlines() == ["True local[1]"]
+
+
+def test_rooms_that_need_no_spark_start_none() -> None:
+    code = "import sys, antecede, antecede.cli.main, antecede.demo; print('pyspark' in sys.modules)"
+    assert python(code).stdout == "False\n"
