@@ -89,7 +89,9 @@ def _witness(row: dict[str, Any], places: list[Place]) -> str:
     place = places[best]
     steps = [_step(event, best, place) for event in events]
     rows = "-".join(str(place[event][0]) for event in events if event in place)
-    link = f'<a class="all" href="#w{best}-{rows}">show in picture {best + 1}</a>'
+    link = f"<span>picture {best + 1}:</span>"
+    if counts[best] > 1:
+        link = f'<a class="all" href="#w{best}-{rows}">show in picture {best + 1}</a>'
     return f'{link}<span class="witness">{" → ".join(steps)}</span>'
 
 

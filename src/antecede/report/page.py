@@ -15,13 +15,12 @@ from antecede.report.picture import svg
 from antecede.report.text import escaped, number
 from antecede.report.window import Window, rows_of
 
-KEY = """<p class="key">Time goes down, a row for each event. <span class="send">○</span> send
-<span class="deliver">●</span> deliver or receive <span class="arrival">∘</span> arrives and waits
-<span class="local">▪</span> any other event <span class="late">red</span>: late
-<span class="ghost">grey</span>: ghost, named by others but not in the log
-<span class="script">Hover over an event for its clock; click it for its
-<span class="past">past</span> and its <span class="future">future</span>; click on empty space to reset.
-Keys: arrows, Enter, Escape.</span></p>"""
+KEY = """<p class="key">Time goes down, a row for each event.
+<span><b>○</b> send</span> <span><b>●</b> deliver or receive</span> <span><b>∘</b> arrives and waits</span>
+<span><b>▪</b> other event</span> <span><b class="late">red</b> late</span>
+<span><b class="ghost">grey</b> ghost: named by others, not in the log</span></p>
+<p class="key script">Hover over an event for its clock. Click it to light up its <b class="past">past</b>
+and its <b class="future">future</b>; click on empty space to reset. Keys: arrows, Enter, Escape.</p>"""
 
 
 def page(
@@ -41,7 +40,7 @@ def page(
         f'<section class="list"><h2>Findings <b>{number(len(findings))}</b></h2>',
         listed.section(findings, places),
         f"</section>\n<section><h2>Pictures <b>{len(windows)}</b></h2>",
-        KEY if windows else "<p>No events were drawn.</p>",
+        KEY if any(len(window.events) for window in windows) else "<p>No events were drawn.</p>",
         *(_figure(window, at) for at, window in enumerate(windows)),
         "</section>\n</main>",
         "<footer>Written by antecede. This file needs no network.</footer>",
@@ -86,7 +85,8 @@ def _figure(window: Window, at: int) -> str:
     note = " What goes through events that are not drawn is not lit." if window.left_out else ""
     picture = svg(window, f"w{at}") if events else '<p class="none">No events.</p>'
     return (
-        f'<figure id="w{at}"><figcaption><h3>{at + 1}. {escaped(window.title)} <b>{number(events)}</b></h3>'
+        f'<figure id="w{at}"><figcaption><h3>{at + 1}. {escaped(window.title)} '
+        f"<b>{number(events)} event{'' if events == 1 else 's'}</b></h3>"
         f'<p class="left">{left_out}{note}</p><p class="status" role="status"></p></figcaption>'
         f'<div class="scroll" tabindex="0" role="region" aria-label="picture {at + 1}">{picture}</div>'
         "</figure>"

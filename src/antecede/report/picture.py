@@ -23,12 +23,15 @@ from antecede.report.window import (
     where,
 )
 
-ROW, HEAD, EDGE = 24, 34, 18
+ROW, HEAD, EDGE = 30, 34, 18
 """Pixels: the height of a row and of the names, the space at the sides."""
 SPREAD, NARROW, WIDE = 1080, 84, 260
 """Pixels: what the processes share as long as each has a column neither too narrow nor too wide."""
 MOST_ENTRIES = 64
 """Entries of a clock that are shown; the own one comes first."""
+
+BESIDE = {"send": -4, "receive": 12, "deliver": 12, "arrival": 12}
+"""Pixels: labels of sends stand above their line and the others below it, out of the way of the arrows."""
 
 GREY, INK, RED, PAPER = "#8a8f98", "#3d4450", "#c4281c", "#ffffff"
 
@@ -109,7 +112,8 @@ def _event(row: Row, place: Point, column: int, identity: str, classes: list[str
         f"<title>{_about(row, classes)}</title>"
         '<circle class="hit" r="11" fill="none" stroke="none" pointer-events="all"/>'
         f"{_mark(classes)}"
-        f'<text x="10" y="4" paint-order="stroke" stroke="{PAPER}" stroke-width="3">{label}</text></g>'
+        f'<text x="9" y="{BESIDE.get(classes[0], 4)}" paint-order="stroke" stroke="{PAPER}" stroke-width="3">'
+        f"{label}</text></g>"
     )
 
 

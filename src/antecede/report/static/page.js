@@ -52,17 +52,17 @@
     }
 
     listen() {
-      const { svg } = this, box = svg.parentElement, names = svg.querySelector(".names.top");
+      const box = this.svg.parentElement, names = this.svg.querySelector(".names.top");
       const at = (target) => this.rows.get(target.closest(".event"));
       box.addEventListener("scroll", () => names.setAttribute("transform", `translate(0 ${box.scrollTop})`));
       box.addEventListener("click", ({ target }) => { const row = at(target); row === undefined ? resetAll() : this.light(row); });
-      svg.addEventListener("mousemove", ({ target, clientX, clientY }) => {
+      box.addEventListener("mousemove", ({ target, clientX, clientY }) => {
         const row = at(target);
         row === undefined ? hideCard() : showCard(this.about[row], clientX, clientY);
       });
-      svg.addEventListener("mouseleave", hideCard);
-      svg.addEventListener("focusout", hideCard);
-      svg.addEventListener("keydown", (key) => this.press(key, at(key.target)));
+      box.addEventListener("mouseleave", hideCard);
+      box.addEventListener("focusout", hideCard); // a listener on the SVG itself would make it a tab stop
+      box.addEventListener("keydown", (key) => this.press(key, at(key.target)));
     }
 
     press(key, row) {
