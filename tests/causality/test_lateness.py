@@ -14,7 +14,7 @@ from antecede.causality.lateness import audit, audit_chunk
 from antecede.causality.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND, UNSENT, Linked, link
 from antecede.causality.oracle import Oracle
 from antecede.core.errors import CallerError
-from tests.causality.traces import events, judged, linked, summed
+from tests.causality.traces import events, flood, judged, linked, summed
 
 SEEDS = st.integers(0, 2**32)
 
@@ -66,21 +66,9 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
     assert pairs == sorted((e, sends[m], process) for e, m, process in missing)
 
 
-def flood(size, n, seed):
-    """A long trace with few messages in flight, so that slots are used again many times."""
-    random, trace, waiting = Random(seed), [], []
-    for message in range(size):
-        trace.append((random.randrange(n), SEND, message))
-        waiting += [(target, message) for target in random.sample(range(n), 2)]
-        while len(waiting) > 40:
-            process, old = waiting.pop(random.randrange(len(waiting)))
-            trace.append((process, DELIVER, old))
-    return trace
-
-
 def test_slots_are_used_again_and_swept():
     n = 4
-    trace = flood(1500, n, 1)
+    trace = flood(Random(1), n, 1500, 40)
     found = linked(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
     act, _, used = flow.slots(found.sent, left, 0, n)

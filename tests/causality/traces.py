@@ -35,6 +35,19 @@ def events(random: Random, n: int, size: int) -> list[Event]:
     return found
 
 
+def flood(random: Random, n: int, messages: int, most: int) -> list[Event]:
+    """Messages of two copies each; beyond `most` under way, any one of them is delivered."""
+    trace: list[Event] = []
+    waiting: list[tuple[int, int]] = []
+    for message in range(messages):
+        trace.append((random.randrange(n), SEND, message))
+        waiting += [(target, message) for target in random.sample(range(n), 2)]
+        while len(waiting) > most:
+            process, old = waiting.pop(random.randrange(len(waiting)))
+            trace.append((process, DELIVER, old))
+    return trace
+
+
 def linked(trace: list[Event]) -> Linked:
     process, kind, message = (np.array(column, dtype=np.int64) for column in zip(*trace, strict=True))
     return link(process, kind, message).trace
