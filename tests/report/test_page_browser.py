@@ -150,6 +150,13 @@ def test_the_filter_finds_what_is_folded(show) -> None:
     ]
 
 
+def test_paper_has_no_folds(show) -> None:
+    browser = show(LOST[:40], [triangle()])
+    assert not browser.run("document.querySelector('details').open")
+    browser.call("Page.printToPDF")
+    assert browser.run("document.querySelector('details').open")
+
+
 def test_two_thousand_events_on_two_hundred_processes(show) -> None:
     run = Run(7, 200, 2000)
     browser = show([], [run.window()], "#w0-1500")

@@ -31,7 +31,7 @@ def dot(
     """The graph of these events, given causes first. Without edges, those that the events name themselves:
     the send of each message and the parents of each event."""
     rows = rows_of(events)
-    lines = ["digraph antecede {", "  node [shape=box, fontname=sans];", "  edge [fontname=sans];"]
+    lines = ["digraph antecede {", "  fontname=sans; node [shape=box, fontname=sans]; edge [fontname=sans];"]
     for lane, number in lanes(rows).items():
         lines += _cluster(rows, lane, number, late, ghosts)
     lines += [

@@ -11,6 +11,8 @@ RADIUS, HEAD_LONG, HEAD_WIDE = 6.0, 7.0, 3.2
 """Pixels: how far from the middle of an event a line ends, and the size of the heads."""
 OUT, DOWN = 20, 15
 """Pixels: how far a stub reaches."""
+WIDEST = 72
+"""Pixels: how far the middle of a bow is pulled aside; its line goes half as far."""
 
 Point = tuple[float, float]
 
@@ -24,7 +26,7 @@ def path(link: Link, places: Sequence[Point], column: int) -> str:
         return f"M{xy(a)}V{b[1]:g}"
     if a[0] != b[0]:
         return _arrow(_toward(a, b), _toward(b, a))
-    bow = (a[0] - min(column * 0.8, 24 + abs(b[1] - a[1]) * 0.2), (a[1] + b[1]) / 2)
+    bow = (a[0] - min(column * 0.8, WIDEST, 24 + abs(b[1] - a[1]) * 0.2), (a[1] + b[1]) / 2)
     start, end = _toward(a, bow), _toward(b, bow)
     return f"M{xy(start)}Q{xy(bow)} {xy(end)}{_chevron(bow, end)}"
 

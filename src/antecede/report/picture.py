@@ -25,7 +25,7 @@ from antecede.report.window import (
 
 ROW, HEAD, EDGE = 30, 34, 18
 """Pixels: the height of a row and of the names, the space at the sides."""
-SPREAD, NARROW, WIDE = 1080, 84, 260
+SPREAD, NARROW, WIDE = 1160, 84, 280
 """Pixels: what the processes share as long as each has a column neither too narrow nor too wide."""
 MOST_ENTRIES = 64
 """Entries of a clock that are shown; the own one comes first."""
@@ -98,7 +98,7 @@ def _events(
 
 def _classes(row: Row, arrival: bool, window: Window) -> list[str]:
     kind = row["kind"] if row["kind"] in ("send", "receive", "deliver") else "local"
-    late, ghost = is_late(row, window.late), row["event"] in window.ghosts
+    late, ghost = not arrival and is_late(row, window.late), row["event"] in window.ghosts
     return ["arrival" if arrival else kind, *(["late"] if late else []), *(["ghost"] if ghost else [])]
 
 
@@ -161,7 +161,7 @@ def _names(order: dict[Lane, int], column: int, width: int, height: int) -> list
             name = "no process" if lane.process is None else lane.process or "(empty name)"
             name = f"{name} · {lane.execution}" if several else name
             x = _place(at, 0, column)[0] - 16
-            text = f"<title>{escaped(name)}</title>{fitted(name, column - 10, 13)}"
+            text = f"<title>{escaped(name)}</title>{fitted(name, column - 20, 13)}"
             parts.append(f'<text x="{x:g}" y="{top + 21}">{text}</text>')
         parts += ["</g>"]
     return parts

@@ -196,6 +196,7 @@
     const link = target.closest('a[href^="#w"]');
     if (link) follow(link.hash);
   });
+  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
   addEventListener("hashchange", () => follow(location.hash));
   follow(location.hash);
 })();
