@@ -54,7 +54,7 @@ def test_many_stragglers_take_more_than_one_word():
 
 
 def test_states_keep_only_stragglers_under_way_and_messages_that_carry_them():
-    trace = linked(events(Random(5), 4, 400))
+    trace = linked(flood(Random(5), 4, 160, 40)).part(0, 400)
     span = 30
     _, _, states = chunked(trace, 4, span, range(0, 401, 20))
     ends = [(s, d) for d, s in enumerate(trace.sent.tolist()) if s >= 0]
