@@ -2,8 +2,8 @@
 
 Events are numbered in a linear extension; besides the order of each process, edges say what caused what.
 Entry q of an event's clock counts the events of q that happened before it, and for its own process itself
-too. So the entries of an event's clock add up to its past and one, and the ordered pairs of a whole execution to the
-sum of all entries less the number of events: no pair is ever looked at.
+too. So the entries of an event's clock add up to its past and one, and the ordered pairs of an execution to
+the sum of all entries less the number of events: no pair is ever looked at.
 """
 
 from __future__ import annotations
