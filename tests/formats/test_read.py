@@ -24,8 +24,8 @@ def test_there_is_a_sample_of_every_format():
 @pytest.mark.parametrize("name", SAMPLES)
 def test_formats_are_detected_by_content(name):
     data = SAMPLES[name]
-    assert detect(data, "any") == detect(gzip.compress(data), "any") == name
-    parsed = read(gzip.compress(data), "any")
+    assert detect(data, "any") == detect(gzip.compress(data, mtime=0), "any") == name
+    parsed = read(gzip.compress(data, mtime=0), "any")
     assert parsed.format == name and parsed.events.num_rows > 0 and parsed.quarantine.num_rows == 0
     assert parsed.events.schema.equals(EVENTS) and parsed.quarantine.schema.equals(QUARANTINE)
     parsed.events.validate(full=True)
@@ -62,12 +62,12 @@ def test_a_clock_in_an_unknown_layout_asks_for_an_expression():
 
 def test_broken_gzip_and_unknown_formats():
     with pytest.raises(InputError, match="gzip is broken"):
-        read(gzip.compress(b"abc" * 1000)[:-12], "x.gz")
+        read(gzip.compress(b"abc" * 1000, mtime=0)[:-12], "x.gz")
     with pytest.raises(CallerError, match="choose one of parquet"):
         read(b"", "x", "xml")
 
 
-@pytest.mark.parametrize("data", [b"", b" \n", gzip.compress(b"")])
+@pytest.mark.parametrize("data", [b"", b" \n", gzip.compress(b"", mtime=0)])
 def test_an_empty_file_has_no_events(data):
     parsed = read(data, "x")
     assert (parsed.events.num_rows, parsed.quarantine.num_rows, parsed.format) == (0, 0, "empty")
