@@ -74,6 +74,12 @@ class Browser:
         self.call("Page.navigate", url=file.as_uri() + fragment)
         while not self.loaded:
             self._next()
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until the page has been drawn again: only then does it hear of having been scrolled."""
+        frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        self.call("Runtime.evaluate", expression=frames, awaitPromise=True)
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page; it goes around the page's policy as the console does."""
@@ -85,6 +91,7 @@ class Browser:
         """Moves to the middle of an element, as a person would."""
         found = f"document.querySelector({json.dumps(selector)})"
         self.run(f"{found}.scrollIntoView({{block: 'center', inline: 'center'}})")
+        self.settle()
         box = f"{found}.getBoundingClientRect()"
         x, y = self.run(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({box})")
         self.point(x, y, click)
@@ -93,11 +100,13 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         for kind in ("mousePressed", "mouseReleased") if click else ():
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.settle()
 
     def press(self, key: str) -> None:
         code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key, 0)
         for kind in ("rawKeyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+        self.settle()
 
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)

@@ -24,6 +24,13 @@ def at(
     return {"process": process, "event": event, "kind": kind, "message": message, **more}
 
 
+def story(told: str) -> pa.Table:
+    """Events told as `a send m, b deliver m`, with their positions as ids."""
+    return events(
+        *(at(p, str(i), kind, m) for i, (p, kind, m) in enumerate(map(str.split, told.split(", "))))
+    )
+
+
 TRIANGLE = [
     at("p1", "a", "send", "x", file="a.log", line=3, clock=[("p1", 1)], time=1.0),
     at("p1", "b", "send", "y", file="a.log", line=4, clock=[("p1", 2)], time=2.5),

@@ -7,7 +7,7 @@ import pytest
 from antecede.report.page import page
 from antecede.report.window import Window
 from tests.report.browser import PATH, WHY, Browser
-from tests.report.samples import LATE, Run, at, events, findings, triangle
+from tests.report.samples import LATE, Run, events, findings, story, triangle
 from tests.report.test_page import HOSTILE, LOST
 
 pytestmark = [pytest.mark.skipif(PATH is None, reason=WHY), pytest.mark.slow]
@@ -105,15 +105,20 @@ def test_a_finding_leads_to_its_witness(show) -> None:
     assert links_with(browser, "witness") == {(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)}
     browser.mouse(".findings a[href='#w0-880']", click=True)
     assert rows_with(browser, "here", 0) == {880} and rows_with(browser, "witness", 1) == set()
-    place = "document.querySelector('#w0-880').getBoundingClientRect()"
-    box = browser.run(f"(({{x, y}}) => [x, y, innerWidth, innerHeight])({place})")
-    assert 0 < box[0] < box[2] and 0 < box[1] < box[3]
+    assert is_in_sight(browser, "#w0-880") and not is_in_sight(browser, "#w0-10")
+    browser.mouse(".findings a[href='#w0-10-880']", click=True)
+    assert rows_with(browser, "witness", 0) == {10, 880} and is_in_sight(browser, "#w0-10")
+
+
+def is_in_sight(browser, selector):
+    place = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+    x, y, width, height = browser.run(f"(({{x, y}}) => [x, y, innerWidth, innerHeight])({place})")
+    return 0 < x < width and 0 < y < height
 
 
 def test_an_arrival_lies_between_its_send_and_its_delivery(show) -> None:
-    told = "a send m, b receive m, b send k, b deliver m, b send n"
-    rows = [at(p, str(i), kind, m) for i, (p, kind, m) in enumerate(map(str.split, told.split(", ")))]
-    browser = show([], [Window("", events(*rows), [("0", "3")])], "#w0-1")
+    told = story("a send m, b receive m, b send k, b deliver m, b send n")
+    browser = show([], [Window("", told, [("0", "3")])], "#w0-1")
     assert rows_with(browser, "past") == {0} and rows_with(browser, "future") == {3, 4}
     browser.mouse("#w0-2 .hit", click=True)
     assert rows_with(browser, "past") == set() and rows_with(browser, "future") == {3, 4}

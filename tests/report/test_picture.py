@@ -10,7 +10,7 @@ import pytest
 from antecede.report.dot import dot
 from antecede.report.picture import MOST_ENTRIES, svg
 from antecede.report.window import Link, Window, links, rows_of
-from tests.report.samples import ARROWS, TRIANGLE, Run, at, events, triangle
+from tests.report.samples import ARROWS, TRIANGLE, Run, at, events, story, triangle
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</title></svg><script>alert(1)</script>"\'&\x00\x1b\u202e\n]]>\\N\\" -> x;'
@@ -89,11 +89,38 @@ def test_links_are_steps_and_messages() -> None:
 
 def test_an_arrival_waits_for_its_delivery_and_causes_nothing_else() -> None:
     told = "a send m, a send n, b receive n, b send k, b receive m, b deliver m, b deliver n, b receive m"
-    rows = [at(p, str(i), kind, m) for i, (p, kind, m) in enumerate(map(str.split, told.split(", ")))]
-    found = links(rows_of(events(*rows)), [("0", "5"), ("1", "6")])
+    found = links(rows_of(story(told)), [("0", "5"), ("1", "6")])
     assert {link[1:] for link in found if link.kind == "step"} == {(0, 1), (3, 5), (5, 6)}
     assert {link[1:] for link in found if link.kind == "wait"} == {(4, 5), (2, 6)}
     assert {link[1:] for link in found if link.kind == "message"} == {(0, 4), (1, 2), (0, 7)}
+
+
+def test_who_is_delivered_twice_waited_once() -> None:
+    found = links(rows_of(story("a send m, b receive m, b deliver m, b deliver m")), [("0", "2"), ("0", "3")])
+    assert {link[1:] for link in found if link.kind == "wait"} == {(1, 2)}
+    assert {link[1:] for link in found if link.kind == "message"} == {(0, 1), (0, 3)}
+
+
+def test_only_the_delivery_is_late() -> None:
+    window = Window("", story("a send m, a receive m, a deliver m"), [("0", "2")], {("a", "m")})
+    _, found, arrows = drawn(window)
+    assert [e.get("id") for e in found if "late" in e.get("class", "")] == ["w-2"]
+    assert [e.get("class") for e in arrows] == ["step", "wait late", "message late"]
+
+
+def test_a_cause_that_comes_later_is_drawn_and_not_taken_for_a_step() -> None:
+    assert Link("message", 1, 0) in links(rows_of(events(*TRIANGLE)), [("b", "a")])
+
+
+def test_arrows_lead_from_cause_to_effect() -> None:
+    _, found, arrows = drawn(
+        Window("", events(at("a", "x"), at("b", "y"), at("a", "z")), [("x", "y"), ("y", "z")])
+    )
+    places = [tuple(map(float, re.findall(r"[\d.]+", e.get("transform", "")))) for e in found]
+    for arrow in (e for e in arrows if e.get("class") == "message"):
+        x, y, to_x, to_y = map(float, re.findall(r"[\d.]+", arrow.get("d", ""))[:4])
+        for (px, py), row in (((x, y), arrow.get("data-from", "")), ((to_x, to_y), arrow.get("data-to", ""))):
+            assert abs(px - places[int(row)][0]) <= 6 and abs(py - places[int(row)][1]) <= 6
 
 
 def test_where_nothing_is_delivered_a_receive_is_an_event_like_others() -> None:
