@@ -19,8 +19,11 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.causality.arrays import edges, grouped, inverse
+from antecede.causality.histories import Edges, edges_of_clocks
 from antecede.causality.rows import Ints
 from antecede.core.errors import CallerError
+
+__all__ = ["Cycles", "Edges", "Sorted", "cycles", "edges_of_clocks", "is_linear", "order"]
 
 _compiled = njit(cache=True, nogil=True)
 
