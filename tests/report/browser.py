@@ -4,6 +4,7 @@ import base64
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ FLAGS = [
     "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-extensions", "--remote-debugging-pipe",
 ]  # fmt: skip
+SILENCE = 120
 
 
 class Browser:
@@ -117,6 +119,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self.rest:
+            assert select.select([self.out], [], [], SILENCE)[0], f"the browser was silent for {SILENCE} s"
             piece = os.read(self.out.fileno(), 1 << 20)
             assert piece, "the browser ended"
             self.rest += piece

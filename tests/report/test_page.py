@@ -72,6 +72,7 @@ def test_a_witness_that_is_not_drawn_is_named() -> None:
     assert "witness: a → b → c → d → e → f (not drawn)" in made([LATE])
     other = Window("", events(*(at("p", e, execution="two") for e in "abcdef")))
     assert "(not drawn)" in made([LATE | {"execution": "one"}], [other])
+    assert "(not drawn)" not in made([LATE | {"execution": "two"}], [other])
 
 
 def test_clean_empty_and_unsure() -> None:

@@ -134,6 +134,8 @@ def test_causes_outside_the_window_are_stubs() -> None:
     )
     stubs = [e for e in root.iter(f"{SVG}path") if e.get("class") == "message"]
     assert [(e.get("data-from"), e.get("data-to")) for e in stubs] == [(None, "0"), ("1", None)]
+    heights = [[float(y) for y in re.findall(r"[ML][\d.-]+ ([\d.-]+)", e.get("d", ""))[:2]] for e in stubs]
+    assert all(start < end for start, end in heights)
 
 
 def test_events_without_process_have_no_line_and_no_order() -> None:
