@@ -190,6 +190,16 @@ def test_two_that_claim_each_other():
     assert told(found) == [(Fault.CYCLIC, 0, 1, 0, 1), (Fault.CYCLIC, 1, 0, 1, 1)]
 
 
+def test_a_cause_that_leads_back_is_told_but_not_also_what_it_knew():
+    found = [
+        Clocked(0, 1, {0: 1, 1: 1}),
+        Clocked(0, 2, {0: 2, 1: 1, 2: 1}),
+        Clocked(1, 1, {0: 2, 1: 1, 2: 1}),
+        Clocked(2, 1, {2: 1}),
+    ]
+    assert told(found) == [(Fault.CYCLIC, 0, 2, 0, 2), (Fault.CYCLIC, 2, 1, 1, 1)]
+
+
 def test_a_claim_without_what_the_claimed_knew():
     found = [Clocked(0, 1, {0: 1}), Clocked(1, 1, {0: 1, 1: 1}), Clocked(2, 1, {1: 1, 2: 1})]
     assert told(found) == [(Fault.NOT_TRANSITIVE, 2, 1, 0, 1)]

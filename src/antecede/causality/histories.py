@@ -143,7 +143,6 @@ def _edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
         if len(grown):
             size = _causes(found, grown, wanted, weights, source, size)
         target[before:size] = event
-        wanted[grown] = 0
     return source[:size], target[:size]
 
 
