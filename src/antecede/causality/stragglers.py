@@ -220,5 +220,6 @@ def _compose(reach: Sets, sources: Bits, reached: Bits) -> None:
                 source = 64 * w + ones(low - np.uint64(1))
                 if source >= len(sources):
                     reached[sink, known + source - len(sources)] = True
-                elif known:
-                    reached[sink, :known] |= sources[source]
+                else:
+                    for k in range(known):
+                        reached[sink, k] |= sources[source, k]
