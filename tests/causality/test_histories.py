@@ -112,3 +112,19 @@ def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
     entries[np.repeat(found.position, np.diff(rows.starts)), rows.slots] = rows.counts
     assert (again == entries).all()
     assert len(clock_faults(process, own, rows).kind) == 0
+
+
+@needs_data
+def test_an_editing_trace_has_the_pairs_that_others_counted():
+    file = "editing-traces/friendsforever.json.gz"
+    want = json.loads((DATA / "expected.json").read_text())["graphs_and_messages"][file]
+    found = opened(read((DATA / file).read_bytes(), file))
+    ids = {row["event"]: i for i, row in enumerate(found)}
+    agents = sorted({row["process"] for row in found})
+    pairs = [(ids[parent], i) for i, row in enumerate(found) for parent in row["parents"] or ()]
+    source, target = np.array(pairs).T
+    assert len(pairs) == want["edges"]
+    line = order(len(found), source, target)
+    process = np.array([agents.index(row["process"]) for row in found])[line.order]
+    counts = count_pairs(process, line.position[source], line.position[target], len(agents))
+    assert counts == (want["ordered_pairs"], want["concurrent_pairs"])
