@@ -1,4 +1,4 @@
-"""The demo: one triangle of messages, played through five protocols, with who waits for what and why; then
+"""The protocols of the demo: one triangle of messages, played through five protocols, with who waits for what and why; then
 a simulated run over a bad network, with what each protocol cost.
 
 P1 sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x. This is the program
@@ -188,7 +188,3 @@ def simulated(console: Console) -> None:
         if name == "matrix":
             console.print(f"  {faults}", highlight=False, soft_wrap=True)
     console.print("\nTry it: .venv/bin/antecede simulate --protocol optimal -n 4 -m 20 --rate 50 --show")
-
-
-if __name__ == "__main__":
-    main()

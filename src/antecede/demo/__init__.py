@@ -1,0 +1,1 @@
+"""What antecede does, on examples: `python -m antecede.demo`, or `make demo`."""
