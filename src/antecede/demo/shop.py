@@ -1,7 +1,7 @@
-"""The shop of the demo: rooms in which people of three regions write to each other, and a lake where all lands.
+"""The shop of the demo: people of three regions write to each other, and all of it lands in a lake.
 
-Every room is a run of the simulator. What people send and read is in its events, by clocks that
-disagree. Copies of all messages go to a data lake, some on slow ways: its table is in the order of
+Each room that they write in is a run of the simulator. What people send and read is in its events, by clocks
+that disagree. Copies of all messages go to a data lake, some on slow ways: its table is in the order of
 landing, with the vector stamp that each message carried.
 """
 

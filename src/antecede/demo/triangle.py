@@ -1,5 +1,5 @@
-"""The protocols of the demo: one triangle of messages, played through five protocols, with who waits for what and why; then
-a simulated run over a bad network, with what each protocol cost.
+"""The protocols of the demo: one triangle of messages, played through five of them, with who waits for what
+and why; then a simulated run over a bad network, with what each protocol cost.
 
 P1 sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x. This is the program
 of 002's Figures 4 to 6, and 003's Figure 2 where z does not depend on y. Every line printed is what the
