@@ -130,7 +130,7 @@ def test_an_empty_trace_has_no_faults():
         ({"sent": [-1, 1]}, "not behind its send"),
         ({"sent": [0, -1], "sender": [0, -1]}, "not behind its send"),
         ({"until": [0, -1]}, "not behind its send"),
-        ({"sender": [-1, -1]}, "no sender"),
+        ({"sender": [0, 0]}, "no send"),
         ({"until": [1, 5]}, "a send and a delivery"),
         ({"sent": [-1]}, "sent has 1 entries and must have 2"),
     ],

@@ -37,7 +37,7 @@ class Plan(NamedTuple):
     """What each event does, with arrays over the events of one pass."""
 
     process: Ints
-    sender: Ints  # of a delivery
+    sender: Ints  # of a delivery; -1 if it only hands on a past
     act: Flags  # SENDS, DELIVERS, ENDS (delivers the last copy) or 0; plus SWEEPS to clear dead bits first
     row: Ints  # the row of the message
     bit: Ints  # the bit of the message that is sent, or whose delivery is judged; else -1
@@ -122,7 +122,7 @@ def flow(plan: Plan, sets: Sets, rows: Sets, names: Ints, start: int, cap: int) 
             continue
         if bit[event] >= 0:
             flags[event] |= _land(here, bit[event], sets)
-        if _learn(rows[carried], past[here], due[here]):
+        if _learn(rows[carried], past[here], due[here]) and sender[event] >= 0:
             flags[event] |= EARLY
             total += _overtake(here, sender[event], rows[carried], sets)
             kept, pairs = _keep(start + event, rows[carried], due[here], names, kept, pairs, cap)

@@ -54,7 +54,7 @@ def audit_chunk(events: Linked, low: int, high: int, span: int, processes: int, 
     trace = checked(events, start, high, processes)
     position = np.arange(start, high)
     sent = np.where(trace.sent >= start, trace.sent - start, -1)
-    judged = (sent >= 0) & (position >= low) & (position - trace.sent <= span)
+    judged = (sent >= 0) & (trace.sender >= 0) & (position >= low) & (position - trace.sent <= span)
     left = np.bincount(sent[sent >= 0], minlength=len(sent))
     act, slot, used = slots(sent, left, 0, processes)
     starts, copies = grouped(np.where(judged, sent, -1), len(sent))
@@ -84,6 +84,6 @@ def checked(events: Linked, low: int, high: int, processes: int) -> Linked:
     position = np.arange(low, high)
     if (sent >= position).any() or ((until >= 0) & (until <= position)).any():
         raise CallerError("a delivery is not behind its send; order the events with topology.order first")
-    if ((sent >= 0) & ((sender < 0) | (until >= 0))).any():
-        raise CallerError("an event has a send but no sender, or is a send and a delivery; use links.link")
+    if ((sent >= 0) & (until >= 0)).any() or ((sent < 0) & (sender >= 0)).any():
+        raise CallerError("an event is a send and a delivery, or has a sender and no send; use links.link")
     return Linked(place, sender, sent, until)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from antecede.causality.arrays import grouped, whole
+from antecede.causality.arrays import forward, grouped, inverse, whole
 from antecede.causality.rows import Ints
 
 SEND, DELIVER, OTHER = 0, 1, 2
@@ -24,7 +24,8 @@ class Linked(NamedTuple):
 
     A delivery has its `sent`, a send that is delivered somewhere has its `until`. All else is -1: local
     events, sends that are delivered nowhere, and the deliveries that say nothing (a second copy, an orphan).
-    To have causes counted that were never delivered, add a delivery of each lost copy behind the last event.
+    A delivery without a sender hands on a past and is not judged (see `bridged`). To have causes counted
+    that were never delivered, add a delivery of each lost copy behind the last event.
     """
 
     process: Ints
@@ -58,6 +59,39 @@ def link(process: ArrayLike, kind: ArrayLike, message: ArrayLike) -> Links:
     fault = np.zeros(len(places), dtype=np.int8)
     _link(places, kinds, names, messages, processes, sender, sent, until, fault)
     return Links(Linked(places, sender, sent, until), fault)
+
+
+class Bridged(NamedTuple):
+    """A trace with more events in it, and which event of the first one each of its events is, or -1."""
+
+    trace: Linked
+    origin: Ints
+
+
+def bridged(trace: Linked, source: ArrayLike, target: ArrayLike) -> Bridged:
+    """The trace with causes that no message in it explains: what clocks or named parents tell besides.
+
+    Behind each source comes an event that sends its past, before each target one that takes it, for every
+    edge; neither is a message, so neither is judged.
+    """
+    size = len(trace.process)
+    causes, effects = forward(size, source, target)
+    sources = np.unique(causes)
+    # The places of the old events, of the sends and of the takings, in one line of thirds.
+    places = np.concatenate((3 * np.arange(size) + 1, 3 * sources + 2, 3 * effects))
+    line = np.argsort(places, kind="stable")
+    position = inverse(line)
+    old, sends, takings = np.split(position, [size, size + len(sources)])
+    process = np.concatenate((trace.process, trace.process[sources], trace.process[effects]))
+    sender = np.full(len(line), -1, dtype=np.int64)
+    sent, until, origin = sender.copy(), sender.copy(), sender.copy()
+    sender[old], origin[old] = trace.sender, np.arange(size)
+    sent[old] = np.where(trace.sent >= 0, old[trace.sent], -1)
+    until[old] = np.where(trace.until >= 0, old[trace.until], -1)
+    behind = sends[np.searchsorted(sources, causes)]
+    sent[takings] = behind
+    np.maximum.at(until, behind, takings)
+    return Bridged(Linked(process[line], sender, sent, until), origin)
 
 
 @njit(cache=True, nogil=True)

@@ -76,7 +76,8 @@ class _Chunk(NamedTuple):
 def stragglers(events: Linked, low: int, span: int) -> Stragglers:
     """Those among the events, which begin at position `low`. Lists of several chunks may be put together."""
     position = low + np.arange(len(events.sent))
-    late = np.flatnonzero((events.sent >= 0) & (position - events.sent > span))
+    far = (events.sent >= 0) & (events.sender >= 0) & (position - events.sent > span)
+    late = np.flatnonzero(far)
     return Stragglers(events.sent[late], events.sender[late], position[late], events.process[late])
 
 
