@@ -1,0 +1,122 @@
+"""One log file inside a Spark task: read it, stage its events and refused records, and say how it went.
+
+A task writes under a name made from the file's number, and renames when all is written: tried again, or
+tried twice at a time, it leaves the same files. No error of a file leaves the task; it is told in a row.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from antecede.core.errors import AntecedeError, CallerError
+from antecede.formats import Parsed, Settings, read
+from antecede.tables import EVENTS
+
+TOLD = pa.schema(
+    {
+        "number": pa.int64(),
+        "format": pa.string(),
+        "events": pa.int64(),
+        "quarantined": pa.int64(),
+        "error": pa.string(),
+        "caller": pa.bool_(),  # the error is the caller's, and would be the same for every file
+    }
+)
+"""What a task says of a file."""
+
+SPANS = pa.schema(
+    {
+        "number": pa.int64(),
+        "execution": pa.string(),
+        "process": pa.string(),
+        "low": pa.int64(),
+        "high": pa.int64(),
+        "rows": pa.int64(),
+        "counted": pa.bool_(),  # low and high are own clock entries, or an editing trace's; else lines
+    }
+)
+"""Which part of each process's own order a file has."""
+
+STAGED = EVENTS.append(pa.field("number", pa.int64()))
+GROUP = 100_000
+"""Rows of a row group: what Spark can split a staged file at."""
+
+
+class Stage(NamedTuple):
+    """Reads files, called by Spark with batches of (number, path)."""
+
+    folder: str
+    format: str | None
+    settings: Settings
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for file in batch.to_pylist():
+                yield pa.RecordBatch.from_pylist([self.told(file["number"], file["path"])], TOLD)
+
+    def told(self, number: int, path: str) -> dict[str, Any]:
+        """Read one file; what there is to say of it."""
+        try:
+            return {"number": number, **self._staged(number, path)}
+        except AntecedeError as error:
+            return {"number": number, "error": str(error), "caller": isinstance(error, CallerError)}
+        except OSError as error:
+            remedy = "check the path and its permissions; on a cluster every worker must see it"
+            return {"number": number, "error": f"{path}: cannot be read ({error.strerror}); {remedy}"}
+
+    def _staged(self, number: int, path: str) -> dict[str, Any]:
+        with open(path, "rb") as file:
+            parsed = read(file.read(), path, self.format, self.settings)
+        events = parsed.events.append_column("number", pa.repeat(pa.scalar(number), len(parsed.events)))
+        for name, table in (
+            ("events", events), ("quarantine", parsed.quarantine), ("spans", spans(parsed, number))
+        ):  # fmt: skip
+            if len(table):
+                write(table, os.path.join(self.folder, name, f"{number:08}.parquet"))
+        counts = {"events": len(events), "quarantined": len(parsed.quarantine)}
+        return {"format": parsed.format, **counts}
+
+
+def write(table: pa.Table, path: str) -> None:
+    """The file appears when all of it is there."""
+    folder, name = os.path.split(path)
+    os.makedirs(folder, exist_ok=True)
+    part = os.path.join(folder, f".{name}.{uuid4().hex}")
+    pq.write_table(table, part, row_group_size=GROUP)
+    os.replace(part, path)
+
+
+def spans(parsed: Parsed, number: int) -> pa.Table:
+    """The part of each process's order that this file has, where the events have positions."""
+    ordered = parsed.events.filter(pc.is_valid(parsed.events["index"]))
+    owns = own_entries(ordered)
+    place = ordered["index"] if owns is None else owns
+    table = pa.table([ordered["execution"], ordered["process"], place], ["execution", "process", "place"])
+    wanted = [("place", "min"), ("place", "max"), ("place", "count")]
+    found = table.group_by(["execution", "process"]).aggregate(wanted)
+    found = found.rename_columns({"place_min": "low", "place_max": "high", "place_count": "rows"})
+    counted = owns is not None or parsed.format == "editing"
+    for name, value in (("number", number), ("counted", counted)):
+        found = found.append_column(name, pa.repeat(pa.scalar(value), len(found)))
+    return found.select(SPANS.names)
+
+
+def own_entries(events: pa.Table) -> pa.Array | None:
+    """Each event's own clock entry; None if an event has none."""
+    clocks = events["clock"].combine_chunks()
+    if isinstance(clocks, pa.ChunkedArray) or not len(events) or clocks.null_count:
+        return None
+    rows = np.repeat(np.arange(len(clocks)), np.diff(clocks.offsets.to_numpy()))
+    first, last = clocks.offsets[0].as_py(), clocks.offsets[-1].as_py()
+    keys, items = clocks.keys.slice(first, last - first), clocks.items.slice(first, last - first)
+    own = pc.equal(keys, events["process"].combine_chunks().take(pa.array(rows)))
+    mine = np.flatnonzero(pc.fill_null(own, False).to_numpy(zero_copy_only=False))
+    if len(mine) != len(events) or not np.array_equal(rows[mine], np.arange(len(events))):
+        return None
+    return items.take(pa.array(mine))

@@ -1,0 +1,275 @@
+"""Logs read inside Spark tasks: every format, many files, what cannot be read, and what belongs together."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from antecede.core.errors import CallerError, InputError
+from antecede.formats import Settings
+from antecede.formats import read as read_one
+from antecede.spark import native
+from antecede.spark.read import read, staging
+from antecede.spark.staging import Stage
+from antecede.tables import EVENTS, QUARANTINE
+from tests.formats.samples import GO, SAMPLES, lines, opened
+
+pytestmark = pytest.mark.spark
+
+
+def by_event(row: dict[str, Any]) -> str:
+    return str(row["event"])
+
+
+@pytest.fixture
+def reads(spark, tmp_path):
+    """Reads what a test wrote into its folder; rows as dictionaries."""
+
+    def reader(*names, format=None, **settings):
+        with staging() as folder:
+            paths = [str(tmp_path / name) for name in names]
+            logs = read(spark, paths, format, Settings(**settings), folder)
+            assert logs.events.columns == EVENTS.names and logs.quarantine.columns == QUARANTINE.names
+            events = [row.asDict() for row in logs.events.collect()]
+            return events, [row.asDict() for row in logs.quarantine.collect()], logs
+
+    return reader
+
+
+def short(events):
+    return sorted((row["execution"], row["process"], row["index"], row["event"]) for row in events)
+
+
+def write(folder: Path, **files: str | bytes) -> None:
+    for name, content in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def test_every_format_gives_the_rows_of_its_reader(reads, tmp_path) -> None:
+    for name, content in SAMPLES.items():
+        (tmp_path / name).write_bytes(content)
+    events, refused, logs = reads(*SAMPLES)
+    for name, content in SAMPLES.items():
+        path = str(tmp_path / name)
+        want = opened(read_one(content, path))
+        found = [row for row in events if row["file"] == path]
+        for row in want + found:
+            if row["execution"] in ("", path):  # two of them are runs with a process of one name
+                del row["execution"]
+        assert sorted(found, key=by_event) == sorted(want, key=by_event)
+    assert [file[1:] for file in logs.files] == [
+        (name, len(read_one(content, "x").events), 0, None) for name, content in SAMPLES.items()
+    ]
+    assert refused == []
+
+
+def test_files_folders_globs_and_gzip(reads, tmp_path) -> None:
+    write(tmp_path, logs__a=GO, logs__b=SAMPLES["xtrace"], x1=gzip.compress(SAMPLES["matrix-events"]))
+    events, refused, logs = reads("logs", "x*")
+    assert len(events) == 8 and refused == []
+    assert [(Path(file.name).name, file.format, file.events) for file in logs.files] == [
+        ("a", "shiviz", 4),
+        ("b", "xtrace", 2),
+        ("x1", "matrix-events", 2),
+    ]
+
+
+def test_more_files_than_tasks(reads, tmp_path) -> None:
+    for number in range(40):
+        write(tmp_path, **{f"n__{number:02}": f'h{number} {{"h{number}":1}}\nhello\n' * (number % 3 + 1)})
+    events, _, logs = reads("n")
+    assert [file.events for file in logs.files] == [number % 3 + 1 for number in range(40)]
+    assert Counter(row["file"][-2:] for row in events) == {f"{n:02}": n % 3 + 1 for n in range(40)}
+
+
+def test_bad_records_and_unknown_files_are_kept_with_their_reason(reads, tmp_path) -> None:
+    write(tmp_path, good=GO + "no clock\nat all\n", bad="who knows what\nthis is", empty="")
+    events, refused, logs = reads("good", "bad", "empty")
+    assert len(events) == 4
+    assert [(row["line"], row["raw"]) for row in refused if row["file"].endswith("good")] == [
+        (9, "no clock\nat all")
+    ]
+    (whole,) = [row for row in refused if row["file"].endswith("bad")]
+    assert whole["line"] is None and "no reader knows this content" in whole["reason"]
+    assert [(file.format, file.quarantined, bool(file.error)) for file in logs.files] == [
+        ("shiviz", 1, False),
+        (None, 1, True),
+        ("empty", 0, False),
+    ]
+
+
+@pytest.mark.parametrize("names", [["bad"], ["bad", "worse"]])
+def test_only_unknown_files_are_an_error(names, reads, tmp_path) -> None:
+    write(tmp_path, bad="who knows", worse="nobody does")
+    with pytest.raises(InputError, match=r"no reader knows this content.*--format") as raised:
+        reads(*names)
+    assert ("1 other file " in str(raised.value)) == (len(names) == 2)
+
+
+def test_an_empty_file_has_no_events(reads, tmp_path) -> None:
+    write(tmp_path, empty="")
+    events, refused, logs = reads("empty")
+    assert (events, refused) == ([], []) and logs.files[0].format == "empty"
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"regex": "(?<host>"}, "no regular expression"),
+        ({"regex": "(?<host>.)"}, "name these groups"),
+        ({"delimiter": "("}, "no regular expression"),
+        ({"format": "word"}, "choose one of parquet"),
+        ({"fields": {"when": "t"}, "format": "jsonl"}, "no field when"),
+    ],
+)
+def test_wrong_settings_are_the_callers_fault(settings, match, reads, tmp_path) -> None:
+    write(tmp_path, a=SAMPLES["jsonl"], b=SAMPLES["jsonl"])
+    with pytest.raises(CallerError, match=match):
+        reads("a", "b", **settings)
+
+
+def test_no_such_file_and_a_file_that_goes_away(reads, tmp_path) -> None:
+    with pytest.raises(CallerError, match="no such file"):
+        reads("nothing")
+    told = Stage(str(tmp_path), None, Settings()).told(3, str(tmp_path / "gone"))
+    assert told["number"] == 3 and "every worker must see it" in told["error"]
+
+
+def test_a_task_that_is_tried_again_leaves_the_same_files(tmp_path) -> None:
+    write(tmp_path, log=GO)
+    stage = Stage(str(tmp_path / "staged"), None, Settings())
+    told = [stage.told(7, str(tmp_path / "log")) for _ in range(2)]
+    assert told[0] == told[1]
+    files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "staged").rglob("*.*"))
+    assert files == ["staged/events/00000007.parquet", "staged/spans/00000007.parquet"]
+
+
+def node(name: str, other: str, *owns: int) -> str:
+    return "".join(f'{name} {{"{name}":{own}, "{other}":1}}\nstep {own}\n' for own in owns)
+
+
+def test_files_of_one_node_each_are_one_execution(reads, tmp_path) -> None:
+    write(tmp_path, a=node("a", "b", 1, 2), b=node("b", "a", 1, 2))
+    events, _, logs = reads("a", "b")
+    assert short(events) == [
+        ("", "a", 0, "a:1"),
+        ("", "a", 1, "a:2"),
+        ("", "b", 0, "b:1"),
+        ("", "b", 1, "b:2"),
+    ]
+    assert logs.note is None
+
+
+def test_a_log_that_goes_on_in_the_next_file(reads, tmp_path) -> None:
+    write(tmp_path, a1=node("a", "b", 3, 4), a2=node("a", "b", 1, 2), b=node("b", "a", 1))
+    events, _, logs = reads("a1", "a2", "b")
+    assert [row[2:] for row in short(events) if row[1] == "a"] == [(n - 1, f"a:{n}") for n in (1, 2, 3, 4)]
+    assert {row["execution"] for row in events} == {""} and logs.note is None
+
+
+def test_a_log_whose_parts_take_turns(reads, tmp_path) -> None:
+    write(tmp_path, even=node("a", "b", 2, 4, 6), odd=node("a", "b", 1, 3, 5))
+    events, _, logs = reads("even", "odd")
+    assert short(events) == [("", "a", n - 1, f"a:{n}") for n in range(1, 7)] and logs.note is None
+
+
+def test_separate_runs_in_files_are_separate_executions(reads, tmp_path) -> None:
+    write(tmp_path, one=GO, two=GO)
+    events, _, logs = reads("one", "two")
+    assert Counter(row["execution"] for row in events) == {str(tmp_path / "one"): 4, str(tmp_path / "two"): 4}
+    assert "process a counts the same events" in logs.note and "separate executions" in logs.note
+
+
+def test_separate_runs_in_folders_of_node_files(reads, tmp_path) -> None:
+    a, b = node("a", "b", 1, 2), node("b", "a", 1, 2)
+    write(tmp_path, r1__a=a, r1__b=b, r2__a=a, r2__b=b)
+    events, _, _ = reads("r1", "r2")
+    assert Counter(row["execution"] for row in events) == {str(tmp_path / "r1"): 4, str(tmp_path / "r2"): 4}
+
+
+def test_named_executions_keep_their_names_behind_the_file(reads, tmp_path) -> None:
+    header = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n"
+    write(tmp_path, one=header + "=== run ===\n" + GO, two=header + "=== run ===\n" + GO)
+    events, _, _ = reads("one", "two")
+    assert {row["execution"] for row in events} == {f"{tmp_path / name}: run" for name in ("one", "two")}
+
+
+def test_lines_without_clocks_go_on_in_the_order_named(reads, tmp_path) -> None:
+    first = lines({"process": "p", "kind": "send", "message": "m"}, {"process": "q", "kind": "local"})
+    second = lines({"process": "p", "kind": "local"}, {"process": "q", "kind": "receive", "message": "m"})
+    write(tmp_path, b=first, a=second)
+    events, _, _ = reads("b", "a", format="jsonl")
+    found = sorted((row["process"], row["index"], row["kind"], row["event"]) for row in events)
+    assert found == [
+        ("p", 0, "send", "p#0"),
+        ("p", 1, "local", "p#1"),
+        ("q", 0, "local", "q#0"),
+        ("q", 1, "receive", "q#1"),
+    ]
+
+
+def test_parts_that_say_their_positions_keep_them(reads, tmp_path) -> None:
+    rows = [{"process": "p", "index": n, "event": f"e{n}", "kind": "local"} for n in range(6)]
+    write(tmp_path, a=lines(*rows[::2]), b=lines(*rows[1::2]))
+    events, _, _ = reads("a", "b")
+    assert short(events) == [("", "p", n, f"e{n}") for n in range(6)]
+
+
+def test_editing_traces_of_one_name_are_two(reads, tmp_path) -> None:
+    write(tmp_path, x__t=SAMPLES["editing"], y__t=SAMPLES["editing"])
+    events, _, _ = reads("x", "y")
+    assert {row["execution"] for row in events} == {f"{tmp_path / name}: t" for name in "xy"}
+
+
+def table(rows: list[dict[str, Any]], path: Path) -> None:
+    whole = [{"execution": "x", "process": "p", "kind": "local", **row} for row in rows]
+    pq.write_table(pa.Table.from_pylist(whole, EVENTS), path)
+
+
+def test_our_own_table_is_read_by_spark_itself(reads, tmp_path) -> None:
+    table(
+        [{"event": "e1", "clock": {"p": 1}}, {"event": "e2", "file": "f", "line": 9}], tmp_path / "a.parquet"
+    )
+    table([{"event": "e3", "index": 0}], tmp_path / "b c+%.parquet")
+    events, _, logs = reads("a.parquet", "b c+%.parquet")
+    places = {row["event"]: (row["file"], row["line"]) for row in events}
+    assert places == {
+        "e1": (str(tmp_path / "a.parquet"), 1),
+        "e2": ("f", 9),
+        "e3": (str(tmp_path / "b c+%.parquet"), 1),
+    }
+    assert [file.events for file in logs.files] == [2, 1]
+    assert next(row["clock"] for row in events if row["event"] == "e1") == {"p": 1}
+
+
+@pytest.mark.parametrize(
+    "row", [{"event": "e", "process": None}, {"event": None}, {"event": "e", "clock": {"p": 1, "q": 0}}]
+)
+def test_a_table_with_surprises_goes_through_the_reader(row, tmp_path) -> None:
+    table([row, {"event": "e2"}], tmp_path / "t")
+    assert native.rows_of_native(str(tmp_path / "t"), None, Settings()) is None
+    table([{"event": "e2"}], tmp_path / "t")
+    assert native.rows_of_native(str(tmp_path / "t"), None, Settings()) == 1
+
+
+def test_what_spark_wrote_is_native(spark, reads, tmp_path) -> None:
+    table([{"event": f"e{n}", "clock": {"p": n + 1}, "parents": ["z"]} for n in range(9)], tmp_path / "t")
+    spark.read.parquet(str(tmp_path / "t")).repartition(3).write.parquet(str(tmp_path / "out"))
+    events, _, logs = reads("out")
+    assert len(events) == 9 and len(logs.files) > 1
+    assert all(native.rows_of_native(file.name, None, Settings()) for file in logs.files)
+
+
+def test_field_names_and_kinds_can_be_mapped(reads, tmp_path) -> None:
+    write(tmp_path, log=json.dumps({"who": "a", "what": "out", "node": "no", "id": "e", "kind": "x"}) + "\n")
+    events, _, _ = reads(
+        "log", format="jsonl", fields={"process": "who", "kind": "what"}, kinds={"out": "send"}
+    )
+    assert (events[0]["process"], events[0]["kind"]) == ("a", "send")
