@@ -55,7 +55,7 @@ def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, proces
     size = len(places)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, causes, np.repeat(np.arange(size), np.diff(starts)))
-    row, rows = _rows(causes, starts, until)
+    row, rows = open_rows(causes, starts, until)
     ordered = int(_sum(places, causes, starts, until, row, rows, processes)) - size
     return PairCounts(ordered, size * (size - 1) // 2 - ordered)
 
@@ -88,7 +88,7 @@ def _clocks(process: Ints, causes: Ints, starts: Ints, processes: int, first: in
 
 
 @njit(cache=True, nogil=True)
-def _rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
+def open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
     """A row for each event that causes another, free again behind the last effect; how many there are."""
     row = np.full(len(until), -1, dtype=np.int64)
     free = [0 for _ in range(0)]
