@@ -132,7 +132,7 @@ def _pass(
     before, deps = np.zeros((past.used, wide), dtype=np.uint64), np.zeros((meant.used, wide), dtype=np.uint64)
     flying = np.zeros((3, wide), dtype=np.uint64)
     mine, named, alive = flying
-    names = np.full(bits, -1, dtype=np.int64)
+    names = np.zeros(bits, dtype=np.int64)
     pairs = [0 for _ in range(0)]
     needless = wanted = 0
     for event in range(len(process)):
@@ -141,9 +141,8 @@ def _pass(
             _sweep(deps, alive)
         send, bit = asked[event], slot[event]
         if send >= 0:
-            own = slot[send] if slot[send] >= 0 and names[slot[send]] == send else -1
             sets = before[past.row[send]], deps[meant.row[send]], due[process[event]]
-            counts = _ask(event, own, sets, names, pairs, 2 * cap)
+            counts = _ask(event, slot[send], sets, names, pairs, 2 * cap)
             needless, wanted = needless + counts[0], wanted + counts[1]
         _gather(event, past, before, mine)
         _gather(event, meant, deps, named)
