@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.causality.lateness import Verdict, audit, audit_chunk
+from antecede.causality.lateness import audit, audit_chunk
 from antecede.causality.links import DELIVER, OTHER, SEND, Linked
 from antecede.causality.witness import Chains, Graph, chains, graph, graph_of, overtaken
 from antecede.core.errors import CallerError
@@ -71,8 +71,9 @@ def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
     found, verdict = graph_of(trace), audit(trace, n)
     pairs = list(zip(*(a.tolist() for a in verdict[3:6]), strict=True))
     random.shuffle(pairs)
-    listed = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
-    shown = overtaken(trace, Verdict(*verdict[:3], *listed, verdict.pairs), found)
+    early, cause, process = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
+    shuffled = verdict._replace(pair_early=early, pair_cause=cause, pair_process=process)
+    shown = overtaken(trace, shuffled, found)
     assert shown.late.tolist() == verdict.late.tolist()
     fifo = []
     for late, early, chain in zip(shown.late, shown.early, shown.chains.lists(), strict=True):
