@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -23,7 +24,7 @@ from antecede.formats.sources import expand
 from antecede.spark.gather import Gathered, gathered
 from antecede.spark.native import native, rows_of_native
 from antecede.spark.staging import SPANS, STAGED, TOLD, Stage
-from antecede.tables import EVENTS, QUARANTINE
+from antecede.tables import QUARANTINE
 
 TASKS = 4
 """Tasks for each shuffle partition, at most: more of them even out what sizes do not tell."""
@@ -129,14 +130,10 @@ def _shared_out(paths: list[str], tasks: int) -> list[int]:
 
 
 def _events(spark: SparkSession, files: list[str], folder: str) -> Gathered:
-    staged, spans = (
-        _loaded(spark, folder, name, kind) for name, kind in (("events", STAGED), ("spans", SPANS))
-    )
-    if len(files) == 1:
+    staged, spans = _loaded(spark, folder, "events", STAGED), os.path.join(folder, "spans")
+    if len(files) == 1 or not os.path.isdir(spans):
         return Gathered(staged.drop("number"), None)
-    table = {"number": list(range(len(files))), "path": files, "folder": list(map(os.path.dirname, files))}
-    found = gathered(staged, spans, spark.createDataFrame(pa.table(table)))
-    return Gathered(found.events.select(EVENTS.names), found.note)
+    return gathered(spark, staged, pq.read_table(spans, schema=SPANS), files)
 
 
 def _loaded(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:
