@@ -81,12 +81,10 @@ def _ghosts(found: Trace) -> pa.Array:
     at = np.asarray(found.ghosts["row"].to_numpy(), dtype=np.int64)
     names = column(found.ghosts, "event").take(pa.array(np.argsort(at, kind="stable")))
     counts = np.bincount(at, minlength=len(found.execution))
-    starts = pa.array(np.concatenate(([0], np.cumsum(counts))).astype(np.int32), mask=_ends(counts == 0))
+    starts = pa.array(
+        np.concatenate(([0], np.cumsum(counts))).astype(np.int32), mask=np.append(counts == 0, False)
+    )
     return pa.ListArray.from_arrays(starts, names)
-
-
-def _ends(none: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    return np.append(none, False)
 
 
 def _reasons(found: Trace) -> pa.Array:

@@ -30,7 +30,7 @@ def beside(rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer: 
             del parts
             yield from _pieces(kernel(table), sizes)
 
-    answers = sf.arrow_udf(run, answer).asNondeterministic()  # type: ignore[call-overload, union-attr]
+    answers = sf.arrow_udf(run, answer).asNondeterministic()  # type: ignore[attr-defined]
     return rows.select("*", answers(*columns.values()).alias(name))
 
 
