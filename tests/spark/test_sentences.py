@@ -56,6 +56,12 @@ SENTENCES: list[Row] = [
 OTHERS: list[Row] = [
     ("lost", [SENT], {}, "p1 sent m4 (a.log:9), which was never delivered"),
     ("lost", [SENT], {"receiver": "p9"}, "p1 sent m4 (a.log:9), which was never delivered at p9"),
+    (
+        "lost",
+        [SENT, EARLY],
+        {"receiver": "p3"},
+        "p1 sent m4 (a.log:9), which was never delivered at p3; p3 delivered m7, which came after it",
+    ),
     ("orphan", [GOT], {}, "p2 delivered m4 (a.log:12), but the log has no send of it"),
     (
         "duplicate",

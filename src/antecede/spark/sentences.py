@@ -142,9 +142,11 @@ def _false(*events: Event, receiver: str | None = None, **_: Any) -> str:
     return f"{head}; all that orders them: {_chain(list(events))}"
 
 
-def _lost(send: Event, receiver: str | None = None, **_: Any) -> str:
+def _lost(send: Event, *later: Event, receiver: str | None = None, **_: Any) -> str:
+    """The send, and if there is one, a delivery there of something that depends on it."""
     at = "" if receiver is None else f" at {short(receiver)}"
-    return f"{_whole(send)}, which was never delivered{at}"
+    spite = f"; {_whole(later[-1])}, which came after it" if later else ""
+    return f"{_whole(send)}, which was never delivered{at}{spite}"
 
 
 def _orphan(delivery: Event, **_: Any) -> str:
