@@ -96,3 +96,33 @@ def clean(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
                 size += 1
         ends[row + 1] = size
     return ends, slot[:size], count[:size]
+
+
+@_compiled
+def entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> Ints:
+    """What each of some rows has for a slot, 0 if nothing; slots ascend in each row."""
+    found = np.zeros(len(row), dtype=np.int64)
+    for k in range(len(row)):
+        low, high = starts[row[k]], starts[row[k] + 1]
+        at = low + np.searchsorted(slots[low:high], slot[k])
+        if at < high and slots[at] == slot[k]:
+            found[k] = counts[at]
+    return found
+
+
+@_compiled
+def comparable(starts: Ints, slots: Ints, counts: Ints, one: Ints, other: Ints) -> NDArray[np.bool_]:
+    """Whether of two rows one has at least what the other has, in every slot; slots ascend in each row."""
+    found = np.zeros(len(one), dtype=np.bool_)
+    for pair in range(len(one)):
+        i, j = starts[one[pair]], starts[other[pair]]
+        end, stop = starts[one[pair] + 1], starts[other[pair] + 1]
+        more = less = False
+        while i < end or j < stop:
+            first = i < end and (j >= stop or slots[i] < slots[j])
+            second = j < stop and (i >= end or slots[j] < slots[i])
+            more |= first or (not second and counts[i] > counts[j])
+            less |= second or (not first and counts[i] < counts[j])
+            i, j = i + (not second), j + (not first)
+        found[pair] = not (more and less)
+    return found

@@ -79,6 +79,19 @@ def _stuck(size: int, source: Ints, target: Ints, left: Bools, edge: int) -> int
     return len(cycles(size, source[kept], target[kept]).members)
 
 
+def ring(edges: Edges, members: Ints) -> Ints:
+    """The events of a shortest way from the least member of a component back to it, in their order."""
+    inside = np.flatnonzero(np.isin(edges.source, members) & np.isin(edges.target, members))
+    source, target = (np.searchsorted(members, side[inside]) for side in edges)
+    best = np.arange(len(members))
+    left = np.ones(len(inside), dtype=bool)
+    for cause in source[target == 0]:
+        way = _path(len(members), source, target, left, 0, cause)[::-1]
+        if len(way) + 1 <= len(best):
+            best = np.append(0, target[way])
+    return members[best]
+
+
 def _path(size: int, source: Ints, target: Ints, left: Bools, begin: int, end: int) -> Ints:
     """The edges of a shortest path."""
     starts, items = grouped(np.where(left, source, -1), size)

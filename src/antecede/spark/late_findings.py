@@ -1,0 +1,174 @@
+"""Which deliveries of a trace came too late, and the chain of causes that shows it.
+
+Deliveries are judged over the linear order of all steps, some executions at a time. Where the log tells who
+should have got a message, a copy that never came counts as delivered behind the end, so that what was
+delivered in spite of it is found too.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from antecede.causality.lateness import Verdict, audit
+from antecede.causality.links import DELIVER, OTHER, SEND, Linked, bridged, link
+from antecede.causality.rows import Ints
+from antecede.causality.witness import Overtaken, graph, overtaken
+from antecede.spark.execution import Trace
+from antecede.spark.found import MOST, Found
+from antecede.spark.message_findings import Copies
+from antecede.spark.messages import ARRIVE
+
+BLOCK = 200_000
+"""Events whose executions are judged together."""
+PAIRS = 2**23
+"""Most violating pairs that are kept at once."""
+LOST = 4_096
+"""Most lost copies of an execution for which it is sought what was delivered in spite of them."""
+
+
+class Late(NamedTuple):
+    """Late and FIFO findings, counts by execution, and for each lost copy what came in spite of it, or -1."""
+
+    parts: list[Found]
+    counts: dict[str, Ints]  # late, fifo, early, pairs
+    spite: Ints
+
+
+class _Steps(NamedTuple):
+    """The steps of all executions in which something is delivered, in linear order, and their edges."""
+
+    rows: Ints
+    place: Ints  # the position of each row, or -1
+    starts: Ints  # where each execution begins
+    source: Ints  # positions, by target
+    target: Ints
+
+
+class _Block(NamedTuple):
+    """Some executions, linked, with positions from 0; lost copies stand behind all steps."""
+
+    rows: Ints
+    trace: Linked
+    tracks: int
+    source: Ints
+    target: Ints
+    lost: Ints  # which copies
+
+
+def late(trace: Trace, copies: Copies) -> Late:
+    """Judge all deliveries."""
+    steps = _steps(trace)
+    names = ("late", "fifo", "early", "pairs")
+    counts = {name: np.zeros(len(trace.executions), dtype=np.int64) for name in names}
+    found = Late([], counts, np.full(len(copies.send), -1, dtype=np.int64))
+    ends = np.flatnonzero(np.diff(steps.starts[:-1] // BLOCK, append=-1)) + 1
+    for first, last in pairwise([0, *ends.tolist()]):
+        _judge(trace, steps, first, last, copies, found)
+    return found
+
+
+def _steps(trace: Trace) -> _Steps:
+    came = (trace.kind == DELIVER) & (trace.messages.code >= 0)
+    active = np.bincount(trace.execution[came], minlength=len(trace.executions)) > 0
+    among = (trace.kind != ARRIVE) & active[trace.execution]
+    rows = trace.sorted.order[among[trace.sorted.order]]
+    place = np.full(len(among), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    source, target = place[trace.edges.source], place[trace.edges.target]
+    inside = (source >= 0) & (source < target)  # on a cycle an edge may run back
+    source, target = source[inside], target[inside]
+    line = np.argsort(target, kind="stable")
+    starts = np.flatnonzero(np.diff(trace.execution[rows], prepend=-1))
+    return _Steps(rows, place, np.append(starts, len(rows)), source[line], target[line])
+
+
+def _judge(trace: Trace, steps: _Steps, first: int, last: int, copies: Copies, found: Late) -> None:
+    """Judge the executions first..last-1 among the steps, and add to what is found."""
+    block = _block(trace, steps, int(steps.starts[first]), int(steps.starts[last]), copies)
+    linked = block.trace
+    extra = linked.process[block.source] != linked.process[block.target]
+    extra &= linked.sent[block.target] != block.source
+    more, origin = bridged(linked, block.source[extra], block.target[extra])
+    verdict = audit(more, block.tracks, PAIRS)
+    if verdict.pairs > PAIRS and last - first > 1:
+        for low, high in pairwise((first, (first + last) // 2, last)):
+            _judge(trace, steps, low, high, copies, found)
+        return
+    names = ("late", "fifo", "early", "pair_early", "pair_cause")
+    verdict = verdict._replace(**{name: origin[getattr(verdict, name)] for name in names})
+    _count(trace.execution[block.rows], verdict, found.counts)
+    told = _told(trace.execution[block.rows], linked, verdict)
+    shown = overtaken(linked, told, graph(linked.process, block.source, block.target))
+    spared = shown.late >= len(block.rows)
+    found.spite[block.lost[shown.late[spared] - len(block.rows)]] = block.rows[shown.early[spared]]
+    fifo = np.isin(shown.late, verdict.fifo)
+    for kind, mask in (("late", ~spared & ~fifo), ("fifo", ~spared & fifo)):
+        found.parts.append(_found(kind, block.rows, shown, np.flatnonzero(mask)))
+
+
+def _block(trace: Trace, steps: _Steps, low: int, high: int, copies: Copies) -> _Block:
+    """The steps low..high-1."""
+    rows = steps.rows[low:high]
+    tracks, process = np.unique(trace.track[rows], return_inverse=True)
+    code, first = trace.messages.code[rows], trace.messages.first
+    kind = trace.kind[rows]
+    plain = (code < 0) | ((kind == SEND) & (first[code] != rows))
+    names = np.unique(code, return_inverse=True)[1]
+    linked = link(process, np.where(plain, OTHER, kind), names).trace
+    edges = slice(*np.searchsorted(steps.target, (low, high)))
+    lost = _lost(trace, steps.place - low, len(rows), tracks, copies)
+    linked = _behind(
+        linked, steps.place[copies.send[lost]] - low, np.searchsorted(tracks, copies.receiver[lost])
+    )
+    return _Block(rows, linked, len(tracks), steps.source[edges] - low, steps.target[edges] - low, lost)
+
+
+def _lost(trace: Trace, place: Ints, size: int, tracks: Ints, copies: Copies) -> Ints:
+    """The lost copies of these steps whose receiver did something, where an execution has not too many."""
+    inside = (place[copies.send] >= 0) & (place[copies.send] < size) & np.isin(copies.receiver, tracks)
+    execution = trace.execution[copies.send]
+    few = np.bincount(execution[inside], minlength=len(trace.executions)) <= LOST
+    return np.flatnonzero(inside & few[execution])
+
+
+def _behind(trace: Linked, sent: Ints, process: Ints) -> Linked:
+    """The trace with deliveries of these sends at its end."""
+    until = np.append(trace.until, np.full(len(sent), -1, dtype=np.int64))
+    until[sent] = len(trace.process) + np.arange(len(sent))
+    sender = np.append(trace.sender, trace.process[sent])
+    return Linked(np.append(trace.process, process), sender, np.append(trace.sent, sent), until)
+
+
+def _count(execution: Ints, verdict: Verdict, counts: dict[str, Ints]) -> None:
+    """Add what the verdict says of each execution; only a block of one execution has pairs left unlisted."""
+    real = verdict.late[verdict.late < len(execution)]
+    fifo = np.isin(real, verdict.fifo)
+    listed = {"late": real[~fifo], "fifo": real[fifo], "early": verdict.early, "pairs": verdict.pair_early}
+    for name, at in listed.items():
+        counts[name] += np.bincount(execution[at], minlength=len(counts[name]))
+    counts["pairs"][execution[0]] += verdict.pairs - len(verdict.pair_early)
+
+
+def _told(execution: Ints, trace: Linked, verdict: Verdict) -> Verdict:
+    """The verdict on those deliveries alone that are told: so many of each execution, and all lost copies."""
+    late = np.sort(verdict.late)
+    real = late[late < len(execution)]
+    rank = np.arange(len(real)) - np.searchsorted(execution[real], execution[real])
+    late = np.append(real[rank < MOST], late[len(real) :])
+    tracks = int(trace.process.max(initial=0)) + 1
+    keys = trace.sent[late] * tracks + trace.process[late]
+    pairs = np.isin(verdict.pair_cause * tracks + verdict.pair_process, keys)
+    columns = (verdict.pair_early[pairs], verdict.pair_cause[pairs], verdict.pair_process[pairs])
+    return Verdict(late, verdict.fifo, verdict.early, *columns, verdict.pairs)
+
+
+def _found(kind: str, rows: Ints, shown: Overtaken, which: Ints) -> Found:
+    """Findings with the chain from send to send, and then the two deliveries."""
+    starts, events = shown.chains
+    lines = [np.append(events[starts[i] : starts[i + 1]], (shown.early[i], shown.late[i])) for i in which]
+    ends = np.append(0, np.cumsum([len(line) for line in lines], dtype=np.int64))
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *lines])
+    return Found(kind, rows[shown.late[which]], ends, rows[flat], {})
