@@ -106,6 +106,25 @@ def test_it_does_not_matter_where_rows_are_cut_into_batches(batch: Batch, cuts: 
     check_same(Released(*map(np.array, (order, held, missing, state))), compiled(batch))
 
 
+@given(batches(), st.randoms())
+def test_items_arrive_in_the_order_that_is_given_and_other_rows_are_left_out(
+    batch: Batch, random: Any
+) -> None:
+    rows = random.sample(range(len(batch.needs)), random.randint(0, len(batch.needs)))
+    expected = compiled(
+        batch._replace(needs=[batch.needs[i] for i in rows], gains=[batch.gains[i] for i in rows])
+    )
+    arrivals = np.array(rows, dtype=np.int64)
+    answer = release(batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add, arrivals=arrivals)
+    check_same(answer, expected._replace(order=arrivals[expected.order], held=arrivals[expected.held]))
+
+
+@pytest.mark.parametrize("arrivals", [[0, 0], [-1], [2], [[0]], [0.5]])
+def test_malformed_arrivals_are_refused(arrivals: list[Any]) -> None:
+    with pytest.raises(CallerError, match="arrivals must be"):
+        release([0], Rows.of([[], []]), Rows.of([[], []]), arrivals=np.array(arrivals))
+
+
 @pytest.mark.parametrize("add", [False, True])
 def test_a_reversed_chain_comes_out_at_once_in_order(add: bool) -> None:
     links = range(5000)

@@ -1,7 +1,8 @@
 """The compiled gate: the delivery rule of `antecede.core.gate` over arrays, a batch at a time.
 
 An item *needs* `have[slot] >= count` for its pairs and, when taken, *gains* its (slot, value) pairs. Items
-arrive in row order. After each arrival all that can be delivered is delivered, earliest arrival first.
+arrive in row order or in a given one. After each arrival all that can be delivered is delivered, earliest
+arrival first.
 
 No queue is ever rescanned. A held item is filed under its first missing slot, in the bucket of the first
 *stop* of that slot that is at least the count it waits for. A slot that rises empties each bucket it passes.
@@ -46,13 +47,18 @@ class _Shelf(NamedTuple):
     stops: Ints  # the stop of each bucket, ascending in a slot; empty if every integer above the floor is one
     heads: Ints  # the item on top of each bucket, or -1
     swept: Ints  # the first bucket of each slot that was not emptied yet
-    places: Ints  # for each item: the need it waits AT, the END of its needs, the item BELOW it in the bucket
+    places: (
+        Ints  # for each arrival: the need it waits AT, the END of its needs, the item BELOW it in the bucket
+    )
 
 
-def release(have: ArrayLike, needs: Rows, gains: Rows, *, add: bool = False) -> Released:
+def release(
+    have: ArrayLike, needs: Rows, gains: Rows, *, add: bool = False, arrivals: Ints | None = None
+) -> Released:
     """Deliver what can be delivered of the items, from the state `have`, which is left as it was.
 
-    A gain raises its slot to the value or, with `add`, adds the value to it.
+    A gain raises its slot to the value or, with `add`, adds the value to it. Items arrive in row order, or in
+    the order of `arrivals`, which are row numbers, each at most once; other rows are then left out.
 
     To go on with a later batch, pass on the returned state and put the held items, in their order, before the
     new ones. Between two arrivals the state and the held items are all that the gate knows, and a held item
@@ -65,12 +71,13 @@ def release(have: ArrayLike, needs: Rows, gains: Rows, *, add: bool = False) -> 
         raise CallerError(f"needs are of {len(needs.starts) - 1} items and gains of {len(gains.starts) - 1}")
     if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:
         raise CallerError("the gains add up to more than 64 bits can count")
-    shelf = _shelf(state, needs, gains, add)
-    order = np.empty(len(shelf.places), dtype=np.int64)
-    taken = _run(state, needs, gains, add, shelf, order)
+    rows = _arriving(len(needs.starts) - 1, arrivals)
+    shelf = _shelf(state, needs, gains, add, rows)
+    order = np.empty(len(rows), dtype=np.int64)
+    taken = _run(state, needs, gains, add, shelf, rows, order)
     held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
     missing = needs.slots[shelf.places[held, _AT]].astype(np.int64)
-    return Released(order[:taken], held, missing, state)
+    return Released(rows[order[:taken]], rows[held], missing, state)
 
 
 def _state(have: ArrayLike) -> Ints:
@@ -83,16 +90,28 @@ def _state(have: ArrayLike) -> Ints:
     return state.astype(np.int64)
 
 
-def _shelf(have: Ints, needs: Rows, gains: Rows, add: bool) -> _Shelf:
+def _arriving(items: int, arrivals: Ints | None) -> Ints:
+    """The checked row of each arrival."""
+    if arrivals is None:
+        return np.arange(items)
+    rows = np.asarray(arrivals)
+    if rows.ndim != 1 or rows.dtype != np.int64:
+        raise CallerError("arrivals must be a flat array of 64-bit row numbers")
+    if rows.size and (not 0 <= rows.min() <= rows.max() < items or np.bincount(rows).max() > 1):
+        raise CallerError(f"arrivals must be rows from 0 to {items - 1}, each at most once")
+    return rows
+
+
+def _shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> _Shelf:
     """An empty shelf with the stops that suit the batch."""
-    items = len(needs.starts) - 1
+    items = len(rows)
     widths, stops = _widths(have, gains.slots, gains.counts, add), np.empty(0, dtype=np.int64)
     if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
-        rows = needs if add else gains
-        widths = np.bincount(rows.slots, minlength=len(have))
-        stops = _occurring(widths, rows.slots, rows.counts)
+        reached = needs if add else gains
+        widths = np.bincount(reached.slots, minlength=len(have))
+        stops = _occurring(widths, reached.slots, reached.counts)
     first = np.concatenate(([0], np.cumsum(widths)))
-    places = np.stack((needs.starts[:-1], needs.starts[1:], np.full(items, -1)), axis=1)
+    places = np.stack((needs.starts[rows], needs.starts[rows + 1], np.full(items, -1)), axis=1)
     return _Shelf(have.copy(), first, stops, np.full(first[-1], -1), first[:-1].copy(), places)
 
 
@@ -119,8 +138,8 @@ def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
 
 
 @_compiled
-def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, order: Ints) -> int:
-    """Let the items arrive one by one; returns how many were delivered."""
+def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints) -> int:
+    """Let the items arrive one by one, counted by arrival; returns how many were delivered."""
     # As plain arrays, since counting references to a tuple's fields in the loops would double the time.
     _, slots, counts = needs
     starts, gained, values = gains
@@ -133,7 +152,7 @@ def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, order: 
             item = heappop(ready)
             order[taken] = item
             taken += 1
-            for k in range(starts[item], starts[item + 1]):
+            for k in range(starts[rows[item]], starts[rows[item] + 1]):
                 slot = gained[k]
                 have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
                 while _passed(slot, swept[slot], have, floor, first, stops):
