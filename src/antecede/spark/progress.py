@@ -1,0 +1,65 @@
+"""How far Spark's running jobs are: asked of the session now and then, while another waits for them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+EVERY = 0.25
+"""Seconds between two looks."""
+
+
+class Progress(NamedTuple):
+    """The stages that run now: the number of the last one, and their tasks and rows together."""
+
+    stage: int
+    done: int
+    tasks: int
+    rows: int
+
+
+@contextmanager
+def watched(spark: SparkSession, tell: Callable[[Progress], None], every: float = EVERY) -> Iterator[None]:
+    """Tell of progress while the block runs. A session on a server cannot be asked: nothing is told."""
+    context = getattr(spark, "_sc", None)
+    if context is None:
+        yield
+        return
+    over = Event()
+    thread = Thread(target=_watch, args=(context, tell, every, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _watch(context: Any, tell: Callable[[Progress], None], every: float, over: Event) -> None:
+    while not over.wait(every):
+        found = look(context)
+        if found is not None:
+            tell(found)
+
+
+def look(context: Any) -> Progress | None:
+    """What runs now; None if nothing does, or the session is gone."""
+    try:
+        tracker = context.statusTracker()
+        stages = sorted(tracker.getActiveStageIds())
+        infos = [info for stage in stages if (info := tracker.getStageInfo(stage)) is not None]
+        rows = sum(_rows(context, stage) for stage in stages)
+    except Exception:  # progress is a courtesy: whatever the JVM says, the work itself goes on
+        return None
+    if not infos:
+        return None
+    done, tasks = sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)
+    return Progress(stages[-1] + 1, done, tasks, rows)
+
+
+def _rows(context: Any, stage: int) -> int:
+    """Rows that a stage has read, from files or from earlier stages."""
+    found = context._jsc.sc().statusStore().lastStageAttempt(stage)
+    return int(found.inputRecords() + found.shuffleReadRecords())

@@ -1,0 +1,66 @@
+"""Progress of Spark's jobs: told while they run, and never in the way."""
+
+import io
+import time
+from typing import cast
+
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from antecede.cli import stages as shown
+from antecede.spark.progress import Progress, look, watched
+
+
+def slow(batches):
+    for batch in batches:
+        time.sleep(0.5 + 0.3 * TaskContext.get().partitionId())  # Spark's books are some tenths behind
+        yield batch
+
+
+@pytest.mark.spark
+def test_tasks_and_rows_are_told_while_a_job_runs(spark, tmp_path) -> None:
+    spark.range(4000, numPartitions=4).write.parquet(str(tmp_path / "t"))
+    told: list[Progress] = []
+    with watched(spark, told.append, every=0.05):
+        rows = spark.read.parquet(str(tmp_path / "t")).repartition(4)
+        assert rows.mapInArrow(slow, "id long").count() == 4000
+    assert {one.tasks for one in told} >= {4}
+    assert any(0 < one.done < one.tasks for one in told) and max(one.rows for one in told) > 0
+    assert all(one.done <= one.tasks for one in told)
+    assert len({one.stage for one in told}) > 1
+
+
+@pytest.mark.spark
+def test_nothing_is_told_when_nothing_runs_or_cannot_be_asked(spark) -> None:
+    assert look(spark.sparkContext) is None
+    told: list[Progress] = []
+    with watched(cast(SparkSession, object()), told.append, every=0.01):
+        time.sleep(0.05)
+    assert told == []
+
+
+@pytest.mark.spark
+def test_an_error_in_the_block_comes_out(spark) -> None:
+    with pytest.raises(KeyError), watched(spark, print, every=0.01):
+        raise KeyError("mine")
+
+
+def test_a_session_that_is_gone_is_no_error() -> None:
+    class Gone:
+        def statusTracker(self) -> None:  # noqa: N802
+            raise ConnectionError
+
+    assert look(Gone()) is None
+
+
+def test_lines_come_now_and_then(monkeypatch) -> None:
+    out = io.StringIO()
+    lines = shown.Lines(Console(file=out), "reading")
+    lines(Progress(1, 1, 4, 0))
+    assert out.getvalue() == ""
+    monkeypatch.setattr(shown, "PATIENCE", 0.0)
+    lines(Progress(2, 3, 4, 1_200_000))
+    assert out.getvalue() == "reading: stage 2, 3 of 4 tasks, 1,200,000 rows\n"
+    assert shown.words(Progress(2, 3, 4, 0)) == "stage 2, 3 of 4 tasks"
