@@ -14,8 +14,10 @@ from antecede.spark.progress import Progress, look, watched
 
 
 def slow(batches):
+    task = TaskContext.get()
+    assert task
     for batch in batches:
-        time.sleep(0.5 + 0.3 * TaskContext.get().partitionId())  # Spark's books are some tenths behind
+        time.sleep(0.5 + 0.3 * task.partitionId())  # Spark's books are some tenths behind
         yield batch
 
 
