@@ -22,6 +22,23 @@ MEANINGS = {
     "lost": "Sent, and not delivered in this log.",
     "orphan": "Delivered, though this log has no send of it.",
     "duplicate": "Delivered more than once at the same process.",
+    "unsent": "Delivered before it was sent, by the order of the processes and what they knew.",
+    "resent": "Sent more than once under the same name.",
+    "clock-backwards": "A process knew less than before: an entry of its clock fell.",
+    "clock-hole": "A process counted on, but the log lacks the events between.",
+    "clock-repeat": "Two events of a process have the same count.",
+    "clock-restart": "A process began to count from 1 again.",
+    "clock-uncounted": "The clock of an event does not count the process that it belongs to.",
+    "clock-unknown": "A clock counts events of a process that has none in this log.",
+    "clock-beyond": "A clock counts more events of a process than this log has.",
+    "clock-not-transitive": "An event knows of another, but not of all that the other knew of.",
+    "clock-cyclic": "By their clocks, each of two events came before the other.",
+    "concurrent": "By its clocks a process did two things at once; often two share one name.",
+    "cycle": "Events that lead back to each other, so that no order can be right.",
+    "self-parent": "The event names itself as its cause.",
+    "missing": "The event names a cause that is not in this log.",
+    "timestamp": "By their times the effect came before its cause; clocks of processes differ.",
+    "false-causality": "Causal order makes a message wait for another on which it does not depend.",
 }
 Place = dict[tuple[str, str], tuple[int, Row]]
 """Where each event of a window stands, by execution and name, and its row."""

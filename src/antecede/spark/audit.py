@@ -1,0 +1,140 @@
+"""The audit of event logs of any size: findings with witnesses, totals for each execution, and a summary.
+
+Executions are spread over partitions, and a partition is judged in one go. A huge execution of messages
+is judged in chunks by several tasks instead, and there only its messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from antecede.causality.rows import Ints
+from antecede.spark.columns import coded, column
+from antecede.spark.execution import trace
+from antecede.spark.judge import NUMBERS, TOTALS, judge
+from antecede.spark.sentences import KINDS
+from antecede.tables import EVENTS, FINDINGS
+
+HUGE = 5_000_000
+"""Events of an execution that are too many for one task."""
+SAMPLE = 20
+"""Findings of each kind in a summary."""
+BATCH = 100_000
+_LEFT_OUT = ("text", "fields")
+_ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
+"""A finding, with its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`findings` as in FINDINGS, by kind and execution at most 10,000; `totals` as in `judge.TOTALS`.
+
+    Both are parts of `rows`, kept on disk from its first use on; `done` gives the disk back.
+    """
+
+    findings: DataFrame
+    totals: DataFrame
+    rows: DataFrame
+
+    def done(self) -> None:
+        """Forget what was kept on disk."""
+        self.rows.unpersist()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An audit in numbers that fit a screen."""
+
+    executions: int
+    counts: dict[str, int]
+    """How many findings there are of each kind that there is, in the order of `sentences.KINDS`."""
+    totals: dict[str, int]
+    """The sums of all numbers of `judge.NUMBERS` over executions."""
+    uncounted: int
+    """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
+    sample: pa.Table
+    """The first findings of each kind."""
+
+    @property
+    def findings(self) -> int:
+        """How many findings there are."""
+        return sum(self.counts.values())
+
+
+def audit(events: DataFrame, *, huge: int = HUGE) -> Audit:
+    """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown."""
+    names = [name for name in EVENTS.names if name in events.columns and name not in _LEFT_OUT]
+    named = events.select(*names).withColumn("execution", sf.coalesce("execution", sf.lit("")))
+    number = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    rows = named.repartition(number, "execution").mapInArrow(_judged, from_arrow_schema(_ROWS))
+    rows = rows.persist(StorageLevel.DISK_ONLY)
+    findings = rows.where("kind is not null").select(*FINDINGS.names)
+    places = enumerate(TOTALS.names[1:])
+    totals = rows.where("kind is null").select(
+        "execution", *(sf.col("counts")[i].alias(name) for i, name in places)
+    )
+    return Audit(findings, totals, rows)
+
+
+def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Judge a whole partition."""
+    parts = list(batches)
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    del parts
+    findings, totals = judge(trace(table))
+    nothing = pa.nulls(len(findings), pa.list_(pa.int64()))
+    ranked = findings.append_column("rank", pa.array(_ranks(findings))).append_column("counts", nothing)
+    for part in (ranked, _tagged(totals)):
+        yield from part.cast(_ROWS).to_batches(max_chunksize=BATCH)
+
+
+def _ranks(findings: pa.Table) -> Ints:
+    """The place of each finding among those of its kind."""
+    kind = coded([column(findings, "kind")]).codes[0]
+    order = np.argsort(kind, kind="stable")
+    ranks = np.empty(len(kind), dtype=np.int64)
+    ranks[order] = np.arange(len(kind)) - np.searchsorted(kind[order], kind[order])
+    return ranks
+
+
+def _tagged(totals: pa.Table) -> pa.Table:
+    """Totals as rows of kind null."""
+    numbers = [column(totals, name) for name in TOTALS.names[1:]]
+    flat = pa.concat_arrays(numbers)
+    size, width = len(totals), len(numbers)
+    turned = flat.take(pa.array(np.arange(size * width).reshape(width, size).T.ravel()))
+    counts = pa.ListArray.from_arrays(pa.array(np.arange(size + 1) * width, pa.int32()), turned)
+    columns = {"execution": totals["execution"], "counts": counts}
+    return pa.table([columns.get(field.name, pa.nulls(size, field.type)) for field in _ROWS], schema=_ROWS)
+
+
+def summary(found: Audit, sample: int = SAMPLE) -> Summary:
+    """The audit in numbers, and the first findings of each kind; the audit is run if it was not yet.
+
+    What comes to the driver does not grow with the input.
+    """
+    sums = [sf.sum(f"`{name}`").alias(name) for name in TOTALS.names[1:]]
+    extra = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
+    numbers = {
+        name: value or 0 for name, value in found.totals.agg(*sums, *extra).toArrow().to_pylist()[0].items()
+    }
+    few = found.rows.where((sf.col("kind").isNotNull()) & (sf.col("rank") < sample)).toArrow()
+    few = few.sort_by([("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")])
+    few = few.filter(pa.array(_ranks(few) < sample)).select(FINDINGS.names).cast(FINDINGS)
+    return Summary(
+        numbers["executions"],
+        {kind: numbers[kind] for kind in KINDS if numbers[kind]},
+        {name: numbers[name] for name in NUMBERS},
+        numbers["executions"] - numbers["counted"],
+        few,
+    )
