@@ -30,7 +30,7 @@ SAMPLE = 20
 BATCH = 100_000
 _LEFT_OUT = ("text", "fields")
 _ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
-"""A finding, with its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
+"""A finding and its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
 
 
 @dataclass(frozen=True)
