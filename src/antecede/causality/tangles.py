@@ -2,7 +2,7 @@
 
 A delivery that leads to its own send makes a cycle, and that cycle may hold much of a trace. Of the messages
 on a short cycle the one goes without which the fewest events are left on cycles; where that is a tie, the one
-that runs farthest against a given order.
+that runs farthest against a given order. Where there is a cycle without any message, no message is to blame.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ def tangled(size: int, edges: Edges, loose: Bools, rank: Ints) -> tuple[Ints, Cy
     """Which of the loose edges must go, ascending, and the cycles that remain without them."""
     left = np.ones(len(edges.source), dtype=bool)
     rings = cycles(size, *edges)
+    firm = np.zeros(size, dtype=bool)
+    firm[cycles(size, edges.source[~loose], edges.target[~loose]).members] = True
     for inside in _parts(size, edges, rings):
-        if loose[inside].any():
+        if loose[inside].any() and not firm[edges.source[inside]].any():
             events, part = np.unique(
                 np.concatenate((edges.source[inside], edges.target[inside])), return_inverse=True
             )

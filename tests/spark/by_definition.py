@@ -1,0 +1,266 @@
+"""What an audit must find in a small log, straight from the definitions: slow and without the package.
+
+A log is a list of rows of the events table, of one execution, with clocks as dictionaries; every row has a
+process, an index and an id. A finding is named by its kind and the ids of its events; of a late delivery only
+the delivery itself counts, since several chains may show it.
+"""
+
+from collections import Counter
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+Row = dict[str, Any]
+Finding = tuple[str, ...]
+
+
+class Log:
+    """Rows with what follows from them; events are known by their place in `rows`."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = sorted(rows, key=lambda row: (row["process"], row["index"]))
+        delivers = any(row["kind"] == "deliver" for row in rows)
+        self.arrives = [row["kind"] == "receive" and delivers and not row["clock"] for row in self.rows]
+        self.gets = [row["kind"] in ("deliver", "receive") for row in self.rows]
+        self.delivers = [get and not arrives for get, arrives in zip(self.gets, self.arrives, strict=True)]
+        self.line: dict[str, list[int]] = {}
+        for i, row in enumerate(self.rows):
+            if not self.arrives[i]:
+                self.line.setdefault(row["process"], []).append(i)
+        self.before = {b: a for line in self.line.values() for a, b in pairwise(line)}
+
+    def id(self, event: int) -> str:
+        return str(self.rows[event]["event"])
+
+    def clock(self, event: int) -> dict[str, int]:
+        return {q: c for q, c in (self.rows[event]["clock"] or {}).items() if c > 0}
+
+    def own(self, event: int) -> int:
+        return self.clock(event).get(self.rows[event]["process"], 0)
+
+    def meant(self, process: str, count: int) -> int | None:
+        """The event that a clock entry stands for."""
+        return next((i for i in self.line.get(process, []) if self.own(i) == count), None)
+
+    @cached_property
+    def sends(self) -> dict[str, int]:
+        """The first send of each message."""
+        found: dict[str, int] = {}
+        for i, row in enumerate(self.rows):
+            if row["kind"] == "send" and row["message"] is not None:
+                found.setdefault(row["message"], i)
+        return found
+
+    @cached_property
+    def copies(self) -> dict[tuple[str, str], list[int]]:
+        """The deliveries of each message at each process."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for i, row in enumerate(self.rows):
+            if self.delivers[i] and row["message"] is not None:
+                found.setdefault((row["process"], row["message"]), []).append(i)
+        return found
+
+    def claims(self, event: int) -> list[int]:
+        """ShiViz's rule: the events of others that a clock newly claims, but for what these imply."""
+        row, line = self.rows[event], self.line.get(self.rows[event]["process"], [])
+        known: dict[str, int] = {}
+        for i in line[: line.index(event)] if event in line else []:
+            known = {q: max(known.get(q, 0), self.clock(i).get(q, 0)) for q in known | self.clock(i)}
+        grown = {q: c for q, c in self.clock(event).items() if q != row["process"] and c > known.get(q, 0)}
+        found = {q: f for q, c in grown.items() if (f := self.meant(q, c)) is not None}
+        return [
+            f
+            for q, f in found.items()
+            if all(self.clock(g).get(q) != grown[q] for g in found.values() if g != f)
+        ]
+
+    @cached_property
+    def carried(self) -> set[tuple[int, int]]:
+        """Edges from sends to first deliveries."""
+        return {(self.sends[m], c[0]) for (_, m), c in self.copies.items() if m in self.sends}
+
+    @cached_property
+    def firm(self) -> set[tuple[int, int]]:
+        """Direct causes by process order, parents and clocks."""
+        found = {(a, b) for b, a in self.before.items()}
+        named: dict[str, int] = {}
+        for i, row in enumerate(self.rows):
+            named.setdefault(row["event"], i)
+        for i, row in enumerate(self.rows):
+            found |= {(named[p], i) for p in row["parents"] or [] if p in named and named[p] != i}
+            found |= {(f, i) for f in self.claims(i)}
+        return found
+
+    @cached_property
+    def arrivals(self) -> set[tuple[int, int]]:
+        """From sends to arrivals, and from first arrivals to first deliveries behind them."""
+        found = set()
+        for i, row in enumerate(self.rows):
+            if self.arrives[i] and row["message"] in self.sends:
+                found.add((self.sends[row["message"]], i))
+            if self.arrives[i] and self.first_arrival(i):
+                over = self.copies.get((row["process"], row["message"]), [-1])[0]
+                found |= {(i, over)} if over > i else set()
+        return found
+
+    @cached_property
+    def unsent(self) -> set[tuple[int, int]]:
+        """Messages that were delivered before they were sent, and that time shows to be to blame.
+
+        Where there is a cycle without messages, that one is to blame.
+        """
+        ahead = reach(len(self.rows), self.firm | self.carried)
+        alone = reach(len(self.rows), self.firm)
+        rings = [{j for j in ahead[i] if i in ahead[j]} for i in range(len(ahead))]
+        return {
+            (s, d)
+            for s, d in self.carried - self.firm
+            if s in ahead[d] and self.time(s) > self.time(d) and not any(j in alone[j] for j in rings[s])
+        }
+
+    def time(self, event: int) -> float:
+        return float(self.rows[event]["time"] or 0)
+
+    @cached_property
+    def edges(self) -> set[tuple[int, int]]:
+        """All direct causes."""
+        bad = {d for _, d in self.unsent}
+        over = {(a, d) for a, d in self.arrivals if d in bad}
+        return self.firm | (self.carried - self.unsent) | (self.arrivals - over)
+
+    def first_arrival(self, event: int) -> bool:
+        same = ("process", "message")
+        mine = [self.rows[event][name] for name in same]
+        return not any(self.arrives[i] and [self.rows[i][n] for n in same] == mine for i in range(event))
+
+
+def reach(size: int, edges: set[tuple[int, int]]) -> list[set[int]]:
+    """What each event leads to, itself only if it lies on a cycle."""
+    effects: list[list[int]] = [[] for _ in range(size)]
+    for a, b in edges:
+        effects[a].append(b)
+    found: list[set[int]] = []
+    for event in range(size):
+        seen: set[int] = set()
+        stack = list(effects[event])
+        while stack:
+            if (last := stack.pop()) not in seen:
+                seen.add(last)
+                stack += effects[last]
+        found.append(seen)
+    return found
+
+
+def findings(rows: list[Row]) -> Counter[Finding]:
+    """All findings."""
+    log = Log(rows)
+    ahead = reach(len(log.rows), log.edges)
+    rings = [{j for j in ahead[i] if i in ahead[j]} for i in range(len(ahead))]
+    found: Counter[Finding] = Counter(("unsent", log.id(d), log.id(s)) for s, d in log.unsent)
+    found += messages(log) + late(log, rings) + (clocks := clock_faults(log))
+    cyclic = {ids[-1] for kind, *ids in clocks if kind == "clock-cyclic"}
+    named = {tuple(sorted(map(log.id, ring))) for ring in rings if ring}
+    found += Counter(("cycle", *ring) for ring in named if not cyclic & set(ring))
+    for a, b in log.edges:
+        if log.rows[a]["time"] is not None and log.rows[b]["time"] is not None and log.time(a) > log.time(b):
+            found["timestamp", log.id(a), log.id(b)] += 1
+    ids = {row["event"] for row in rows}
+    for row in rows:
+        found["missing", row["event"]] += sum(parent not in ids for parent in row["parents"] or [])
+        found["self-parent", row["event"]] += row["event"] in (row["parents"] or [])
+    return +found
+
+
+def messages(log: Log) -> Counter[Finding]:
+    """Lost, orphan, duplicate, resent."""
+    found: Counter[Finding] = Counter()
+    for (_, message), copies in log.copies.items():
+        found.update(("duplicate", log.id(copies[0]), log.id(again)) for again in copies[1:])
+        if message not in log.sends:
+            found["orphan", log.id(copies[0])] += 1
+    got = {message for _, message in log.copies}
+    for i, row in enumerate(log.rows):
+        if row["kind"] == "send" and log.sends[row["message"]] != i:
+            found["resent", log.id(log.sends[row["message"]]), log.id(i)] += 1
+        elif row["kind"] == "send":
+            to = {r for r in row["receivers"] or [] if r != row["process"]}
+            for receiver in to:
+                found["lost", log.id(i), receiver] += (receiver, row["message"]) not in log.copies
+            found["lost", log.id(i), ""] += not to and row["message"] not in got
+    return +found
+
+
+def late(log: Log, rings: list[set[int]]) -> Counter[Finding]:
+    """Deliveries before which one came that depends on them; on a cycle, nothing causes what was before."""
+    forward = {(a, b) for a, b in log.edges if b not in rings[a] or log.time(a) <= log.time(b)}
+    ahead = reach(len(log.rows), forward)
+    source = {d: s for s, d in log.carried & forward}
+    found: Counter[Finding] = Counter()
+    for line in log.line.values():
+        came = [d for d in line if d in source]
+        for at, d in enumerate(came):
+            first = [e for e in came[:at] if source[e] in ahead[source[d]]]
+            sender = log.rows[source[d]]["process"]
+            fifo = any(log.rows[source[e]]["process"] == sender for e in first)
+            found["fifo" if fifo else "late", log.id(d)] += bool(first)
+    return +found
+
+
+def clock_faults(log: Log) -> Counter[Finding]:
+    """Claims that no execution can have made, each where it enters."""
+    found: Counter[Finding] = Counter()
+    for process, line in log.line.items():
+        counted: list[int] = []
+        clocked: list[int] = []
+        for e in line:
+            name, faults = log.id(e), Counter[Finding]()
+            own, last = log.own(e), log.own(counted[-1]) if counted else 0
+            other = [log.id(counted[-1])] if counted else []
+            restart = own == 1 < last
+            if own:
+                faults["clock-hole", *other, name] += own > last + 1
+                faults["clock-restart", *other, name] += restart
+                faults["clock-repeat", *other, name] += own == last
+                faults["clock-backwards", *other, name] += own < last and not restart
+            faults["clock-uncounted", name] += not own and bool(log.clock(e))
+            if log.clock(e):
+                faults += claim_faults(log, e, process, clocked[-1] if clocked and not restart else None)
+                clocked.append(e)
+            if own and own == last and not _comparable(log.clock(e), log.clock(counted[-1])):
+                told = ("clock-backwards", "clock-repeat")
+                faults = Counter({f: n for f, n in faults.items() if f[0] not in told})
+                faults["concurrent", *other, name] += 1
+            counted += [e] if own else []
+            found += faults
+    return found
+
+
+def claim_faults(log: Log, e: int, process: str, last: int | None) -> Counter[Finding]:
+    """The faults of the entries for others."""
+    found: Counter[Finding] = Counter()
+    mine, before, own = log.clock(e), {} if last is None else log.clock(last), log.own(e)
+    told = {q for q, c in before.items() if q != process and mine.get(q, 0) < c}
+    found.update(("clock-backwards", log.id(last), log.id(e)) for _ in told if last is not None)
+    direct = log.claims(e)
+    for f in direct:
+        back = 1 <= own <= log.clock(f).get(process, 0)
+        lacks = {q for q, c in log.clock(f).items() if q != process and mine.get(q, 0) < c} - told
+        if lacks and not back:
+            told |= lacks
+            found["clock-not-transitive", log.id(e)] += len(lacks)
+    for q, c in mine.items():
+        if q == process or c <= before.get(q, 0):
+            continue
+        other = log.meant(q, c)
+        if other is not None and 1 <= own <= log.clock(other).get(process, 0):
+            found["clock-cyclic", log.id(other), log.id(e)] += 1
+        if other is None and all(log.clock(f).get(q, 0) < c for f in direct):
+            top = max((log.own(i) for i in log.line.get(q, [])), default=0)
+            found["clock-unknown", log.id(e)] += q not in log.line
+            found["clock-beyond", log.id(e)] += q in log.line and c > top
+    return +found
+
+
+def _comparable(one: dict[str, int], other: dict[str, int]) -> bool:
+    less = all(one.get(q, 0) >= c for q, c in other.items())
+    return less or all(other.get(q, 0) >= c for q, c in one.items())
