@@ -123,3 +123,11 @@ def test_the_policy_knows_the_script_by_its_hash() -> None:
     policy = html.unescape(re.search('Content-Security-Policy" content="([^"]*)"', text)[1])  # type: ignore[index]
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
     assert re.search("script-src 'sha256-[A-Za-z0-9+/=]{44}'", policy)
+
+
+def test_findings_that_were_not_handed_over_are_counted() -> None:
+    some = findings(LATE, {**LATE, "kind": "lost"}, {**LATE, "kind": "lost"})
+    text = page("12 findings", {}, some, [], "a log", {"late": 10, "lost": 2})
+    assert "<h2>Findings <b>12</b></h2>" in text
+    assert "<h3>late <b>10</b></h3>" in text and "9 more are not on this page" in text
+    assert text.index("<h3>late") < text.index("<h3>lost")

@@ -2,6 +2,7 @@
 events of its witness in the pictures. Long groups are folded, and what a page cannot hold is counted.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -51,17 +52,20 @@ def groups(findings: pa.Table) -> list[tuple[str, pa.Table]]:
     return [(c["values"], findings.filter(pc.equal(kinds, c["values"]))) for c in counts]
 
 
-def section(findings: pa.Table, places: list[Place]) -> str:
-    """All groups, below a list of the kinds and a box that filters."""
+def section(findings: pa.Table, places: list[Place], counts: Mapping[str, int]) -> str:
+    """All groups, below a list of the kinds and a box that filters; `counts` say if there are more."""
     if not len(findings):
         return '<p class="none">No findings.</p>'
-    found = groups(findings)
+    found = sorted(groups(findings), key=lambda group: -counts.get(group[0], len(group[1])))
     several = len(pc.unique(findings["execution"])) > 1
     kinds = "".join(
-        f'<li><a href="#kind-{at}">{escaped(kind)} <b>{number(len(table))}</b></a></li>'
+        f'<li><a href="#kind-{at}">{escaped(kind)} <b>{number(counts.get(kind, len(table)))}</b></a></li>'
         for at, (kind, table) in enumerate(found)
     )
-    parts = [_group(at, kind, table, places, several) for at, (kind, table) in enumerate(found)]
+    parts = [
+        _group(at, kind, table, places, several, counts.get(kind, len(table)))
+        for at, (kind, table) in enumerate(found)
+    ]
     return (
         f'<ul class="kinds">{kinds}</ul>'
         '<p class="filter"><label>Filter <input id="filter" type="search" autocomplete="off" '
@@ -70,7 +74,7 @@ def section(findings: pa.Table, places: list[Place]) -> str:
     )
 
 
-def _group(at: int, kind: str, table: pa.Table, places: list[Place], several: bool) -> str:
+def _group(at: int, kind: str, table: pa.Table, places: list[Place], several: bool, count: int) -> str:
     rows = table.slice(0, MOST).to_pylist()
     items = [_finding(row, places, several) for row in rows]
     meaning = f"<p>{MEANINGS[kind]}</p>" if kind in MEANINGS else ""
@@ -78,11 +82,11 @@ def _group(at: int, kind: str, table: pa.Table, places: list[Place], several: bo
     if len(items) > SHOWN:
         more = f'<ol class="findings" start="{SHOWN + 1}">{"".join(items[SHOWN:])}</ol>'
         body += f"<details><summary>show all {number(len(items))}</summary>{more}</details>"
-    if left := len(table) - len(rows):
+    if left := count - len(rows):
         body += (
             f'<p class="left">{number(left)} more are not on this page; the findings table has them all.</p>'
         )
-    head = f"<h3>{escaped(kind)} <b>{number(len(table))}</b></h3>"
+    head = f"<h3>{escaped(kind)} <b>{number(count)}</b></h3>"
     return f'<section class="kind" id="kind-{at}">{head}{meaning}{body}</section>'
 
 

@@ -6,6 +6,7 @@ below, known by its hash.
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from importlib import resources
 
 import pyarrow as pa
@@ -24,9 +25,15 @@ and its <b class="future">future</b>; click on empty space to reset. Keys: arrow
 
 
 def page(
-    verdict: str, totals: dict[str, str | int], findings: pa.Table, windows: list[Window], title: str
+    verdict: str,
+    totals: dict[str, str | int],
+    findings: pa.Table,
+    windows: list[Window],
+    title: str,
+    counts: Mapping[str, int] | None = None,
 ) -> str:
-    """The text of the page, to be saved as UTF-8."""
+    """The text of the page, to be saved as UTF-8. `counts` says how many findings of each kind there are, if
+    these are not all."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
     places = [_places(window) for window in windows]
@@ -37,8 +44,8 @@ def page(
         '<meta name="color-scheme" content="light dark"/>',
         f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
         f"<header><h1>{escaped(title)}</h1>{_verdict(verdict, findings)}{_totals(totals)}</header>\n<main>",
-        f'<section class="list"><h2>Findings <b>{number(len(findings))}</b></h2>',
-        listed.section(findings, places),
+        f'<section class="list"><h2>Findings <b>{number(_all(findings, counts))}</b></h2>',
+        listed.section(findings, places, counts or {}),
         f"</section>\n<section><h2>Pictures <b>{len(windows)}</b></h2>",
         KEY if any(len(window.events) for window in windows) else "<p>No events were drawn.</p>",
         *(_figure(window, at) for at, window in enumerate(windows)),
@@ -47,6 +54,10 @@ def page(
         f'<div id="card" hidden="hidden"></div>\n<script>{script}</script>\n</body>\n</html>\n',
     ]
     return "\n".join(parts)
+
+
+def _all(findings: pa.Table, counts: Mapping[str, int] | None) -> int:
+    return len(findings) if counts is None else sum(counts.values())
 
 
 def _asset(name: str) -> str:
