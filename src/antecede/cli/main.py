@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from antecede.cli.audit import audit_command
 from antecede.cli.doctor import doctor
 from antecede.cli.explore import explore
 from antecede.cli.simulate import simulate_command
@@ -26,6 +27,7 @@ def root() -> None:
 
 
 app.command("simulate")(simulate_command)
+app.command("audit")(audit_command)
 app.command()(explore)
 app.command()(doctor)
 

@@ -12,6 +12,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.formats import Settings
 from antecede.tables import EVENTS
 
+ADDED = {"position", "ghosts"}
+"""What ordering adds to the columns."""
 NAMED = ("execution", "process", "event")
 """Columns that must be there in every row."""
 
@@ -32,7 +34,7 @@ def rows_of_native(path: str, format: str | None, settings: Settings) -> int | N
 
 def _fits(file: pq.ParquetFile) -> bool:
     schema = file.schema_arrow
-    if sorted(schema.names) != sorted(EVENTS.names):
+    if len(set(schema.names)) < len(schema.names) or set(schema.names) - ADDED != set(EVENTS.names):
         return False
     if any(_shape(schema.field(field.name).type) != _shape(field.type) for field in EVENTS):
         return False

@@ -1,0 +1,42 @@
+"""A session for the length of one piece of work, and Spark's errors told as ours."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from antecede.core import errors
+from antecede.core.errors import AntecedeError, SetupError
+from antecede.spark.session import LOG, session
+
+SHOWN = 300
+"""Characters of what Spark says that are shown."""
+
+
+@contextmanager
+def running(master: str | None = None) -> Iterator[SparkSession]:
+    """A session for the block, stopped behind it unless it was there before."""
+    found = SparkSession.getActiveSession()
+    try:
+        yield found or session(master)
+    except (PySparkException, Py4JError) as error:
+        raise ours(error) from error
+    finally:
+        started = SparkSession.getActiveSession()
+        if found is None and started is not None:
+            started.stop()
+
+
+def ours(error: Exception) -> AntecedeError:
+    """The error of ours that was raised inside a task; or a sentence about what Spark says."""
+    text = str(error)
+    if told := re.search(r"\bantecede\.core\.errors\.(\w+): (.*)", text):
+        kind = getattr(errors, told[1], None)
+        if isinstance(kind, type) and issubclass(kind, AntecedeError):
+            return kind(told[2])
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = lines[0][:SHOWN] if lines else type(error).__name__
+    return SetupError(f"Spark failed: {first} (run antecede doctor; {LOG} has what Spark said)")
