@@ -127,11 +127,15 @@ def _block(trace: Trace, steps: _Steps, low: int, high: int, copies: Copies) -> 
 
 
 def _lost(trace: Trace, place: Ints, size: int, tracks: Ints, copies: Copies) -> Ints:
-    """The lost copies of these steps whose receiver did something, where an execution has not too many."""
+    """The lost copies of these steps whose receiver did something, where an execution has not too many.
+
+    They are in the order of their sends, so that none of them is early itself.
+    """
     inside = (place[copies.send] >= 0) & (place[copies.send] < size) & np.isin(copies.receiver, tracks)
     execution = trace.execution[copies.send]
     few = np.bincount(execution[inside], minlength=len(trace.executions)) <= LOST
-    return np.flatnonzero(inside & few[execution])
+    lost = np.flatnonzero(inside & few[execution])
+    return lost[np.argsort(place[copies.send[lost]], kind="stable")]
 
 
 def _behind(trace: Linked, sent: Ints, process: Ints) -> Linked:
