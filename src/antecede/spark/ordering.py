@@ -1,10 +1,42 @@
-"""Tables of messages in causal order: the compiled gate per group, whatever form the stamps have."""
+"""Tables of messages in causal order: the compiled gate per group, whatever form the stamps have.
+
+| form | column `stamp` | and |
+|---|---|---|
+| vector | map<name, int>, or array<int> by place | `sender` a place, or `members` |
+| matrix | array<array<int>>: row x, column y is what x sent to y before | `receiver`; places as above |
+| triples | array<struct<from, to, count>>: the entries of a matrix that are not 0 | `receiver` |
+| pairs (SES) | struct<time vector, array<struct<process, time vector>>> | `receiver` |
+| log (KS), predecessors (PRS) | array<struct<sender, number[, destinations]>> | `number`, `receiver` |
+| shared (R entries, K keys) | array<int> | `keys`: array<int> |
+| parents | array<id> | `id` |
+| sequence | int, from 1 for each sender | |
+| packets | binary, as `antecede simulate --out` writes them | nothing: known by its columns |
+
+With `receiver`, what the receiver itself has sent is taken to be there: a table of what arrived at a process
+does not have it. Without, all messages of the group must be in the table.
+"""
 
 from collections.abc import Sequence
+from functools import partial
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
-from antecede.spark.outcome import Outcome
+from antecede.core.errors import CallerError
+from antecede.protocols.columns import SHARED, SPARSE
+from antecede.protocols.registry import protocols
+from antecede.spark.arrange import ANSWER as ANSWER_TYPE
+from antecede.spark.arrange import arrange
+from antecede.spark.contents import fingerprint
+from antecede.spark.forms import INTEGERS, Table
+from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free, kept
+from antecede.spark.partitions import beside
+from antecede.spark.stamp_types import read
+from antecede.spark.stamps import Reading
+from antecede.tables import MESSAGES
+
+_OWN = "antecede own"
 
 
 def order(
@@ -23,5 +55,136 @@ def order(
     members: Sequence[str] | None = None,
     partitions: int | None = None,
 ) -> Outcome:
-    """Each message as soon as everything that caused it is out, with its position."""
-    raise NotImplementedError
+    """Each message as soon as everything that caused it is out, with its position.
+
+    `group` names the ordering domain (without it all rows are one), `members` the processes in the order of
+    the stamps' entries. Messages arrive in the order of `arrival` (or of a column of that name), else of
+    `time`, else of sender and number: never as the rows happen to lie.
+
+    - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
+    - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
+    - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
+    - `gaps`: what is missing and not itself held, with the number of rows that wait for it.
+
+    A group is handled in the memory of one task, as many groups together as a partition has. Rows are kept on
+    disk from the first use of any of these tables until `done()`.
+    """
+    check_free(messages, ADDED)
+    table = Table(
+        messages, sender, stamp, receiver, number, keys, id, None if members is None else tuple(members)
+    )
+    packets = _are_packets(messages) if form is None else form == "packets"
+    if packets:
+        group = group or "group"
+        messages, (reading, columns) = _packets(table, group)
+    else:
+        reading, columns = read(table, form)
+    where = sf.lit("") if group is None else _key(table, group)
+    arrival = arrival or ("arrival" if "arrival" in messages.columns else None)
+    if arrival != "arrival":
+        check_free(messages, ("arrival",))
+    columns |= {"group": where, **_times(table, arrival, time)}
+    left_out = {arrival, time, *(("arrived",) if packets else ())}
+    columns["content"] = fingerprint([f for f in table.frame.schema.fields if f.name not in left_out])
+    spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
+    rows = beside(spread, columns, partial(arrange, reading=reading), ANSWER_TYPE, ANSWER)
+    if _OWN in rows.columns:
+        rows = rows.where(~sf.col(_OWN)).drop(_OWN)
+    return _outcome(kept(rows), table, group, arrival)
+
+
+def _outcome(rows: DataFrame, table: Table, group: str | None, arrival: str | None) -> Outcome:
+    """The parts of the rows."""
+    answer, own = sf.col(ANSWER), [table.column(name) for name in table.frame.columns]
+    came = answer["arrival"] if arrival is None else table.column(arrival)
+    more = [] if arrival == "arrival" else [came.alias("arrival")]
+    ordered = rows.where(answer["position"].isNotNull()).select(
+        *own, answer["position"].alias("position"), *more
+    )
+    held = rows.where(answer["missing"].isNotNull())
+    held = held.select(*own, answer["missing"].alias("missing"), came.alias("since"))
+    quarantine = rows.where(answer["reason"].isNotNull()).select(*own, answer["reason"].alias("reason"))
+    name = sf.lit(None).cast("string") if group is None else table.column(group)
+    gaps = rows.where(answer["gaps"].isNotNull())
+    gaps = gaps.select(name.alias("group"), sf.inline(answer["gaps"]))
+    return Outcome(ordered, held, quarantine, gaps, rows)
+
+
+def _key(table: Table, group: str) -> Column:
+    plain = isinstance(table.type(group), (st.StringType, *INTEGERS))
+    return table.column(group) if plain else table.column(group).cast("string")
+
+
+def _parts(frame: DataFrame, group: str | None, partitions: int | None) -> int:
+    if group is None:
+        return 1
+    return partitions or int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+
+
+def _times(table: Table, arrival: str | None, time: str | None) -> dict[str, Column]:
+    """The columns that tell when a message arrived, as numbers."""
+    return {name: _moment(table, column) for name, column in (("arrival", arrival), ("time", time)) if column}
+
+
+def _moment(table: Table, name: str) -> Column:
+    kind, column = table.type(name), table.column(name)
+    if isinstance(kind, st.TimestampType):
+        return sf.unix_micros(column)
+    if isinstance(kind, st.TimestampNTZType):
+        return sf.unix_micros(column.cast("timestamp"))
+    if isinstance(kind, st.DateType):
+        return sf.unix_date(column)
+    if isinstance(kind, INTEGERS):
+        return column.cast("bigint")
+    if isinstance(kind, st.FloatType | st.DoubleType | st.DecimalType):
+        return column.cast("double")
+    raise CallerError(
+        f"column {name!r} is {kind.simpleString()}; rows are in order of a number or a timestamp: cast it"
+    )
+
+
+def _are_packets(frame: DataFrame) -> bool:
+    needed = {"group", "sender", "protocol", "kind", "number", "stamp"}
+    return needed <= set(frame.columns) and isinstance(frame.schema["stamp"].dataType, st.BinaryType)
+
+
+def _packets(table: Table, group: str) -> tuple[DataFrame, tuple[Reading, dict[str, Column]]]:
+    """Packets of one protocol; its name and the members are looked up in the table."""
+    frame = table.frame
+    if not _are_packets(frame):
+        raise CallerError(
+            f"form 'packets' needs the columns {', '.join(MESSAGES.names[:6])}, the stamp as binary"
+        )
+    found = {
+        row["protocol"] for row in frame.select("protocol").where("protocol is not null").distinct().collect()
+    }
+    if len(found) > 1 or not found <= set(protocols()):
+        raise CallerError(
+            f"packets of {', '.join(sorted(found))}: order those of one known protocol at a time, "
+            "chosen with where(...)"
+        )
+    protocol = min(found, default="")
+    members = table.members or _members(frame, group)
+    columns = {
+        "needs": sf.col("stamp"), "sender": sf.col("sender"), "receiver": table.column(group).cast("string"),
+        "number": sf.col("number").cast("bigint"), "kind": sf.col("kind"),
+    }  # fmt: skip
+    if protocol in SHARED:
+        frame = _with_own(frame, group)
+    noun = "time" if protocol == "pairs" else "message"
+    sparse = protocol in SPARSE
+    return frame, (Reading("packets", False, not sparse, noun, tuple(members), protocol), columns)
+
+
+def _members(frame: DataFrame, group: str) -> list[str]:
+    """All processes that sent or received anything, sorted as the protocols count them."""
+    names = frame.select(sf.col("sender").alias("name")).union(frame.select(sf.col(group).cast("string")))
+    return sorted(row["name"] for row in names.where("name is not null").distinct().collect())
+
+
+def _with_own(frame: DataFrame, group: str) -> DataFrame:
+    """With each process's own broadcasts, which count on entries that others count on too."""
+    own = frame.where("kind = 'message'").dropDuplicates(["sender", "number"])
+    first = {"arrival": sf.lit(-1).cast("bigint")} if "arrival" in frame.columns else {}
+    own = own.withColumns({group: sf.col("sender"), **first, _OWN: sf.lit(True)})
+    return frame.withColumn(_OWN, sf.lit(False)).unionByName(own)
