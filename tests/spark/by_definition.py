@@ -23,6 +23,7 @@ class Log:
         self.arrives = [row["kind"] == "receive" and delivers and not row["clock"] for row in self.rows]
         self.gets = [row["kind"] in ("deliver", "receive") for row in self.rows]
         self.delivers = [get and not arrives for get, arrives in zip(self.gets, self.arrives, strict=True)]
+        self.clocks = [{q: c for q, c in (row["clock"] or {}).items() if c > 0} for row in self.rows]
         self.line: dict[str, list[int]] = {}
         for i, row in enumerate(self.rows):
             if not self.arrives[i]:
@@ -33,7 +34,7 @@ class Log:
         return str(self.rows[event]["event"])
 
     def clock(self, event: int) -> dict[str, int]:
-        return {q: c for q, c in (self.rows[event]["clock"] or {}).items() if c > 0}
+        return self.clocks[event]
 
     def own(self, event: int) -> int:
         return self.clock(event).get(self.rows[event]["process"], 0)
@@ -63,10 +64,12 @@ class Log:
     def claims(self, event: int) -> list[int]:
         """ShiViz's rule: the events of others that a clock newly claims, but for what these imply."""
         row, line = self.rows[event], self.line.get(self.rows[event]["process"], [])
-        known: dict[str, int] = {}
-        for i in line[: line.index(event)] if event in line else []:
-            known = {q: max(known.get(q, 0), self.clock(i).get(q, 0)) for q in known | self.clock(i)}
-        grown = {q: c for q, c in self.clock(event).items() if q != row["process"] and c > known.get(q, 0)}
+        earlier = [self.clock(i) for i in line if i < event]
+        grown = {
+            q: c
+            for q, c in self.clock(event).items()
+            if q != row["process"] and all(clock.get(q, 0) < c for clock in earlier)
+        }
         found = {q: f for q, c in grown.items() if (f := self.meant(q, c)) is not None}
         return [
             f
@@ -94,13 +97,15 @@ class Log:
     @cached_property
     def arrivals(self) -> set[tuple[int, int]]:
         """From sends to arrivals, and from first arrivals to first deliveries behind them."""
-        found = set()
+        found, first = set(), set()
         for i, row in enumerate(self.rows):
+            copy = row["process"], row["message"]
             if self.arrives[i] and row["message"] in self.sends:
                 found.add((self.sends[row["message"]], i))
-            if self.arrives[i] and self.first_arrival(i):
-                over = self.copies.get((row["process"], row["message"]), [-1])[0]
+            if self.arrives[i] and copy not in first:
+                over = self.copies.get(copy, [-1])[0]
                 found |= {(i, over)} if over > i else set()
+                first.add(copy)
         return found
 
     @cached_property
@@ -128,27 +133,15 @@ class Log:
         over = {(a, d) for a, d in self.arrivals if d in bad}
         return self.firm | (self.carried - self.unsent) | (self.arrivals - over)
 
-    def first_arrival(self, event: int) -> bool:
-        same = ("process", "message")
-        mine = [self.rows[event][name] for name in same]
-        return not any(self.arrives[i] and [self.rows[i][n] for n in same] == mine for i in range(event))
-
 
 def reach(size: int, edges: set[tuple[int, int]]) -> list[set[int]]:
     """What each event leads to, itself only if it lies on a cycle."""
-    effects: list[list[int]] = [[] for _ in range(size)]
-    for a, b in edges:
-        effects[a].append(b)
-    found: list[set[int]] = []
-    for event in range(size):
-        seen: set[int] = set()
-        stack = list(effects[event])
-        while stack:
-            if (last := stack.pop()) not in seen:
-                seen.add(last)
-                stack += effects[last]
-        found.append(seen)
-    return found
+    found, before = [0] * size, [-1] * size
+    while found != before:
+        before = found.copy()
+        for a, b in sorted(edges, reverse=True):
+            found[a] |= found[b] | 1 << b
+    return [{i for i in range(size) if bits >> i & 1} for bits in found]
 
 
 def findings(rows: list[Row]) -> Counter[Finding]:

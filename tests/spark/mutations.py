@@ -58,7 +58,7 @@ def _moved(rows: list[Row], process: str, order: list[Row]) -> list[Row]:
 
 
 def _pick(random: Random, rows: list[Row], *kinds: str) -> Row | None:
-    found = [row for row in rows if row["kind"] in kinds]
+    found = [row for row in rows if (row["kind"] or "local") in kinds]
     return random.choice(found) if found else None
 
 
@@ -118,6 +118,13 @@ def drop_event(rows: list[Row], random: Random) -> list[Row] | None:
     return _dropped(rows, random, "local", "send", "deliver", "receive")
 
 
+def cut(rows: list[Row], random: Random) -> list[Row] | None:
+    """The log of a process ends too early."""
+    line = random.choice(list(_lines(rows).values()))
+    last = random.choice(line)
+    return [row for row in rows if row["process"] != last["process"] or row["index"] < last["index"]]
+
+
 def _again(rows: list[Row], random: Random, *kinds: str) -> list[Row] | None:
     """A second copy of an event, at once or later, under another id."""
     row = _pick(random, rows, *kinds)
@@ -126,12 +133,8 @@ def _again(rows: list[Row], random: Random, *kinds: str) -> list[Row] | None:
     line = [one for one in _lines(rows)[row["process"]] if one["index"] >= row["index"]]
     behind = random.choice(line[:8])
     copy = dict(row) | {"event": f"{row['event']}+", "index": behind["index"] + 0.5, "time": behind["time"]}
-    found = [row for line in _lines([*rows, copy]).values() for row in _numbered(line)]
-    return found
-
-
-def _numbered(line: list[Row]) -> list[Row]:
-    return [row | {"index": i} for i, row in enumerate(line)]
+    lines = _lines([*rows, copy]).values()
+    return [row | {"index": i} for line in lines for i, row in enumerate(line)]
 
 
 def duplicate(rows: list[Row], random: Random) -> list[Row] | None:
@@ -207,7 +210,7 @@ def loop(rows: list[Row], random: Random) -> list[Row] | None:
 FAULTS: dict[str, Fault] = {
     fault.__name__: fault
     for fault in (
-        swap, delay, delay_send, drop_send, drop_delivery, drop_event, duplicate, resend, repeat, shift,
+        swap, delay, delay_send, drop_send, drop_delivery, drop_event, cut, duplicate, resend, repeat, shift,
         shrink, rename, rename_key, ghost, own_parent, loop,
     )
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Clean logs with one seeded fault each: the audit finds all that follows from it, and nothing else."""
 
+import json
 import re
 from collections import Counter
 from itertools import pairwise
@@ -9,14 +10,37 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from antecede.formats import Settings, read
+from antecede.spark.audit import audit
 from antecede.spark.execution import trace
 from antecede.spark.judge import judge
+from tests.formats.samples import DATA, needs_data, opened
 from tests.spark.by_definition import Finding, Log, Row, findings, reach
 from tests.spark.event_rows import table
 from tests.spark.mutations import FAULTS, clocked, simulated
 
-SEEDS = 12
+SEEDS = 6
 CLEAN: dict[str, list[Row]] = {}
+CERTAIN = {
+    "swap": {"late", "fifo"},
+    "delay": {"late", "fifo"},
+    "delay_send": {"unsent", "fifo", "timestamp"},
+    "drop_send": {"orphan", "clock-hole"},
+    "drop_delivery": {"lost", "clock-hole", "missing"},
+    "drop_event": {"clock-hole"},
+    "cut": {"clock-beyond", "orphan", "lost"},
+    "duplicate": {"duplicate", "clock-repeat"},
+    "resend": {"resent", "clock-repeat"},
+    "repeat": {"clock-repeat"},
+    "shift": {"timestamp"},
+    "shrink": {"clock-backwards", "clock-not-transitive"},
+    "rename": {"clock-uncounted", "clock-hole"},
+    "rename_key": {"clock-unknown", "clock-uncounted", "clock-backwards"},
+    "ghost": {"missing"},
+    "own_parent": {"self-parent"},
+    "loop": {"cycle"},
+}
+"""Kinds of findings that some of the logs with a fault must have."""
 
 
 def clean() -> dict[str, list[Row]]:
@@ -33,13 +57,26 @@ def clean() -> dict[str, list[Row]]:
     return CLEAN
 
 
-def mutants(fault: str) -> dict[str, list[Row]]:
+def mutants(fault: str, logs: dict[str, list[Row]], seeds: int) -> dict[str, list[Row]]:
+    """Every log with so many faults of a kind, one each, where it has what the fault needs."""
     found = {}
-    for name, log in clean().items():
-        for seed in range(SEEDS):
+    for name, log in logs.items():
+        for seed in range(seeds):
             mutant = FAULTS[fault](log, Random(f"{fault} {name} {seed}"))
             if mutant is not None:
                 found[f"{fault} {name} {seed}"] = mutant
+    return found
+
+
+def real() -> dict[str, list[Row]]:
+    """Small executions of real logs that have clocks and nothing else."""
+    found: dict[str, list[Row]] = {}
+    for log in json.loads((DATA / "expected.json").read_text())["vector_clock_logs"]:
+        if log["events"] <= 100:
+            settings = Settings(regex=log["regex"], delimiter=log["delimiter"] or None)
+            rows = opened(read((DATA / log["file"]).read_bytes(), log["file"], settings=settings))
+            mine = [row for row in rows if row["execution"] == log["execution"]]
+            found[f"{log['file']} {log['execution']}"] = mine
     return found
 
 
@@ -69,24 +106,23 @@ def check(logs: dict[str, list[Row]], found: list[Row]) -> Counter[str]:
     for name, log in logs.items():
         mine = told.get(name, [])
         assert Counter(map(named, mine)) == findings(log), name
-        for row in mine:
-            shown(log, row)
+        shown(Log(log), mine)
     return Counter(row["kind"] for row in found)
 
 
-def shown(log: list[Row], row: Row) -> None:
-    """The witness stands in the log; that of a late delivery leads from its send to what came before it."""
-    known = Log(log)
-    place = {known.id(i): i for i in range(len(known.rows))}
-    events = [place[name] for name in row["events"]]
-    assert row["sentence"] and "None" not in row["sentence"]
-    if row["kind"] in ("late", "fifo"):
-        *chain, early, late = events
-        assert known.sends[known.rows[late]["message"]] == chain[0]
-        assert known.sends[known.rows[early]["message"]] == chain[-1]
-        assert known.rows[early]["process"] == known.rows[late]["process"] and early < late
-        ahead = reach(len(known.rows), known.edges)
-        assert all(after in ahead[before] for before, after in pairwise(chain))
+def shown(log: Log, found: list[Row]) -> None:
+    """Witnesses stand in the log; that of a late delivery leads from its send to what came before it."""
+    place = {log.id(i): i for i in range(len(log.rows))}
+    ahead = reach(len(log.rows), log.edges)
+    for row in found:
+        events = [place[name] for name in row["events"]]
+        assert row["sentence"] and "None" not in row["sentence"]
+        if row["kind"] in ("late", "fifo"):
+            *chain, early, late = events
+            assert log.sends[log.rows[late]["message"]] == chain[0]
+            assert log.sends[log.rows[early]["message"]] == chain[-1]
+            assert log.rows[early]["process"] == log.rows[late]["process"] and early < late
+            assert all(after in ahead[before] for before, after in pairwise(chain))
 
 
 def told(logs: dict[str, list[Row]]) -> list[dict[str, Any]]:
@@ -101,6 +137,24 @@ def test_clean_logs_have_no_finding():
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_exactly_what_follows_from_a_fault_is_found(fault):
-    logs = mutants(fault)
+    logs = mutants(fault, clean(), SEEDS)
     assert len(logs) >= 2 * SEEDS
+    found = check(logs, told(logs))
+    assert found.keys() >= CERTAIN[fault], "what the fault is known for"
+
+
+@needs_data
+@pytest.mark.parametrize("fault", ["drop_event", "cut", "repeat", "shrink", "rename", "rename_key", "loop"])
+def test_faults_in_real_logs(fault):
+    logs = mutants(fault, real(), 5)
+    assert len(logs) >= 20
     assert check(logs, told(logs))
+
+
+@pytest.mark.spark
+def test_the_audit_on_spark_finds_the_same(spark):
+    logs = {name: log for fault in FAULTS for name, log in mutants(fault, clean(), 1).items()}
+    assert len(logs) > 100
+    found = audit(spark.createDataFrame(joined(logs)))
+    assert len(check(logs, found.findings.toArrow().to_pylist())) >= 15
+    found.done()
