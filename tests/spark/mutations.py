@@ -149,6 +149,25 @@ def repeat(rows: list[Row], random: Random) -> list[Row] | None:
     return _again(rows, random, "local")
 
 
+def fork(rows: list[Row], random: Random) -> list[Row] | None:
+    """A process counts two events as one, and the second knows something else than the first."""
+    most = {row["process"]: row["clock"][row["process"]] for row in rows if row["clock"]}
+    found = []
+    for row in rows:
+        clock = {q: c for q, c in (row["clock"] or {}).items() if q != row["process"]}
+        more = [q for q in most if q != row["process"] and clock.get(q, 0) < most[q]]
+        found += [(row, q, r) for q in clock for r in more if q != r]
+    if not found:
+        return None
+    row, less, more_of = random.choice(found)
+    line = [one for one in _lines(rows)[row["process"]] if one["index"] > row["index"]]
+    clock = {q: c for q, c in row["clock"].items() if q != less} | {more_of: most[more_of]}
+    copy = row | {"event": f"{row['event']}+", "kind": "local", "message": None, "clock": clock}
+    later = [one | {"index": one["index"] + 1} for one in line]
+    rest = [one for one in rows if one["process"] != row["process"] or one["index"] <= row["index"]]
+    return [*rest, copy | {"index": row["index"] + 1}, *later]
+
+
 def _changed(rows: list[Row], row: Row, **change: Any) -> list[Row]:
     return [one | change if one is row else one for one in rows]
 
@@ -210,7 +229,7 @@ def loop(rows: list[Row], random: Random) -> list[Row] | None:
 FAULTS: dict[str, Fault] = {
     fault.__name__: fault
     for fault in (
-        swap, delay, delay_send, drop_send, drop_delivery, drop_event, cut, duplicate, resend, repeat, shift,
-        shrink, rename, rename_key, ghost, own_parent, loop,
+        swap, delay, delay_send, drop_send, drop_delivery, drop_event, cut, duplicate, resend, repeat, fork,
+        shift, shrink, rename, rename_key, ghost, own_parent, loop,
     )
 }  # fmt: skip

@@ -32,6 +32,7 @@ CERTAIN = {
     "duplicate": {"duplicate", "clock-repeat"},
     "resend": {"resent", "clock-repeat"},
     "repeat": {"clock-repeat"},
+    "fork": {"concurrent"},
     "shift": {"timestamp"},
     "shrink": {"clock-backwards", "clock-not-transitive"},
     "rename": {"clock-uncounted", "clock-hole"},
@@ -144,7 +145,9 @@ def test_exactly_what_follows_from_a_fault_is_found(fault):
 
 
 @needs_data
-@pytest.mark.parametrize("fault", ["drop_event", "cut", "repeat", "shrink", "rename", "rename_key", "loop"])
+@pytest.mark.parametrize(
+    "fault", ["drop_event", "cut", "repeat", "fork", "shrink", "rename", "rename_key", "loop"]
+)
 def test_faults_in_real_logs(fault):
     logs = mutants(fault, real(), 5)
     assert len(logs) >= 20
