@@ -44,10 +44,6 @@ class Window:
         """The slots of the causes of a message that should come before it at this process."""
         return self.flights[message].past & self.due[process]
 
-    def first(self, slots: int) -> int:
-        """The message of the lowest of some slots."""
-        return self.messages[(slots & -slots).bit_length() - 1]
-
     def named(self, slots: int) -> list[int]:
         """The messages of some slots."""
         return sorted(self.messages[slot] for slot in bits(slots))
@@ -67,20 +63,17 @@ class Window:
 
     def land(self, process: int, flight: Flight) -> int:
         """The same, of a message whose flight is at hand."""
-        early = flight.past & self.due[process]
-        self._learn(process, flight)
-        self.due[process] ^= flight.bit
-        flight.left -= 1
-        if not flight.left:
+        past, bit, due = flight.past, flight.bit, self.due[process]
+        self.past[process] |= past | bit
+        self.due[process] = due ^ bit
+        flight.left = left = flight.left - 1
+        if not left:
             self._settle(flight)
-        return early
+        return past & due
 
     def undelivered(self) -> list[tuple[int, int]]:
         """Every (process, message) still to be delivered."""
         return [(p, m) for p, due in enumerate(self.due) for m in self.named(due)]
-
-    def _learn(self, process: int, flight: Flight) -> None:
-        self.past[process] |= flight.past | flight.bit
 
     def _launch(self, process: int, to: list[int], past: int) -> int:
         message, self.sent = self.sent, self.sent + 1
@@ -94,8 +87,9 @@ class Window:
             self.messages.append(message)
         flight = self.flights[message] = Flight(message, slot, past, len(to))
         self.past[process] |= flight.bit
+        due, bit = self.due, flight.bit
         for target in to:
-            self.due[target] |= flight.bit
+            due[target] |= bit
         return message
 
     def _settle(self, flight: Flight) -> None:
@@ -134,9 +128,10 @@ class SemanticWindow(Window):
         self._event(process, past | (self.flights[message].bit if to else 0))
         return message
 
-    def _learn(self, process: int, flight: Flight) -> None:
-        super()._learn(process, flight)
+    def land(self, process: int, flight: Flight) -> int:
+        """The same; it is an own event, too."""
         self._event(process, flight.past | flight.bit)
+        return super().land(process, flight)
 
     def _event(self, process: int, past: int) -> None:
         self.counts[process] += 1

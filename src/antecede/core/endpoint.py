@@ -65,7 +65,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         ):
             seen, number = self._check(packet)  # finds out what is wrong, if anything
         stamp = self._read(packet)
-        seen.add(number)
+        if number == seen.low + 1 and not seen.above:
+            seen.low = number
+        else:
+            seen.add(number)
         delivery = self._arrive(packet, stamp)
         return self._effects([] if delivery is None else [delivery])
 

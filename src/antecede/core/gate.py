@@ -91,6 +91,10 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         filed = self.filed.get(slot)
         if not filed:
             return
+        if new == old + 1:
+            if new in filed:
+                self._wake(filed.pop(new))
+            return
         passed: Iterable[int] = range(old + 1, new + 1)
         if new - old > len(filed):
             passed = [count for count in filed if count <= new]

@@ -127,9 +127,9 @@ class Optimal(Gated, kw_only=True):
         Where both have a time for a pair, the later one is of a message that the other has not heard of.
         """
         n, mine, ours = self.n, self.newest, self.waiting
-        merged = {p: t for p, t in ours.items() if t > newest[p // n] or p in waiting}
+        merged = {p: t for p, t in ours.items() if p in waiting or t > newest[p // n]}
         for p, t in waiting.items():
-            if t > mine[p // n] or t == ours.get(p):
+            if (p in ours and t == ours[p]) or t > mine[p // n]:
                 merged[p] = t
         self.waiting = merged  # RCV 5 has nothing left to purge
-        self.newest = list(map(max, mine, newest))
+        self.newest = [a if a > b else b for a, b in zip(mine, newest, strict=True)]

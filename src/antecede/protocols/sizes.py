@@ -9,6 +9,9 @@ from antecede.protocols.counts import entries_of
 
 _PACKED = ("matrix", "semantic")
 """Protocols whose stamps hold packed arrays."""
+_optimal = msgspec.msgpack.Decoder(tuple[int, list[int], list[int], dict[int, int]]).decode
+_matrix = msgspec.msgpack.Decoder(tuple[list[int], bytes]).decode
+"""Two stamps of which the size is known without looking at each number."""
 _WITH_BYTES = (*_PACKED, "history")
 """Protocols whose stamps hold byte strings: packed arrays, or the payloads of other messages."""
 
@@ -21,6 +24,12 @@ def count_entries(packet: Packet) -> int:
     """The numbers in the stamp of a packet that an endpoint made; 0 for an empty stamp."""
     if not packet.stamp:
         return 0
+    if packet.protocol == "optimal":
+        _, dests, newest, waiting = _optimal(packet.stamp)
+        return 1 + len(dests) + len(newest) + 2 * len(waiting)
+    if packet.protocol == "matrix":
+        dests, sent = _matrix(packet.stamp)
+        return len(dests) + entries_of(sent)
     if packet.protocol in _WITH_BYTES:
         return _numbers(_decode(packet.stamp), packet.protocol in _PACKED)
     return _count(packet.stamp)

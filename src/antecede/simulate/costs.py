@@ -51,7 +51,6 @@ class Tally:
         self.stamp_entries: Counter[int] = Counter()
         self.control_size = 0
         self.arrivals = 0
-        self.deliveries = 0
         self.waits = array("d")
         self.needless = array("d")
         self.blocked = array("d")
@@ -61,11 +60,11 @@ class Tally:
 
     def costs(self, messages: int) -> Costs:
         """The summary of a run with this many messages."""
-        copies = self.stamp_sizes.total()
+        copies, deliveries = self.stamp_sizes.total(), len(self.latencies)
         per_message = max(messages, 1)
         return Costs(
             messages=messages,
-            deliveries=self.deliveries,
+            deliveries=deliveries,
             packets=self.packets.total(),
             arrivals=self.arrivals,
             control_bytes=counted(self.stamp_sizes),
@@ -73,13 +72,13 @@ class Tally:
             extras=self.packets["extra"] / per_message,
             acks=(self.packets["ack"] + self.packets["release"]) / per_message,
             control_packet_bytes=self.control_size / per_message,
-            wait=padded(self.waits, self.deliveries),
-            needless=padded(self.needless, self.deliveries),
+            wait=padded(self.waits, deliveries),
+            needless=padded(self.needless, deliveries),
             waited=len(self.waits),
             waited_needlessly=len(self.needless),
             blocked=padded(self.blocked, messages),
             held_back=padded(self.backs, copies),
-            latency=padded(self.latencies, len(self.latencies)),
+            latency=padded(self.latencies, deliveries),
             peak_held=self.peak_held,
         )
 

@@ -21,6 +21,7 @@ class Direct:
         self.index = watch.index
         self.counts: Counter[str] = Counter()
         self.latest: list[dict[str, int]] = [{} for _ in endpoints]
+        self.others = [[x for x in range(len(endpoints)) if x != i] for i in range(len(endpoints))]
         self.hand_up = applications.delivered if applications.answers else watch.delivered
         self.blocking = type(endpoints[0])._stopped is not Endpoint._stopped
 
@@ -30,14 +31,15 @@ class Direct:
 
     def send(self, wish: Wish) -> None:
         """The application of a process sends."""
-        i, n = wish.process, len(self.endpoints)
-        targets = [x for x in range(n) if x != i] if wish.targets is None else wish.targets
+        i = wish.process
+        targets = self.others[i] if wish.targets is None else wish.targets
         payload = self.watch.sent(i, targets, wish.depends_on)
         to = None if wish.targets is None else [self.watch.names[x] for x in targets]
-        how = {}
-        if self.watch.declared is not None and wish.depends_on is not None:
-            how = {"depends_on": wish.depends_on}
-        effects = self.endpoints[i].send(payload, to, **how)
+        endpoint = self.endpoints[i]
+        if self.watch.declared is None or wish.depends_on is None:
+            effects = endpoint.send(payload, to)
+        else:
+            effects = endpoint.send(payload, to, depends_on=wish.depends_on)
         if effects.packets:
             self._transmit(i, effects.packets)
         for delivery in effects.deliveries:
@@ -45,29 +47,29 @@ class Direct:
 
     def arrive(self, packet: Packet) -> None:
         """A packet reaches its target."""
-        i = self.index[packet.target]
+        i, number, source = self.index[packet.target], packet.number, packet.source
         latest = self.latest[i]
-        if packet.number < latest.get(packet.source, 0):
+        if number < latest.get(source, 0):
             self.counts["overtaken"] += 1
         else:
-            latest[packet.source] = packet.number
+            latest[source] = number
         effects = self.endpoints[i].receive(packet)
-        self.watch.arrived(i, packet, effects.deliveries)
+        deliveries = effects.deliveries
+        self.watch.arrived(i, packet, deliveries)
         if effects.packets:
             self._transmit(i, effects.packets)
-        for delivery in effects.deliveries:
+        for delivery in deliveries:
             self.hand_up(i, delivery)
-        if self.applications.line[i]:
+        if self.blocking and self.applications.line[i]:
             self.applications.go_on(i)
 
     def _transmit(self, i: int, packets: list[Packet]) -> None:
         self.watch.posted(packets)
-        wires, index, now, at = self.wires, self.index, self.queue.now, self.queue.at
+        wires, index, now = self.wires, self.index, self.queue.now
         if wires.plain:
             delays = wires.pairs[i]
-            for packet in packets:
-                at(now + delays[index[packet.target]](), self.arrive, packet)
-            return
-        mean = wires.mean()
-        for packet in packets:
-            at(wires.arrival(i, index[packet.target], now, mean), self.arrive, packet)
+            times = [now + delays[index[packet.target]]() for packet in packets]
+        else:
+            mean = wires.mean()
+            times = [wires.arrival(i, index[packet.target], now, mean) for packet in packets]
+        self.queue.at_times(times, self.arrive, packets)

@@ -20,6 +20,14 @@ class Queue:
         self.planned += 1
         heappush(self.events, (when, self.planned, action, subject))
 
+    def at_times(self, times: list[float], action: Action, subjects: list[Any]) -> None:
+        """Plan an action for each of some subjects."""
+        planned, events = self.planned, self.events
+        for when, subject in zip(times, subjects, strict=True):
+            planned += 1
+            heappush(events, (when, planned, action, subject))
+        self.planned = planned
+
     def run(self, limit: int) -> bool:
         """Let everything happen; False if more than `limit` events did not bring it to an end."""
         events = self.events

@@ -41,16 +41,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return bool(order + turns + self.duplicated + self.stuck + self.lost)
 
 
-class Held:
-    """A copy that has arrived and was not delivered; `ready`: since when nothing speaks against it."""
-
-    __slots__ = ("arrived", "ready")
-
-    def __init__(self, arrived: float) -> None:
-        self.arrived = arrived
-        self.ready: float | None = None
-
-
 class Watch:
     """Processes are numbered; `promised` says where order is promised."""
 
@@ -69,8 +59,12 @@ class Watch:
         """How many sends and deliveries each process has had: the number of its latest own event."""
         self.under_way: dict[bytes, tuple[Flight, float]] = {}
         """By payload: what is not delivered everywhere, and when it was sent."""
-        self.held: list[dict[int, Held]] = [{} for _ in names]
-        self.filed: list[dict[int, list[int]]] = [{} for _ in names]
+        self.held: list[dict[int, float]] = [{} for _ in names]
+        """For each process, what has arrived and was not delivered: since when."""
+        self.ready: list[dict[int, float]] = [{} for _ in names]
+        """For each process, what of that waits for no cause any more: since when."""
+        self.filed: list[dict[int, list[Flight]]] = [{} for _ in names]
+        """For each process, by the slot of a missing cause: what waits for that one at least."""
         self.newest = [[-1] * n for _ in names]
         self.early = self.late = self.out_of_turn = self.duplicated = 0
         self.alarms: Counter[str] = Counter()
@@ -93,22 +87,24 @@ class Watch:
 
     def posted(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
-        first, alike = packets[0], 1
-        if len(packets) > 1 and all(
-            p.stamp is first.stamp and p.payload is first.payload and p.kind == first.kind for p in packets
-        ):
-            packets, alike = packets[:1], len(packets)
-        tally, now = self.tally, self.queue.now
+        if len(packets) == 1 or len({(p.kind, p.stamp, p.payload) for p in packets}) == 1:
+            self._tally(packets[0], len(packets))
+            return
         for packet in packets:
-            tally.packets[packet.kind] += alike
-            if packet.kind != "message":
-                tally.control_size += alike * len(packet.stamp)
-                continue
-            tally.stamp_sizes[len(packet.stamp)] += alike
-            tally.stamp_entries[count_entries(packet)] += alike
-            _, sent = self.under_way.get(packet.payload, (None, now))
-            if now > sent:
-                tally.backs.extend([now - sent] * alike)
+            self._tally(packet, 1)
+
+    def _tally(self, packet: Packet, alike: int) -> None:
+        """Count a packet, and others that differ from it in their target only."""
+        tally, now, size = self.tally, self.queue.now, len(packet.stamp)
+        tally.packets[packet.kind] += alike
+        if packet.kind != "message":
+            tally.control_size += alike * size
+            return
+        tally.stamp_sizes[size] += alike
+        tally.stamp_entries[count_entries(packet)] += alike
+        _, sent = self.under_way.get(packet.payload, (None, now))
+        if now > sent:
+            tally.backs.extend([now - sent] * alike)
 
     def arrived(self, i: int, packet: Packet, deliveries: list[Delivery]) -> None:
         """A packet came to the endpoint of a process, and this is what it delivered."""
@@ -117,27 +113,27 @@ class Watch:
         if self.trace is not None:
             message = int.from_bytes(packet.payload, "little") if packet.kind == "message" else None
             self.trace.receive(i, packet, message)
+        payload = packet.payload
         for delivery in deliveries:
-            if delivery.payload == packet.payload:
+            if delivery.payload == payload:
                 return
-        if packet.kind == "message" and packet.payload in self.under_way:
-            flight, _ = self.under_way[packet.payload]
+        if packet.kind == "message" and payload in self.under_way:
+            flight, _ = self.under_way[payload]
             if self.oracle.due[i] & flight.bit:
-                self._hold(i, flight.message)
+                self._hold(i, flight)
 
     def delivered(self, i: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
-        source, oracle, tally = self.index[delivery.sender], self.oracle, self.tally
+        source, oracle = self.index[delivery.sender], self.oracle
         if source == i:
             return
         flight, sent = self.under_way.get(delivery.payload, (None, 0.0))
         if flight is None or not oracle.due[i] & flight.bit:
             self.duplicated += 1
             return
-        message = flight.message
+        message, now = flight.message, self.queue.now
         self.events[i] += 1
-        tally.deliveries += 1
-        tally.latencies.append(self.queue.now - sent)
+        self.tally.latencies.append(now - sent)
         late = oracle.past[i] & flight.bit
         early = oracle.land(i, flight)
         if self.promised[i]:
@@ -151,7 +147,7 @@ class Watch:
         if self.trace is not None:
             self.trace.deliver(i, source, message, "early" if early else "late" if late else None)
         if self.held[i]:
-            self._release(i, message, self.queue.now)
+            self._release(i, flight, now)
         if not flight.left:
             del self.under_way[delivery.payload]
 
@@ -184,26 +180,34 @@ class Watch:
                 before = ", ".join(f"m{cause}" for cause in self.oracle.named(early))
                 self.examples.append(f"{self.names[i]} delivered m{message} before {before}")
 
-    def _hold(self, i: int, message: int) -> None:
+    def _hold(self, i: int, flight: Flight) -> None:
         held = self.held[i]
-        held[message] = Held(self.queue.now)
-        self.tally.peak_held = max(self.tally.peak_held, len(held))
-        self._file(i, message)
+        held[flight.message] = self.queue.now
+        if len(held) > self.tally.peak_held:
+            self.tally.peak_held = len(held)
+        self._file(i, flight)
 
-    def _file(self, i: int, message: int) -> None:
+    def _file(self, i: int, flight: Flight) -> None:
         """Note under one missing cause that a message waits; without any, that it need not."""
-        missing = self.oracle.missing(i, message)
-        if missing:
-            self.filed[i].setdefault(self.oracle.first(missing), []).append(message)
+        missing = flight.past & self.oracle.due[i]
+        if not missing:
+            self.ready[i][flight.message] = self.queue.now
+            return
+        filed, last = self.filed[i], missing.bit_length() - 1  # most likely delivered last
+        if last in filed:
+            filed[last].append(flight)
         else:
-            self.held[i][message].ready = self.queue.now
+            filed[last] = [flight]
 
-    def _release(self, i: int, message: int, now: float) -> None:
-        held = self.held[i].pop(message, None)
-        if held is not None and now > held.arrived:
-            self.tally.waits.append(now - held.arrived)
-            if held.ready is not None and now > held.ready:
-                self.tally.needless.append(now - held.ready)
-        for other in self.filed[i].pop(message, ()):
-            if other in self.held[i]:
-                self._file(i, other)
+    def _release(self, i: int, flight: Flight, now: float) -> None:
+        held, filed, message = self.held[i], self.filed[i], flight.message
+        if message in held:
+            arrived, ready = held.pop(message), self.ready[i].pop(message, now)
+            if now > arrived:
+                self.tally.waits.append(now - arrived)
+            if now > ready:
+                self.tally.needless.append(now - ready)
+        if flight.slot in filed:
+            for other in filed.pop(flight.slot):
+                if other.message in held:
+                    self._file(i, other)
