@@ -39,7 +39,8 @@ class Direct:
         if self.watch.declared is None or wish.depends_on is None:
             effects = endpoint.send(payload, to)
         else:
-            effects = endpoint.send(payload, to, depends_on=wish.depends_on)
+            how = {"depends_on": wish.depends_on}
+            effects = endpoint.send(payload, to, **how)
         if effects.packets:
             self._transmit(i, effects.packets)
         for delivery in effects.deliveries:
