@@ -15,6 +15,7 @@ from antecede.cli.audited import Audited, facts, lines, totals, verdict
 from antecede.cli.folders import Overwrite, checked, saved, stored
 from antecede.cli.options import Json
 from antecede.cli.stages import stages
+from antecede.core.errors import CallerError
 from antecede.formats.shiviz_writer import COMFORTABLE, write
 from antecede.report.dot import dot as drawn
 from antecede.report.page import page
@@ -55,6 +56,7 @@ def audit_command(
     settings = o.settings_of(regex, delimiter, field, kind)
     if out is not None:
         checked(out, overwrite)
+    o.check_inputs(inputs)
     with o.on_spark(master) as spark, o.logs(spark, inputs, format, settings, staging) as read:
         found = _audited(spark, read)
         with stages(spark, "writing"):
@@ -117,7 +119,7 @@ def _written(read: Logs, found: Audited, wanted: Wanted) -> dict[str, str]:
         saved(wanted.dot, text, "--dot")
         written["dot"] = f"{wanted.dot}{_part(first)}"
     if wanted.shiviz is not None:
-        written["shiviz"] = f"{wanted.shiviz}{_shiviz(read, found, windows, wanted.shiviz)}"
+        written["shiviz"] = _shiviz(read, found, windows, wanted.shiviz)
     return written
 
 
@@ -128,16 +130,17 @@ def _windows(read: Logs, found: Audited) -> list[Window]:
 
 
 def _shiviz(read: Logs, found: Audited, windows: list[Window], file: Path) -> str:
-    """Write what ShiViz can draw in comfort: all, or else the first picture. What that leaves out."""
+    """Write what ShiViz can draw in comfort: all, or else the first picture. Where that is, or why not."""
     from antecede.spark.clocked import clocked
 
     few = found.summary.totals["events"] <= COMFORTABLE
-    if few or not windows:
-        events = read.events.toArrow()
-    else:
-        events = windows[0].events.slice(len(windows[0].ghosts))
-    saved(file, write(clocked(events)), "--shiviz")
-    return "" if few else _part(windows[0])
+    events = read.events.toArrow() if few else windows[0].events.slice(len(windows[0].ghosts))
+    try:
+        text = write(clocked(events))
+    except CallerError as error:
+        return f"not written: {error}"
+    saved(file, text, "--shiviz")
+    return f"{file}{'' if few else _part(windows[0])}"
 
 
 def _part(window: Window) -> str:

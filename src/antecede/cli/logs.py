@@ -12,6 +12,7 @@ import typer
 from antecede.cli.stages import stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import FORMATS, Settings
+from antecede.formats.sources import expand
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +42,8 @@ Staging = Annotated[
 ]
 LISTED = 10
 """So many files are listed."""
+MOST_FACTS = 1_000
+"""So many are listed for programs."""
 
 
 def settings_of(
@@ -55,6 +58,11 @@ def _pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     if wrong := next((text for text in pairs if not all(text)), None):
         raise CallerError(f"{option} {''.join(wrong)!r}: write it as NAME=VALUE")
     return {name: value for name, _, value in pairs}
+
+
+def check_inputs(inputs: list[str]) -> None:
+    """Say at once, and not when Spark is up, that a file is not there."""
+    expand(inputs)
 
 
 def on_spark(master: str | None) -> AbstractContextManager[SparkSession]:
@@ -80,19 +88,22 @@ def logs(
 
 
 def file_lines(files: list[FileRead], note: str | None = None) -> Iterator[str]:
-    """The guesses: each file of a few; of many, how many of each format, and those with faults."""
-    formats = Counter(file.format or "unreadable" for file in files)
-    total = ", ".join(f"{count:,} {name}" for name, count in formats.most_common())
+    """The guesses: how many files of each format, and the first files; of many, those with faults first."""
     if len(files) > 1:
-        yield f"{len(files):,} files: {total}"
-    faulty = [file for file in files if file.quarantined]
-    shown = files if len(files) <= LISTED else faulty
-    for file in shown[:LISTED]:
-        yield f"  {file.name}: {_told(file)}" if len(files) > 1 else f"{file.name}: {_told(file)}"
-    if len(shown) > LISTED:
-        yield f"  ... and {len(shown) - LISTED:,} more with records that cannot be read"
+        formats = Counter(file.format or "unreadable" for file in files)
+        yield f"{len(files):,} files: " + ", ".join(
+            f"{count:,} {name}" for name, count in formats.most_common()
+        )
+    for file in _shown(files, LISTED):
+        yield f"{'  ' * (len(files) > 1)}{file.name}: {_told(file)}"
+    if len(files) > LISTED:
+        yield f"  ... and {len(files) - LISTED:,} more"
     if note:
         yield note
+
+
+def _shown(files: list[FileRead], most: int) -> list[FileRead]:
+    return files if len(files) <= most else sorted(files, key=lambda file: not file.quarantined)[:most]
 
 
 def _told(file: FileRead) -> str:
@@ -103,7 +114,5 @@ def _told(file: FileRead) -> str:
 
 
 def file_facts(files: list[FileRead]) -> list[dict[str, object]]:
-    """The same for programs, with the faulty ones first where there are too many."""
-    most = 1_000
-    chosen = files if len(files) <= most else sorted(files, key=lambda file: not file.quarantined)[:most]
-    return [file._asdict() for file in chosen]
+    """The same for programs."""
+    return [file._asdict() for file in _shown(files, MOST_FACTS)]

@@ -9,6 +9,7 @@ from rich.markup import escape
 from antecede.cli.audit import audit_command
 from antecede.cli.doctor import doctor
 from antecede.cli.explore import explore
+from antecede.cli.order import order_command
 from antecede.cli.simulate import simulate_command
 from antecede.core.errors import AntecedeError
 
@@ -27,6 +28,7 @@ def root() -> None:
 
 
 app.command("simulate")(simulate_command)
+app.command("order")(order_command)
 app.command("audit")(audit_command)
 app.command()(explore)
 app.command()(doctor)

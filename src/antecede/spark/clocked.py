@@ -35,11 +35,11 @@ def clocked(table: pa.Table) -> pa.Table:
 
 def _check(found: Trace, rows: np.typing.NDArray[np.int64]) -> None:
     if len(found.sorted.stuck):
-        raise CallerError("the log has cycles, so its events have no clocks; leave out --shiviz")
+        raise CallerError("the log has cycles, so its events have no clocks; repair these first")
     free = rows[found.track[rows] >= len(found.names)]
     if len(free):
         event, process = (column(found.table, name)[int(free[0])].as_py() for name in ("event", "process"))
         raise CallerError(
             f"the log does not tell where {event} stands in the order of process {process}, and ShiViz draws "
-            "processes as lines; leave out --shiviz, or use --dot"
+            "processes as lines; use --dot or --report"
         )
