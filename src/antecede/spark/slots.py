@@ -64,7 +64,8 @@ class Places(NamedTuple):
         places = self.places
         if places is None:
             places = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], lengths)
-        return np.repeat(base, lengths) + np.clip(places, 0, width - 1).astype(dtype)
+        found: Counts = np.repeat(base, lengths) + np.clip(places, 0, width - 1).astype(dtype)
+        return found
 
 
 def number(
