@@ -1,6 +1,11 @@
-"""Arrays of counts: how they are kept, put on the wire, and read back with every number checked."""
+"""Arrays of counts: how they are kept, put on the wire, and read back with every number checked.
+
+On the wire an array takes the fewest bytes per entry that hold the largest. A large one that is often sent
+and received is kept like that, too (`narrow`): little memory to go through, and nothing to convert.
+"""
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +14,11 @@ from antecede.core import wire
 from antecede.core.errors import InputError
 
 Counts = NDArray[np.int64]
+"""Whole numbers of 64 bits; unsigned ones of fewer where an array is narrow."""
 
-_WIDTHS = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4", "<u8"))
+_WIDTHS: tuple[np.dtype[Any], ...] = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4", "<u8"))
 _SIZES = tuple(width.itemsize for width in _WIDTHS)
+_CODE_OF: dict[np.dtype[Any], int] = {width: code for code, width in enumerate(_WIDTHS)}
 _CODES = (0, 0, 1, 2, 2, 3, 3, 3, 3)
 """The width of a count of so many bytes."""
 
@@ -37,20 +44,49 @@ def zeros(*shape: int) -> Counts:
 
 def pack(array: Counts) -> bytes:
     """A dense array as one byte for the width, then every entry in the fewest bytes that hold the largest."""
-    top = int(array.max()) if array.size else 0
-    code = _CODES[(top.bit_length() + 7) // 8]
-    return b"%c%b" % (code, array.astype(_WIDTHS[code]).tobytes())
+    if array.dtype not in _CODE_OF:
+        array = narrow(array)
+    return b"%c%b" % (_CODE_OF[array.dtype], array.tobytes())
 
 
 def unpack(data: bytes, *shape: int) -> Counts:
     """The array that `pack` packed; raises InputError unless it has exactly this shape."""
+    return view(data, *shape).astype(np.int64)
+
+
+def view(data: bytes, *shape: int) -> Counts:
+    """The same as it lies in the data: as wide as it is there, and not to be changed."""
     size = prod(shape)
     if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _SIZES[data[0]]:
         raise InputError(f"stamp: expected {size} packed counts for this group, got {len(data)} bytes")
     array = np.frombuffer(data, _WIDTHS[data[0]], size, 1)
     if data[0] == 3 and array.max(initial=0) > wire.LARGEST:
         raise InputError("stamp: a count is out of range")
-    return array.astype(np.int64).reshape(shape)
+    return array.reshape(shape)
+
+
+def narrow(array: Counts) -> Counts:
+    """The array in the fewest bytes per entry that hold its largest."""
+    top = int(array.max()) if array.size else 0
+    return array.astype(_WIDTHS[_CODES[(top.bit_length() + 7) // 8]])
+
+
+def count_up(array: Counts, x: int, y: int) -> Counts:
+    """One more in an entry of a narrow array: the array itself, or a wider one if that no longer fits."""
+    count = array.item(x, y) + 1
+    if count >> 8 * array.itemsize:
+        array = array.astype(_WIDTHS[_CODE_OF[array.dtype] + 1])
+    array[x, y] = count
+    return array
+
+
+def raise_to(array: Counts, other: Counts) -> Counts:
+    """The larger of each two entries, in a narrow array: the array itself, or a wider one if need be."""
+    if other.itemsize > array.itemsize:
+        other = narrow(other)
+    if other.itemsize > array.itemsize:
+        array = array.astype(other.dtype)
+    return np.maximum(array, other, out=array)
 
 
 def exceeds(vector: Counts, other: Counts) -> bool:

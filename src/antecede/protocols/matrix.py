@@ -15,7 +15,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.core.packet import Packet
-from antecede.protocols.counts import Counts, exceeds, none, pack, unpack, zeros
+from antecede.protocols.counts import Counts, count_up, exceeds, narrow, none, pack, raise_to, view, zeros
 from antecede.protocols.stamps import check_destinations, check_own, only_messages
 
 
@@ -47,24 +47,27 @@ class Matrix(Gated, kw_only=True):
 
     sent: Counts = msgspec.field(default_factory=none)
 
+    def __post_init__(self) -> None:
+        self.sent = narrow(self.sent)  # from a snapshot it comes wide
+
     def _start(self) -> None:
-        self.sent = zeros(self.n, self.n)
+        self.sent = narrow(zeros(self.n, self.n))
         self._count_from_zero(self.n)
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         stamp = wire.encode((targets if len(targets) > 1 else (), pack(self.sent)))
         self._emit_all(targets, stamp, payload)
         for target in targets:
-            self.sent[self.me, target] += 1
+            self.sent = count_up(self.sent, self.me, target)
 
     def _read(self, packet: Packet) -> tuple[list[int], Counts]:
         only_messages(packet)
         stamp = _read(packet.stamp)
         if stamp.dests:
             check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
-        sent = unpack(stamp.sent, self.n, self.n)
-        if exceeds(sent[self.me], self.sent[self.me]):
-            check_own(int((sent[self.me] - self.sent[self.me]).max()), 0)
+        sent, own = view(stamp.sent, self.n, self.n), self.sent[self.me]
+        if exceeds(sent[self.me], own):
+            check_own(int((sent[self.me].astype(np.int64) - own.astype(np.int64)).max()), 0)
         return stamp.dests or [self.me], sent
 
     def _rule(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
@@ -73,6 +76,7 @@ class Matrix(Gated, kw_only=True):
 
     def _delivered(self, source: int, stamp: tuple[list[int], Counts]) -> None:
         dests, carried = stamp
+        carried = carried.copy()
         for d in dests:
-            carried[source, d] += 1
-        np.maximum(self.sent, carried, out=self.sent)
+            carried = count_up(carried, source, d)
+        self.sent = raise_to(self.sent, carried)
