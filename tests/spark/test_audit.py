@@ -1,10 +1,14 @@
 """The audit on Spark: the same findings however executions are spread, in numbers that fit a screen."""
 
+from random import Random
+
 import pytest
 
 from antecede.spark.audit import audit, summary
+from antecede.spark.execution import trace
+from antecede.spark.judge import judge
 from antecede.tables import EVENTS
-from tests.spark.event_rows import table
+from tests.spark.event_rows import table, talk, without
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +41,45 @@ def test_summary(spark):
     assert brief.totals["pairs"] == 31 and brief.totals["events"] == 155 and brief.uncounted == 0
     assert brief.sample["execution"].to_pylist() == ["", "x00", "x01"]
     assert brief.sample["events"].to_pylist()[0] == ["a0", "b0", "b1", "c0", "c1"]
+    found.done()
+
+
+def test_a_huge_execution_gets_the_same_verdict(spark):
+    made = [row for size, name in ((400, "big"), (60, "small")) for row in talk(7, 4, size, name, 0.1)]
+    events = spark.createDataFrame(table(*without(made, "clock", "parents"))).cache()
+    whole, chunked = audit(events), audit(events, huge=100)
+    briefs = summary(whole), summary(chunked)
+    assert briefs[0].counts == briefs[1].counts and briefs[0].counts.keys() >= {
+        "late",
+        "fifo",
+        "lost",
+        "duplicate",
+    }
+    assert (briefs[0].uncounted, briefs[1].uncounted) == (0, 1)
+    assert briefs[0].totals["pairs"] == briefs[1].totals["pairs"]
+    key = ["kind", "execution", "process", "message", "line"]
+    one, two = (sorted(map(str, found.findings.select(*key).collect())) for found in (whole, chunked))
+    assert one == two
+    for found in (whole, chunked):
+        found.done()
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partitions):
+    made = [row for number in range(9) for row in without(talk(number, 3, 40, f"x{number}", 0.2), "parents")]
+    want = judge(trace(table(*made)))
+    some = spark.createDataFrame(table(*Random(partitions).sample(made, len(made)))).repartition(partitions)
+    names = ("spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch")
+    before = [spark.conf.get(name) for name in names]
+    try:
+        for name, value in zip(names, (str(partitions), "50"), strict=True):
+            spark.conf.set(name, value)
+        found = audit(some)
+        rows = [[sorted(map(str, part.toArrow().to_pylist())) for part in (found.findings, found.totals)]]
+    finally:
+        for name, value in zip(names, before, strict=True):
+            spark.conf.set(name, value)
+    assert rows == [[sorted(map(str, part.to_pylist())) for part in want]]
     found.done()
 
 

@@ -1,7 +1,7 @@
 """The audit of event logs of any size: findings with witnesses, totals for each execution, and a summary.
 
 Executions are spread over partitions, and a partition is judged in one go. A huge execution of messages
-is judged in chunks by several tasks instead, and there only its messages.
+is judged in chunks by several tasks instead, and there only its messages and times.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.causality.rows import Ints
 from antecede.spark.columns import coded, column
 from antecede.spark.execution import trace
+from antecede.spark.huge import audit_messages
 from antecede.spark.judge import NUMBERS, TOTALS, judge
 from antecede.spark.sentences import KINDS
 from antecede.tables import EVENTS, FINDINGS
@@ -29,6 +30,7 @@ SAMPLE = 20
 """Findings of each kind in a summary."""
 BATCH = 100_000
 _LEFT_OUT = ("text", "fields")
+_NAMES = TOTALS.names[1:]
 _ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
 """A finding and its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
 
@@ -73,15 +75,46 @@ def audit(events: DataFrame, *, huge: int = HUGE) -> Audit:
     """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown."""
     names = [name for name in EVENTS.names if name in events.columns and name not in _LEFT_OUT]
     named = events.select(*names).withColumn("execution", sf.coalesce("execution", sf.lit("")))
+    large = _large(named, huge)
+    apart = sf.col("execution").isin(large)
     number = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    rows = named.repartition(number, "execution").mapInArrow(_judged, from_arrow_schema(_ROWS))
+    spread = (named.where(~apart) if large else named).repartition(number, "execution")
+    rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
+    if large:
+        rows = rows.unionByName(_chunked(named.where(apart)))
     rows = rows.persist(StorageLevel.DISK_ONLY)
     findings = rows.where("kind is not null").select(*FINDINGS.names)
-    places = enumerate(TOTALS.names[1:])
+    places = enumerate(_NAMES)
     totals = rows.where("kind is null").select(
         "execution", *(sf.col("counts")[i].alias(name) for i, name in places)
     )
     return Audit(findings, totals, rows)
+
+
+def _large(events: DataFrame, huge: int) -> list[str]:
+    """The executions too large for one task that have messages, and a place for every event."""
+    size, wanted = sf.count("*"), [name for name in ("message", "process", "index") if name in events.columns]
+    if len(wanted) < 3:
+        return []
+    fit = (sf.count("message") > 0) & (sf.count("process") == size) & (sf.count("index") == size)
+    found = events.groupBy("execution").agg(((size > huge) & fit).alias("large")).where("large")
+    return [row.execution for row in found.collect()]
+
+
+def _chunked(events: DataFrame) -> DataFrame:
+    """Huge executions, judged by many tasks, as rows of _ROWS; what is not counted there is null."""
+    found = audit_messages(events)
+    ranks = Window.partitionBy("kind").orderBy("execution", "file", "line", "process", "message", "sentence")
+    rank = (sf.row_number().over(ranks) - 1).cast("long")
+    findings = found.findings.withColumns({"rank": rank, "counts": sf.lit(None).cast("array<bigint>")})
+    known = {"late": sf.col("late") - sf.col("fifo")}
+    unknown = sf.lit(None).cast("long")
+    numbers = [known.get(name, sf.col(name) if name in found.totals.columns else unknown) for name in _NAMES]
+    columns = {"execution": sf.col("execution"), "counts": sf.array(*numbers)}
+    schema = from_arrow_schema(_ROWS)
+    empty = {field.name: sf.lit(None).cast(field.dataType).alias(field.name) for field in schema}
+    totals = found.totals.select(*({**empty, **columns}[name].alias(name) for name in schema.names))
+    return findings.select(*schema.names).unionByName(totals)
 
 
 def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,7 +142,7 @@ def _ranks(findings: pa.Table) -> Ints:
 
 def _tagged(totals: pa.Table) -> pa.Table:
     """Totals as rows of kind null."""
-    numbers = [column(totals, name) for name in TOTALS.names[1:]]
+    numbers = [column(totals, name) for name in _NAMES]
     flat = pa.concat_arrays(numbers)
     size, width = len(totals), len(numbers)
     turned = flat.take(pa.array(np.arange(size * width).reshape(width, size).T.ravel()))
@@ -123,7 +156,7 @@ def summary(found: Audit, sample: int = SAMPLE) -> Summary:
 
     What comes to the driver does not grow with the input.
     """
-    sums = [sf.sum(f"`{name}`").alias(name) for name in TOTALS.names[1:]]
+    sums = [sf.sum(f"`{name}`").alias(name) for name in _NAMES]
     extra = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
     numbers = {
         name: value or 0 for name, value in found.totals.agg(*sums, *extra).toArrow().to_pylist()[0].items()

@@ -1,8 +1,7 @@
 """Which deliveries of a trace came too late, and the chain of causes that shows it.
 
 Deliveries are judged over the linear order of all steps, some executions at a time. Where the log tells who
-should have got a message, a copy that never came counts as delivered behind the end, so that what was
-delivered in spite of it is found too.
+should have got a message that never came, it is found too what was delivered there in spite of it.
 """
 
 from __future__ import annotations
@@ -48,14 +47,13 @@ class _Steps(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Some executions, linked, with positions from 0; lost copies stand behind all steps."""
+    """Some executions, linked, with positions from 0."""
 
     rows: Ints
     trace: Linked
-    tracks: int
+    tracks: Ints  # of the whole trace, by those of the block
     source: Ints
     target: Ints
-    lost: Ints  # which copies
 
 
 def late(trace: Trace, copies: Copies) -> Late:
@@ -87,29 +85,23 @@ def _steps(trace: Trace) -> _Steps:
 
 def _judge(trace: Trace, steps: _Steps, first: int, last: int, copies: Copies, found: Late) -> None:
     """Judge the executions first..last-1 among the steps, and add to what is found."""
-    block = _block(trace, steps, int(steps.starts[first]), int(steps.starts[last]), copies)
-    linked = block.trace
-    extra = linked.process[block.source] != linked.process[block.target]
-    extra &= linked.sent[block.target] != block.source
-    more, origin = bridged(linked, block.source[extra], block.target[extra])
-    verdict = audit(more, block.tracks, PAIRS)
+    block = _block(trace, steps, int(steps.starts[first]), int(steps.starts[last]))
+    verdict = _verdict(block, block.trace)
     if verdict.pairs > PAIRS and last - first > 1:
         for low, high in pairwise((first, (first + last) // 2, last)):
             _judge(trace, steps, low, high, copies, found)
         return
-    names = ("late", "fifo", "early", "pair_early", "pair_cause")
-    verdict = verdict._replace(**{name: origin[getattr(verdict, name)] for name in names})
-    _count(trace.execution[block.rows], verdict, found.counts)
-    told = _told(trace.execution[block.rows], linked, verdict)
-    shown = overtaken(linked, told, graph(linked.process, block.source, block.target))
-    spared = shown.late >= len(block.rows)
-    found.spite[block.lost[shown.late[spared] - len(block.rows)]] = block.rows[shown.early[spared]]
+    execution = trace.execution[block.rows]
+    _count(execution, verdict, found.counts)
+    told = _told(execution, block.trace, verdict)
+    shown = overtaken(block.trace, told, graph(block.trace.process, block.source, block.target))
     fifo = np.isin(shown.late, verdict.fifo)
-    for kind, mask in (("late", ~spared & ~fifo), ("fifo", ~spared & fifo)):
+    for kind, mask in (("late", ~fifo), ("fifo", fifo)):
         found.parts.append(_found(kind, block.rows, shown, np.flatnonzero(mask)))
+    _in_spite(trace, steps.place - int(steps.starts[first]), block, copies, found.spite)
 
 
-def _block(trace: Trace, steps: _Steps, low: int, high: int, copies: Copies) -> _Block:
+def _block(trace: Trace, steps: _Steps, low: int, high: int) -> _Block:
     """The steps low..high-1."""
     rows = steps.rows[low:high]
     tracks, process = np.unique(trace.track[rows], return_inverse=True)
@@ -119,23 +111,41 @@ def _block(trace: Trace, steps: _Steps, low: int, high: int, copies: Copies) -> 
     names = np.unique(code, return_inverse=True)[1]
     linked = link(process, np.where(plain, OTHER, kind), names).trace
     edges = slice(*np.searchsorted(steps.target, (low, high)))
-    lost = _lost(trace, steps.place - low, len(rows), tracks, copies)
-    linked = _behind(
-        linked, steps.place[copies.send[lost]] - low, np.searchsorted(tracks, copies.receiver[lost])
-    )
-    return _Block(rows, linked, len(tracks), steps.source[edges] - low, steps.target[edges] - low, lost)
+    return _Block(rows, linked, tracks, steps.source[edges] - low, steps.target[edges] - low)
 
 
-def _lost(trace: Trace, place: Ints, size: int, tracks: Ints, copies: Copies) -> Ints:
-    """The lost copies of these steps whose receiver did something, where an execution has not too many.
+def _verdict(block: _Block, linked: Linked) -> Verdict:
+    """The verdict on a trace that begins with the block; causes besides messages carry a past too."""
+    extra = linked.process[block.source] != linked.process[block.target]
+    extra &= linked.sent[block.target] != block.source
+    more, origin = bridged(linked, block.source[extra], block.target[extra])
+    verdict = audit(more, len(block.tracks), PAIRS)
+    names = ("late", "fifo", "early", "pair_early", "pair_cause")
+    return verdict._replace(**{name: origin[getattr(verdict, name)] for name in names})
 
-    They are in the order of their sends, so that none of them is early itself.
+
+def _in_spite(trace: Trace, place: Ints, block: _Block, copies: Copies, spite: Ints) -> None:
+    """Of lost copies, the first delivery at their receiver of something that depends on them.
+
+    A copy counts as delivered behind the end. Copies are in the order of their sends, so that none of them
+    is early itself.
     """
-    inside = (place[copies.send] >= 0) & (place[copies.send] < size) & np.isin(copies.receiver, tracks)
+    inside = (place[copies.send] >= 0) & (place[copies.send] < len(block.rows))
+    inside &= np.isin(copies.receiver, block.tracks)
     execution = trace.execution[copies.send]
     few = np.bincount(execution[inside], minlength=len(trace.executions)) <= LOST
     lost = np.flatnonzero(inside & few[execution])
-    return lost[np.argsort(place[copies.send[lost]], kind="stable")]
+    lost = lost[np.argsort(place[copies.send[lost]], kind="stable")]
+    if not len(lost):
+        return
+    sent, receiver = place[copies.send[lost]], np.searchsorted(block.tracks, copies.receiver[lost])
+    verdict = _verdict(block, _behind(block.trace, sent, receiver))
+    keys = sent * len(block.tracks) + receiver
+    order = np.argsort(keys)
+    cause = verdict.pair_cause * len(block.tracks) + verdict.pair_process
+    at = np.minimum(np.searchsorted(keys[order], cause), len(keys) - 1)
+    mine = np.flatnonzero(keys[order][at] == cause)[::-1]
+    spite[lost[order[at[mine]]]] = block.rows[verdict.pair_early[mine]]
 
 
 def _behind(trace: Linked, sent: Ints, process: Ints) -> Linked:
@@ -148,20 +158,18 @@ def _behind(trace: Linked, sent: Ints, process: Ints) -> Linked:
 
 def _count(execution: Ints, verdict: Verdict, counts: dict[str, Ints]) -> None:
     """Add what the verdict says of each execution; only a block of one execution has pairs left unlisted."""
-    real = verdict.late[verdict.late < len(execution)]
-    fifo = np.isin(real, verdict.fifo)
-    listed = {"late": real[~fifo], "fifo": real[fifo], "early": verdict.early, "pairs": verdict.pair_early}
-    for name, at in listed.items():
+    fifo = np.isin(verdict.late, verdict.fifo)
+    listed = {"late": verdict.late[~fifo], "fifo": verdict.fifo, "early": verdict.early}
+    for name, at in (listed | {"pairs": verdict.pair_early}).items():
         counts[name] += np.bincount(execution[at], minlength=len(counts[name]))
     counts["pairs"][execution[0]] += verdict.pairs - len(verdict.pair_early)
 
 
 def _told(execution: Ints, trace: Linked, verdict: Verdict) -> Verdict:
-    """The verdict on those deliveries alone that are told: so many of each execution, and all lost copies."""
+    """The verdict on those deliveries alone that are told: the first of each execution."""
     late = np.sort(verdict.late)
-    real = late[late < len(execution)]
-    rank = np.arange(len(real)) - np.searchsorted(execution[real], execution[real])
-    late = np.append(real[rank < MOST], late[len(real) :])
+    rank = np.arange(len(late)) - np.searchsorted(execution[late], execution[late])
+    late = late[rank < MOST]
     tracks = int(trace.process.max(initial=0)) + 1
     keys = trace.sent[late] * tracks + trace.process[late]
     pairs = np.isin(verdict.pair_cause * tracks + verdict.pair_process, keys)
