@@ -2,7 +2,7 @@
 
 A log is a list of rows of the events table, of one execution, with clocks as dictionaries; every row has a
 process, an index and an id. A finding is named by its kind and the ids of its events; of a late delivery only
-the delivery itself counts, since several chains may show it.
+the delivery itself counts, since several chains may show it; of false causality, the two sends.
 """
 
 from collections import Counter
@@ -150,7 +150,7 @@ def findings(rows: list[Row]) -> Counter[Finding]:
     ahead = reach(len(log.rows), log.edges)
     rings = [{j for j in ahead[i] if i in ahead[j]} for i in range(len(ahead))]
     found: Counter[Finding] = Counter(("unsent", log.id(d), log.id(s)) for s, d in log.unsent)
-    found += messages(log) + late(log, rings) + (clocks := clock_faults(log))
+    found += messages(log) + late(log, rings) + unmeant(log, rings) + (clocks := clock_faults(log))
     cyclic = {ids[-1] for kind, *ids in clocks if kind == "clock-cyclic"}
     named = {tuple(sorted(map(log.id, ring))) for ring in rings if ring}
     found += Counter(("cycle", *ring) for ring in named if not cyclic & set(ring))
@@ -197,6 +197,25 @@ def late(log: Log, rings: list[set[int]]) -> Counter[Finding]:
             fifo = any(log.rows[source[e]]["process"] == sender for e in first)
             found["fifo" if fifo else "late", log.id(d)] += bool(first)
     return +found
+
+
+def unmeant(log: Log, rings: list[set[int]]) -> Counter[Finding]:
+    """Deliveries before one that happened first, and on which they do not depend by what sends name."""
+    ids = {row["event"]: i for i, row in enumerate(log.rows)}
+    named = [row["parents"] for row in log.rows if row["kind"] == "send"]
+    parents = {(p, i) for i, row in enumerate(log.rows) for p in row["parents"] or []}
+    if None in named or not any(named) or any(rings) or any(ids.get(p, i) == i for p, i in parents):
+        return Counter()
+    source = {d: s for s, d in log.carried & log.edges}
+    past = reach(len(log.rows), log.edges)
+    meant = reach(len(log.rows), {(ids[p], i) for p, i in parents} | (log.carried & log.edges))
+    found: Counter[Finding] = Counter()
+    for line in log.line.values():
+        came = [source[d] for d in line if d in source]
+        for at, late in enumerate(came):
+            early = [e for e in came[:at] if e in past[late] and e not in meant[late]]
+            found.update(("false-causality", log.id(late), log.id(e)) for e in early)
+    return found
 
 
 def clock_faults(log: Log) -> Counter[Finding]:

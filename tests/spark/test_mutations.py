@@ -22,8 +22,8 @@ from tests.spark.mutations import FAULTS, clocked, simulated
 SEEDS = 6
 CLEAN: dict[str, list[Row]] = {}
 CERTAIN = {
-    "swap": {"late", "fifo"},
-    "delay": {"late", "fifo"},
+    "swap": {"late", "fifo", "false-causality"},
+    "delay": {"late", "fifo", "false-causality"},
     "delay_send": {"unsent", "fifo", "timestamp"},
     "drop_send": {"orphan", "clock-hole"},
     "drop_delivery": {"lost", "clock-hole", "missing"},
@@ -96,6 +96,8 @@ def named(row: Row) -> Finding:
         return kind, ids[0], told.group(1) or ""
     if kind in ("late", "fifo", "clock-not-transitive"):
         return kind, ids[-1]
+    if kind == "false-causality":
+        return kind, ids[0], ids[-1]
     return (kind, *sorted(ids)) if kind == "cycle" else (kind, *ids)
 
 

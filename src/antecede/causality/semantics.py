@@ -43,8 +43,8 @@ class Waits(NamedTuple):
     at: Ints
     cause: Ints
     process: Ints
-    needless: int  # how many there are, also beyond the cap
-    meant: int  # how many others, which the application means
+    needless: Ints  # of each event, how many such pairs are judged there, also beyond the cap
+    meant: Ints  # of each event, how many others: those that the application means
 
 
 class _Table(NamedTuple):
@@ -74,11 +74,11 @@ def waits(
     act, slot, bits = slots(sent, left, 0, tables[0].used + tables[1].used)
     starts, copies = grouped(sent, size)
     due = np.zeros((int(trace.process.max(initial=-1)) + 1, words(bits)), dtype=np.uint64)
-    pairs, needless, wanted = _pass(
+    pairs, counts = _pass(
         trace.process, act, slot, asked, starts, trace.process[copies], tables[0], tables[1], due, bits, cap
     )
     at, cause = pairs.reshape(-1, 2).T.copy()
-    return Waits(at, cause, trace.process[at], int(needless), int(wanted))
+    return Waits(at, cause, trace.process[at], counts[0], counts[1])
 
 
 def count_ordered(events: Graph) -> int:
@@ -123,8 +123,8 @@ def _pass(
     due: Sets,
     bits: int,
     cap: int,
-) -> tuple[Ints, int, int]:
-    """Carry both sets through all events; returns (position, cause) pairs and both counts.
+) -> tuple[Ints, Ints]:
+    """Carry both sets through all events; returns (position, cause) pairs and both counts of each event.
 
     The copies of a message sent at e go to targets[starts[e]:starts[e + 1]], where its bit is due.
     """
@@ -134,7 +134,7 @@ def _pass(
     mine, named, alive = flying
     names = np.zeros(bits, dtype=np.int64)
     pairs = [0 for _ in range(0)]
-    needless = wanted = 0
+    counts = np.zeros((2, len(process)), dtype=np.int64)
     for event in range(len(process)):
         if act[event] & SWEEPS:
             _sweep(before, alive)
@@ -142,8 +142,7 @@ def _pass(
         send, bit = asked[event], slot[event]
         if send >= 0:
             sets = before[past.row[send]], deps[meant.row[send]], due[process[event]]
-            counts = _ask(event, slot[send], sets, names, pairs, 2 * cap)
-            needless, wanted = needless + counts[0], wanted + counts[1]
+            counts[0, event], counts[1, event] = _ask(event, slot[send], sets, names, pairs, 2 * cap)
         _gather(event, past, before, mine)
         _gather(event, meant, deps, named)
         if act[event] & 3 == SENDS:
@@ -159,7 +158,7 @@ def _pass(
             before[past.row[event]] = mine
         if meant.row[event] >= 0:
             deps[meant.row[event]] = named
-    return np.array([pairs[k] for k in range(len(pairs))], dtype=np.int64), needless, wanted
+    return np.array([pairs[k] for k in range(len(pairs))], dtype=np.int64), counts
 
 
 @_compiled

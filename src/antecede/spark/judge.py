@@ -13,6 +13,7 @@ from antecede.causality.rows import Ints
 from antecede.spark.clock_findings import clock_findings
 from antecede.spark.columns import column
 from antecede.spark.execution import Trace
+from antecede.spark.false_findings import false_causality
 from antecede.spark.found import Found, counted, found, told
 from antecede.spark.graph_findings import graph_findings
 from antecede.spark.late_findings import late
@@ -30,6 +31,8 @@ NUMBERS = (
     "concurrent_pairs",
     "early",
     "pairs",  # of an early and a late delivery
+    "needless_waits",  # for messages that are not meant to come first; null where dependencies are not known
+    "false_pairs",  # of the ordered pairs, those that no dependency orders; null likewise
 )
 TOTALS = pa.schema([("execution", pa.string()), *((name, pa.int64()) for name in (*NUMBERS, *KINDS))])
 """One row for each execution; the columns called after kinds count findings, also those that are not told."""
@@ -50,10 +53,12 @@ def judge(trace: Trace) -> Judged:
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
     graph = graph_findings(trace, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
     others = [*faults(trace), *clocks, *graph, _lost(trace, copies, messages.spite)]
-    numbers = counted(trace, others) | _numbers(trace) | _pairs(trace) | messages.counts
+    pairs = _pairs(trace)
+    unmeant = false_causality(trace, pairs["ordered_pairs"])
+    numbers = counted(trace, others) | _numbers(trace) | pairs | messages.counts | unmeant.counts
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in TOTALS.names[1:]]
     totals = pa.Table.from_arrays([trace.executions, *columns], schema=TOTALS)
-    return Judged(told(trace, [*messages.parts, *others]), totals)
+    return Judged(told(trace, [*messages.parts, *others, unmeant.part]), totals)
 
 
 def _lost(trace: Trace, copies: Copies, spite: Ints) -> Found:
