@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from antecede.causality.links import DUPLICATE, ORPHAN, OTHER, RESENT, SEND
+from antecede.causality.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND
 from antecede.causality.rows import Ints
 
 FAULT = 2
@@ -64,6 +64,49 @@ def pair(sheet: Sheet, processes: int) -> Paired:
     had, first = np.full(processes, -1, dtype=np.int64), np.empty(processes, dtype=np.int64)
     lost = _pair(order, sheet, code, act, partner, had, first)
     return Paired(code, act, partner, lost[:, 0], lost[:, 1])
+
+
+def by_time(time: Floats, process: Ints, index: Ints, code: Ints) -> Ints:
+    """The rows by time; at one moment by process and index."""
+    rows = np.argsort(time)
+    line = time[rows]
+    same = line[1:] == line[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    some = rows[tied]
+    rows[tied] = some[np.lexsort((code[some], index[some], process[some], time[some]))]
+    return rows
+
+
+def sends(act: Flags, time: Floats, far: Floats, code: Ints) -> Ints:
+    """Where the send of each delivery is among rows by time, or -1; `far` is the time of the send."""
+    return _sends(act, time, np.searchsorted(time, far), far, code)
+
+
+def straight(process: Ints, index: Ints, processes: int) -> bool:
+    """Whether the rows of each process are in its order."""
+    return bool(_straight(process, index, np.full(processes, np.iinfo(np.int64).min)))
+
+
+@_compiled
+def _sends(act: Flags, time: Floats, at: Ints, far: Floats, code: Ints) -> Ints:
+    found = np.full(len(act), -1, dtype=np.int64)
+    for row in range(len(act)):
+        send = at[row]
+        while act[row] == DELIVER and send < len(time) and time[send] == far[row]:
+            if act[send] == SEND and code[send] == code[row]:
+                found[row] = send
+                break
+            send += 1
+    return found
+
+
+@_compiled
+def _straight(process: Ints, index: Ints, last: Ints) -> bool:
+    for row in range(len(process)):
+        if index[row] < last[process[row]]:
+            return False
+        last[process[row]] = index[row]
+    return True
 
 
 def _order(act: Flags, code: Ints) -> Ints:

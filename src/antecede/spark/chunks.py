@@ -12,16 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.causality.histories import Edges
 from antecede.causality.lateness import audit_chunk
 from antecede.causality.links import Linked
-from antecede.causality.pairing import Floats
+from antecede.causality.pairing import Floats, by_time, sends, straight
 from antecede.causality.rows import Ints
 from antecede.causality.topology import order
 from antecede.causality.witness import Chains, graph_of, overtaken
 from antecede.spark.columns import column, numbers
 from antecede.spark.linking import BATCH, LINKED, Events, events_of, whole
-from antecede.spark.positions import lines, messages
+from antecede.spark.positions import lines
 
 PART = pa.schema([pa.field("chunk", pa.int32()), pa.field("home", pa.int32()), *list(LINKED)[:8]])
 """Rows as chunks read them; `home` is the chunk that an event lies in."""
@@ -78,7 +77,7 @@ class Near(NamedTuple):
         table = whole(batches, PART)
         if len(table) == 0:
             return
-        part = arranged(table)
+        part = arranged(table, self.processes)
         if not part.straight:
             yield from raw({"kind": ["crooked"]})
             return
@@ -98,24 +97,22 @@ def raw(columns: dict[str, object]) -> Iterator[pa.RecordBatch]:
     yield from pa.table(arrays, schema=RAW).to_batches(BATCH)
 
 
-def arranged(table: pa.Table) -> Part:
+def arranged(table: pa.Table, processes: int) -> Part:
     """The rows of a chunk in a linear extension: by time, and at one moment by what causes what."""
     events = events_of(table)
-    rows = np.lexsort((events.code, events.index, events.process, events.time))
     chunk, home = int(table["chunk"][0].as_py()), numbers(column(table, "home"), -1)
     low = int((home < chunk).sum())
-    events = events.some(rows)
-    letters, steps = messages(events), lines(events.process)
-    straight = bool((events.index[steps.source] <= events.index[steps.target]).all())
-    if straight and (letters.source >= letters.target).any():
-        both = Edges(*(np.concatenate(pair) for pair in zip(steps, letters, strict=True)))
-        line = order(len(rows), *both, (events.time,))
-        events = events.some(line.order)
-        letters = Edges(line.position[letters.source], line.position[letters.target])
-        straight = len(line.stuck) == 0
-    sent = np.full(len(rows), -1, dtype=np.int64)
-    sent[letters.target] = letters.source
-    return Part(chunk, events, low, sent, straight)
+    events = events.some(by_time(events.time, events.process, events.index, events.code))
+    sent = sends(events.act, events.time, events.far, events.code)
+    fine = straight(events.process, events.index, processes)
+    if fine and (sent >= np.arange(len(sent))).any():
+        letters = np.flatnonzero(sent >= 0)
+        steps = lines(events.process)
+        causes, effects = np.append(steps.source, sent[letters]), np.append(steps.target, letters)
+        line = order(len(sent), causes, effects, (events.time,))
+        events, fine = events.some(line.order), len(line.stuck) == 0
+        sent = np.where(sent >= 0, line.position[sent], -1)[line.order]
+    return Part(chunk, events, low, sent, fine)
 
 
 def refs(events: Events, starts: Ints, rows: Ints) -> pa.ListArray:

@@ -167,7 +167,9 @@ class Replay(NamedTuple):
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = whole(batches, PART)
         if len(table) and (chunk := int(table["chunk"][0].as_py())) in self.states:
-            yield from _replayed(arranged(table), unpack(self.states[chunk]), self.processes, self.cuts)
+            yield from _replayed(
+                arranged(table, self.processes), unpack(self.states[chunk]), self.processes, self.cuts
+            )
 
 
 def _replayed(part: Part, state: State, processes: int, cuts: Cuts) -> Iterator[pa.RecordBatch]:
