@@ -43,7 +43,7 @@ def ordered_pairs(
     first, items = grouped(effects, len(tracks))
     causes = causes[items]
     found = np.full(len(bounds) - 1, -1, dtype=np.int64)
-    _count_small(bounds, first, causes, found)
+    _count_small(bounds, first, causes, SMALL, found)
     for execution in np.flatnonzero(found < 0):
         low, high = bounds[execution], bounds[execution + 1]
         inside = causes[first[low] : first[high]] - low
@@ -73,11 +73,11 @@ def _open(chain: Ints, causes: Ints, effects: Ints) -> int:
 
 
 @_compiled
-def _count_small(bounds: Ints, first: Ints, causes: Ints, found: Ints) -> None:
-    pasts: Sets = np.zeros((SMALL, words(SMALL)), dtype=np.uint64)
+def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, found: Ints) -> None:
+    pasts: Sets = np.zeros((most, words(most)), dtype=np.uint64)
     for execution in range(len(found)):
         low, size = bounds[execution], bounds[execution + 1] - bounds[execution]
-        if size > SMALL:
+        if size > most:
             continue
         wide, count = words(size), 0
         for event in range(size):

@@ -43,7 +43,9 @@ def say(kind: str, events: list[Event], **detail: Any) -> str:
 
 def short(name: object) -> str:
     """A name on one line, of which every character can be seen; of a long one its two ends."""
-    text = "".join(c if c.isprintable() else "\ufffd" for c in str(name))
+    text = str(name)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else "\ufffd" for c in text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 14]}…{text[-13:]}"
 
 
