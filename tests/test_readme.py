@@ -31,7 +31,7 @@ def test_commands_of_the_readme_print_what_it_says(command: str, output: str) ->
 
 
 def test_the_readme_shows_commands() -> None:
-    assert [command.split()[0] for command, _ in CONSOLE] == ["simulate", "explore"]
+    assert [command.split()[0] for command, _ in CONSOLE] == ["audit", "simulate", "explore"]
 
 
 def test_tables_of_the_readme() -> None:

@@ -1,6 +1,13 @@
-"""All parts of the demo, one after the other."""
+"""All parts of the demo, one after the other; its files go to the folder antecede-demo."""
 
-from antecede.demo import triangle
+from pathlib import Path
+
+from rich.console import Console
+
+from antecede.demo import lake, triangle
 
 if __name__ == "__main__":
-    triangle.main()
+    console = Console(width=110)
+    triangle.show_all(console)
+    lake.show(console, Path("antecede-demo"))
+    console.print("Try it: .venv/bin/antecede audit antecede-demo/events")

@@ -149,9 +149,8 @@ def show(console: Console, title: str, play: Play) -> None:
     console.print(table)
 
 
-def main() -> None:
-    """Play the triangle through the protocols and sum up."""
-    console = Console(width=110)
+def show_all(console: Console) -> None:
+    """Play the triangle through the protocols, sum up, and go on to the bad network."""
     console.print(
         "[bold]P1[/] sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x.\n"
     )
