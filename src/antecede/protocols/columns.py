@@ -27,6 +27,8 @@ Rule = Callable[[bytes, int, int, int], tuple[Pairs, Pairs]]
 
 ONE_PLACE = ("monitor", "server")
 """Protocols whose rule holds at one process: where the own counts are those of the packets that arrive."""
+WHOLE_PAST = ("history",)
+"""Protocols whose counts are of the whole past, with nothing that waits for it: it comes along."""
 SHARED = ("probabilistic", "plausible", "scalar")
 UNHELD = ("unordered", "sync", "buffered")
 SPARSE = ("pairs", "optimal", "predecessors", "history")
@@ -147,13 +149,10 @@ def _prs(stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
 
 
 def _isis(stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
-    """What a message brings along for `me` must be out before it: the copies of their own may be late."""
-    read = _history(stamp)
-    check_length(read.past, n)
-    check_ids((old.sender for old in read.log), n)
-    return [(old.sender, old.count) for old in read.log if me in old.waiting], [
-        (source, read.past[source] + 1)
-    ]
+    """All of the past, to whomever it was sent."""
+    past = _history(stamp).past
+    check_length(past, n)
+    return list(enumerate(past)), [(source, past[source] + 1)]
 
 
 _RULES: dict[tuple[str, str], Rule] = {

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.causality.rows import Ints, Rows
+from antecede.causality.rows import Counts, Ints, Rows
 from antecede.core.errors import InputError
-from antecede.protocols.columns import ONE_PLACE, SHARED, Asked, asked
+from antecede.protocols.columns import ONE_PLACE, SHARED, WHOLE_PAST, Asked, asked
 from antecede.protocols.columns import shared as opened
 from antecede.protocols.keys import entries, sets
 from antecede.protocols.probabilistic import ProbabilisticStamp
@@ -38,6 +38,8 @@ def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     first = np.append(gains.counts, 0)[gains.starts[:-1]]
     counts = np.where(np.diff(gains.starts) > 0, first, numbers)
     wants, gives = Rows(needs.starts, wanted, needs.counts), Rows(gains.starts, gained, gains.counts)
+    if reading.protocol in WHOLE_PAST:
+        wants = wants._replace(counts=_present(wanted, needs.counts, own, counts))
     return Stamps(wants, gives, slots, own.astype(np.int64), counts, numbers)
 
 
@@ -66,6 +68,16 @@ def _at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: 
     elsewhere = np.bincount(group[other], minlength=groups) > 0
     kept = np.repeat(~elsewhere[group], np.diff(needs.starts))
     return Rows(needs.starts, needs.slots, np.where(kept, needs.counts, 0))
+
+
+def _present(slots: Counts, counts: Counts, own: Counts, numbers: Ints) -> Ints:
+    """The last message of each slot up to the count that is in the table, 0 if none is."""
+    values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
+    known = np.unique(own.astype(np.int64) * len(values) + codes[len(counts) :])
+    asked = slots.astype(np.int64) * len(values) + codes[: len(counts)]
+    last = np.append(known, -1)[np.searchsorted(known, asked, side="right") - 1]
+    found: Ints = np.where(last // len(values) == slots, values[last % len(values)], 0)
+    return found
 
 
 def _opened(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
