@@ -13,8 +13,8 @@ from antecede.core.gated import Gated
 from antecede.core.packet import Packet
 from antecede.protocols.stamps import check_length, check_own, only_messages
 
-_read = lru_cache(wire.reader(list[wire.Count], "stamp of 'vector'"))
-"""Remembers a few: copies of one message that arrive in one program are read once, and never changed."""
+_read = lru_cache(1024)(wire.reader(list[wire.Count], "stamp of 'vector'"))
+"""Remembers the latest: copies of one message that arrive in one program are read once, and never changed."""
 
 
 class Vector(Gated, kw_only=True):
