@@ -135,17 +135,26 @@ def test_wrong_settings_are_the_callers_fault(settings, match, reads, tmp_path) 
         reads("a", "b", **settings)
 
 
+def test_files_are_named_from_the_folder_of_the_caller(spark, tmp_path, monkeypatch) -> None:
+    write(tmp_path, log=GO)
+    table([{"event": "e1"}], tmp_path / "t")
+    monkeypatch.chdir(tmp_path)
+    with staging() as folder:
+        logs = read(spark, ["log", "t"], None, Settings(), folder)
+        assert {row["file"] for row in logs.events.select("file").collect()} == {"log", "t"}
+
+
 def test_no_such_file_and_a_file_that_goes_away(reads, tmp_path) -> None:
     with pytest.raises(CallerError, match="no such file"):
         reads("nothing")
-    told = Stage(str(tmp_path), None, Settings()).told(3, str(tmp_path / "gone"))
+    told = Stage(str(tmp_path), None, Settings()).told(3, "gone", str(tmp_path / "gone"))
     assert told["number"] == 3 and "every worker must see it" in told["error"]
 
 
 def test_a_task_that_is_tried_again_leaves_the_same_files(tmp_path) -> None:
     write(tmp_path, log=GO)
     stage = Stage(str(tmp_path / "staged"), None, Settings())
-    told = [stage.told(7, str(tmp_path / "log")) for _ in range(2)]
+    told = [stage.told(7, "log", str(tmp_path / "log")) for _ in range(2)]
     assert told[0] == told[1]
     files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "staged").rglob("*.*"))
     assert files == ["staged/events/00000007.parquet", "staged/spans/00000007.parquet"]

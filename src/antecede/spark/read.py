@@ -56,7 +56,7 @@ def staging(parent: str | None = None) -> Iterator[str]:
     if parent is not None and not os.access(parent, os.W_OK):
         raise CallerError(f"{parent}: cannot be written; name a folder that all machines share")
     with TemporaryDirectory(dir=parent, prefix="antecede-", ignore_cleanup_errors=True) as folder:
-        yield folder
+        yield os.path.abspath(folder)
 
 
 def read(
@@ -101,9 +101,10 @@ def _staged(
     if not files:
         return {}
     tasks = min(len(files), TASKS * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
-    table = pa.table({"number": list(files), "path": list(files.values())})
-    table = table.append_column("task", pa.array(_shared_out(list(files.values()), tasks), pa.int32()))
-    spread = spark.createDataFrame(table).repartitionById(tasks, "task")
+    names = list(files.values())
+    columns = {"number": list(files), "name": names, "path": list(map(os.path.abspath, names))}
+    table = pa.table({**columns, "task": pa.array(_shared_out(names, tasks), pa.int32())})
+    spread = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
     rows = spread.mapInArrow(Stage(folder, format, settings).run, from_arrow_schema(TOLD)).collect()
     for row in rows:
         if row["caller"]:

@@ -49,7 +49,8 @@ GROUP = 100_000
 
 
 class Stage(NamedTuple):
-    """Reads files, called by Spark with batches of (number, path)."""
+    """Reads files, called by Spark with batches of number, name and path: workers may run in another folder
+    than the one in which files were named."""
 
     folder: str
     format: str | None
@@ -58,27 +59,27 @@ class Stage(NamedTuple):
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in batch.to_pylist():
-                yield pa.RecordBatch.from_pylist([self.told(file["number"], file["path"])], TOLD)
+                yield pa.RecordBatch.from_pylist([self.told(**file)], TOLD)
 
-    def told(self, number: int, path: str) -> dict[str, Any]:
+    def told(self, number: int, name: str, path: str) -> dict[str, Any]:
         """Read one file; what there is to say of it."""
         try:
-            return {"number": number, **self._staged(number, path)}
+            return {"number": number, **self._staged(number, name, path)}
         except AntecedeError as error:
             return {"number": number, "error": str(error), "caller": isinstance(error, CallerError)}
         except OSError as error:
             remedy = "check the path and its permissions; on a cluster every worker must see it"
-            return {"number": number, "error": f"{path}: cannot be read ({error.strerror}); {remedy}"}
+            return {"number": number, "error": f"{name}: cannot be read ({error.strerror}); {remedy}"}
 
-    def _staged(self, number: int, path: str) -> dict[str, Any]:
+    def _staged(self, number: int, name: str, path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
-            parsed = read(file.read(), path, self.format, self.settings)
+            parsed = read(file.read(), name, self.format, self.settings)
         events = parsed.events.append_column("number", pa.repeat(pa.scalar(number), len(parsed.events)))
-        for name, table in (
+        for kind, table in (
             ("events", events), ("quarantine", parsed.quarantine), ("spans", spans(parsed, number))
         ):  # fmt: skip
             if len(table):
-                write(table, os.path.join(self.folder, name, f"{number:08}.parquet"))
+                write(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))
         counts = {"events": len(events), "quarantined": len(parsed.quarantine)}
         return {"format": parsed.format, **counts}
 

@@ -93,9 +93,7 @@ def _spans(events: DataFrame, picks: list[Pick]) -> list[dict[str, Any]]:
     named = [(at, pick.execution, event) for at, pick in cut for event in pick.witness]
     rows = rows_of(events, named)
     spans = [{"window": at, "execution": p.execution, "most": WHOLE} for at, p in enumerate(picks) if p.whole]
-    for row in rows:
-        radius = max(NEAR // (2 * sum(other["window"] == row["window"] for other in rows)), 3)
-        spans.append({**row, "at": row["index"], "most": NEAR, "radius": radius})
+    spans += [{**row, "at": row["index"], "most": NEAR, "radius": NEAR} for row in rows]
     for at, pick in cut:
         if not any(row["window"] == at for row in rows):
             radius = max(NEAR // max(pick.processes, 1), 1)
