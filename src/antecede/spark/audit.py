@@ -20,7 +20,7 @@ from antecede.causality.rows import Ints
 from antecede.spark.columns import coded, column
 from antecede.spark.execution import trace
 from antecede.spark.huge import audit_messages
-from antecede.spark.judge import NUMBERS, TOTALS, judge
+from antecede.spark.judge import MEANT, NUMBERS, TOTALS, judge
 from antecede.spark.sentences import KINDS
 from antecede.tables import EVENTS, FINDINGS
 
@@ -59,7 +59,7 @@ class Summary:
     counts: dict[str, int]
     """How many findings there are of each kind that there is, in the order of `sentences.KINDS`."""
     totals: dict[str, int]
-    """The sums of all numbers of `judge.NUMBERS` over executions."""
+    """The sums of all numbers of `judge.NUMBERS` over executions, and of `judge.MEANT` where known."""
     uncounted: int
     """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
     sample: pa.Table
@@ -158,16 +158,15 @@ def summary(found: Audit, sample: int = SAMPLE) -> Summary:
     """
     sums = [sf.sum(f"`{name}`").alias(name) for name in _NAMES]
     extra = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
-    numbers = {
-        name: value or 0 for name, value in found.totals.agg(*sums, *extra).toArrow().to_pylist()[0].items()
-    }
+    (known,) = found.totals.agg(*sums, *extra).toArrow().to_pylist()
+    numbers = {name: value or 0 for name, value in known.items()}
     few = found.rows.where((sf.col("kind").isNotNull()) & (sf.col("rank") < sample)).toArrow()
     few = few.sort_by([("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")])
     few = few.filter(pa.array(_ranks(few) < sample)).select(FINDINGS.names).cast(FINDINGS)
     return Summary(
         numbers["executions"],
         {kind: numbers[kind] for kind in KINDS if numbers[kind]},
-        {name: numbers[name] for name in NUMBERS},
+        {name: numbers[name] for name in (*NUMBERS, *(n for n in MEANT if known[n] is not None))},
         numbers["executions"] - numbers["counted"],
         few,
     )

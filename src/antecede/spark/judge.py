@@ -31,10 +31,13 @@ NUMBERS = (
     "concurrent_pairs",
     "early",
     "pairs",  # of an early and a late delivery
-    "needless_waits",  # for messages that are not meant to come first; null where dependencies are not known
-    "false_pairs",  # of the ordered pairs, those that no dependency orders; null likewise
 )
-TOTALS = pa.schema([("execution", pa.string()), *((name, pa.int64()) for name in (*NUMBERS, *KINDS))])
+MEANT = (
+    "needless_waits",  # of messages, for others that are not meant to come first
+    "false_pairs",  # of the ordered pairs, those that no dependency orders
+)
+"""Numbers that are null where it is not known what sends depend on."""
+TOTALS = pa.schema([("execution", pa.string()), *((name, pa.int64()) for name in (*NUMBERS, *MEANT, *KINDS))])
 """One row for each execution; the columns called after kinds count findings, also those that are not told."""
 
 
