@@ -254,6 +254,12 @@ def test_faults_of_clocks(kind):
     check(without(rows, "time"), kind, words, number=2 if kind == "clock-cyclic" else 1)
 
 
+def test_clocks_alone_order_a_process_and_uncounted_events_stand_beside_it():
+    rows = without(put(b_3=clock(a=1)), "time", "index")
+    check(rows, "clock-uncounted", "does not count b itself")
+    assert judged(rows).totals["ordered_pairs"].to_pylist() == [23]
+
+
 def test_times_against_causes():
     check(without(put(b_1={"time": -1.0}), "clock"), "timestamp", "came 1 ms before its cause, a's send of q")
     assert counts(without(put(b_1={"time": -1.0}), "time")) == {}

@@ -73,15 +73,15 @@ def _clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Row
 def tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
     """Where each event stands in its process's order: the process's code and a key that ascends.
 
-    A process is ordered by index where every step has one, else by own clock entry where every step has one,
-    else those steps are ordered that have an index. All others have a code of their own, from `codes` on.
+    A process is ordered by index where every step has one, else by own clock entries if there are any, else
+    by such indexes as there are. Steps that this leaves out have a code of their own, from `codes` on.
     """
     indexed = index.is_valid().to_numpy(zero_copy_only=False)
-    lacking, uncounted = (
-        np.bincount(process[step & absent], minlength=codes) > 0 for absent in (~indexed, own < 1)
+    lacking, counted = (
+        np.bincount(process[step & mask], minlength=codes) > 0 for mask in (~indexed, own > 0)
     )
-    by_own = (lacking & ~uncounted)[process]
-    alone = ~step | ~(by_own | indexed)
+    by_own = (lacking & counted)[process]
+    alone = ~step | np.where(by_own, own < 1, ~indexed)
     track = process.copy()
     track[alone] = codes + np.arange(np.count_nonzero(alone))
     return track, np.where(by_own, own, numbers(index, 0))

@@ -21,14 +21,13 @@ KINDS = {
     Fault.NOT_TRANSITIVE: "clock-not-transitive",
     Fault.CYCLIC: "clock-cyclic",
 }
-_OWN = (Fault.HOLE, Fault.REPEAT, Fault.RESTART, Fault.SHRINKS)
 
 
 def clock_findings(trace: Trace) -> list[Found]:
     """All faults of clocks. Where two events with one count each know what the other does not, only that."""
     if not len(trace.clocks.slots):
         return []
-    faults = _sound(trace, clock_faults(trace.track, trace.own, trace.clocks, trace.place))
+    faults = clock_faults(trace.track, trace.own, trace.clocks, trace.place)
     repeats = faults.kind == Fault.REPEAT
     apart = np.zeros(len(repeats), dtype=bool)
     apart[repeats] = ~comparable(*_arrays(trace), faults.event[repeats], faults.other[repeats])
@@ -41,20 +40,10 @@ def clock_findings(trace: Trace) -> list[Found]:
     return parts
 
 
-def _sound(trace: Trace, faults: Faults) -> Faults:
-    """Without what is said of events that have no place in their process's order, or of claims of such."""
-    loose = trace.track != trace.process
-    lines = np.zeros(len(trace.names), dtype=bool)
-    lines[trace.process[loose & (np.diff(trace.clocks.starts) > 0)]] = True
-    alone = loose[faults.event] & np.isin(faults.kind, (*_OWN, Fault.UNCOUNTED))
-    claims = np.isin(faults.kind, (Fault.UNKNOWN, Fault.BEYOND))
-    unsure = claims & np.append(lines, np.zeros(len(loose), dtype=bool))[faults.slot]
-    return Faults(*(column[~alone & ~unsure] for column in faults))
-
-
 def _told(trace: Trace, kind: Fault, faults: Faults) -> Found:
     """Faults of one kind, with what their sentences want to know."""
     _, event, other, slot, value = faults
+    slot = np.where(slot < len(trace.names), slot, trace.process[event])  # it has no place in its process
     slots, values = trace.names.take(slot).to_pylist(), value.tolist()
     if kind in (Fault.SHRINKS, Fault.RESTART, Fault.NOT_TRANSITIVE):
         held = entries(*_arrays(trace), event if kind == Fault.NOT_TRANSITIVE else other, slot).tolist()
