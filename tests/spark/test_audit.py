@@ -3,7 +3,9 @@
 from random import Random
 
 import pytest
+from pyspark.sql import functions as sf
 
+from antecede.spark import audit as module
 from antecede.spark.audit import audit, summary
 from antecede.spark.execution import trace
 from antecede.spark.judge import judge
@@ -80,6 +82,15 @@ def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partit
         for name, value in zip(names, before, strict=True):
             spark.conf.set(name, value)
     assert rows == [[sorted(map(str, part.to_pylist())) for part in want]]
+    found.done()
+
+
+def test_many_events_are_shared_out_to_more_tasks(spark, monkeypatch):
+    monkeypatch.setattr(module, "TASK", 10)
+    made = [row for number in range(12) for row in rows(f"x{number}")]
+    found = audit(spark.createDataFrame(table(*made)))
+    assert found.rows.select(sf.spark_partition_id().alias("at")).distinct().count() > 3
+    assert summary(found).counts == {"late": 12}
     found.done()
 
 

@@ -26,6 +26,8 @@ from antecede.tables import EVENTS, FINDINGS
 
 HUGE = 5_000_000
 """Events of an execution that are too many for one task."""
+TASK = 1_000_000
+"""Events of many executions that a task judges together, about."""
 SAMPLE = 20
 """Findings of each kind in a summary."""
 BATCH = 100_000
@@ -75,9 +77,10 @@ def audit(events: DataFrame, *, huge: int = HUGE) -> Audit:
     """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown."""
     names = [name for name in EVENTS.names if name in events.columns and name not in _LEFT_OUT]
     named = events.select(*names).withColumn("execution", sf.coalesce("execution", sf.lit("")))
-    large = _large(named, huge)
+    size, large = _sizes(named, huge)
     apart = sf.col("execution").isin(large)
-    number = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    number = max(usual, -(-size // TASK))
     spread = (named.where(~apart) if large else named).repartition(number, "execution")
     rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
     if large:
@@ -91,14 +94,20 @@ def audit(events: DataFrame, *, huge: int = HUGE) -> Audit:
     return Audit(findings, totals, rows)
 
 
-def _large(events: DataFrame, huge: int) -> list[str]:
-    """The executions too large for one task that have messages, and a place for every event."""
-    size, wanted = sf.count("*"), [name for name in ("message", "process", "index") if name in events.columns]
-    if len(wanted) < 3:
-        return []
-    fit = (sf.count("message") > 0) & (sf.count("process") == size) & (sf.count("index") == size)
-    found = events.groupBy("execution").agg(((size > huge) & fit).alias("large")).where("large")
-    return [row.execution for row in found.collect()]
+def _sizes(events: DataFrame, huge: int) -> tuple[int, list[str]]:
+    """How many events there are, and the executions too large for one task that many tasks can judge.
+
+    Those are executions with messages in which every event has a place.
+    """
+    size = sf.count("*")
+    counts = [
+        sf.count(name) if name in events.columns else sf.lit(0) for name in ("message", "process", "index")
+    ]
+    large = (size > huge) & (counts[0] > 0) & (counts[1] == size) & (counts[2] == size)
+    found = events.groupBy("execution").agg(size.alias("size"), large.alias("large"))
+    names = sf.collect_list(sf.when(sf.col("large"), sf.col("execution")))
+    (row,) = found.agg(sf.sum("size").alias("size"), names.alias("large")).collect()
+    return row.size or 0, row.large
 
 
 def _chunked(events: DataFrame) -> DataFrame:
