@@ -151,7 +151,7 @@ def repeat(rows: list[Row], random: Random) -> list[Row] | None:
 
 def fork(rows: list[Row], random: Random) -> list[Row] | None:
     """A process counts two events as one, and the second knows something else than the first."""
-    most = {row["process"]: row["clock"][row["process"]] for row in rows if row["clock"]}
+    most = {row["process"]: row["clock"].get(row["process"], 0) for row in rows if row["clock"]}
     found = []
     for row in rows:
         clock = {q: c for q, c in (row["clock"] or {}).items() if q != row["process"]}

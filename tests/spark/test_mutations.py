@@ -146,6 +146,18 @@ def test_exactly_what_follows_from_a_fault_is_found(fault):
     assert found.keys() >= CERTAIN[fault], "what the fault is known for"
 
 
+def test_two_faults_at_once():
+    random, logs = Random(5), dict[str, list[Row]]()
+    for trial in range(300):
+        (one, other), name = random.choices(list(FAULTS), k=2), random.choice(list(clean()))
+        mutant = FAULTS[one](clean()[name], random)
+        mutant = mutant and FAULTS[other](mutant, random)
+        if mutant and len({row["event"] for row in mutant}) == len(mutant):
+            logs[f"{trial} {one} {other} {name}"] = mutant
+    assert len(logs) > 150
+    assert len(check(logs, told(logs))) >= 15
+
+
 @needs_data
 @pytest.mark.parametrize(
     "fault", ["drop_event", "cut", "repeat", "fork", "shrink", "rename", "rename_key", "loop"]
