@@ -1,0 +1,187 @@
+"""`antecede order`, as its users run it: every row ends in exactly one table, and the sum is told."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from antecede.cli import ordered
+from tests.formats.samples import GO, SAMPLES, lines
+from tests.spark.commands import TRIANGLE, apart, here
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def run(spark, monkeypatch, capsys, tmp_path):
+    """Runs the command in the folder of the test, where its files are."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: here(monkeypatch, capsys, "order", *words)
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return list(pq.read_table(f"out/{name}").to_pylist())
+
+
+def test_a_log_comes_out_causes_first_and_the_rest_in_quarantine(run) -> None:
+    Path("a.log").write_text(GO + "who knows\nwhat\n")
+    Path("b.log").write_text("no log at all")
+    loop = [{"EventID": "ee", "ParentEventID": ["ff"]}, {"EventID": "ff", "ParentEventID": ["ee"]}]
+    Path("c.log").write_text(lines(*loop, {"EventID": "aa", "ParentEventID": ["gone"], "TaskID": "T"}))
+    done = run("*.log", "--out", "out")
+    assert (done.code, done.noise) == (1, [])
+    assert "3 files: 1 shiviz, 1 unreadable, 1 xtrace" in done.out and "  c.log: xtrace, 3 events" in done.out
+    assert "9 rows = 5 ordered + 0 held + 4 quarantined" in done.out
+    assert "gone in T: 1 depend on it" in done.out
+    place = {row["event"]: row["position"] for row in rows("ordered") if row["execution"] == ""}
+    assert sorted(place.values()) == [0, 1, 2, 3] and place["a:1"] < place["a:2"] < place["b:2"]
+    bad = {(row["file"], row["line"]): row for row in rows("quarantine")}
+    assert set(bad) == {("a.log", 9), ("b.log", None), ("c.log", 1), ("c.log", 2)}
+    assert bad["a.log", 9]["raw"] == "who knows\nwhat" and "cycle of 2" in bad["c.log", 1]["reason"]
+    assert rows("held") == []
+
+
+def test_what_is_there_is_not_overwritten_unless_told(run) -> None:
+    Path("log").write_text(TRIANGLE)
+    Path("out").mkdir()
+    Path("out/mine").write_text("mine")
+    done = run("log", "--out", "out")
+    assert done.code == 2 and "add --overwrite" in done.err and Path("out/mine").read_text() == "mine"
+    done = run("log", "--out", "out", "--overwrite", "--json")
+    assert done.code == 0 and Path("out/mine").read_text() == "mine"
+    found = json.loads(done.out)
+    assert [found[name] for name in ("input", "ordered", "held", "quarantined")] == [6, 6, 0, 0]
+    assert found["files"][0]["format"] == "jsonl" and set(found["written"]) == {
+        "ordered",
+        "held",
+        "quarantine",
+    }
+
+
+def test_an_empty_log(run) -> None:
+    Path("log").write_text("")
+    done = run("log", "--out", "out")
+    assert done.code == 0 and "0 rows = 0 ordered + 0 held + 0 quarantined" in done.out
+
+
+def test_packets_of_the_simulator_are_known(run, monkeypatch, capsys) -> None:
+    here(monkeypatch, capsys, "simulate", "--protocol", "vector", "-n", "3", "-m", "40", "--out", "sim")
+    done = run("sim/messages.parquet", "--out", "out")
+    assert done.code == 0 and "80 rows = 80 ordered + 0 held + 0 quarantined" in done.out
+    groups = {row["group"] for row in rows("ordered")}
+    for group in groups:
+        assert sorted(row["position"] for row in rows("ordered") if row["group"] == group) == list(
+            range(sum(row["group"] == group for row in rows("ordered")))
+        )
+
+
+MESSAGES: list[dict[str, Any]] = [
+    {"topic": "t", "sender": "a", "clock": {"a": 2}, "text": "second"},
+    {"topic": "t", "sender": "a", "clock": {"a": 1}, "text": "first"},
+    {"topic": "t", "sender": "b", "clock": {"a": 2, "b": 1}, "text": "third"},
+    {"topic": "t", "sender": "c", "clock": {"c": 2}, "text": "held"},
+    {"topic": "u", "sender": "a", "clock": {"a": 1}, "text": "alone"},
+]
+
+
+def check_messages(done) -> None:
+    assert done.code == 1, done
+    texts = {(row["topic"], row["position"]): row["text"] for row in rows("ordered")}
+    assert texts == {("t", 0): "first", ("t", 1): "second", ("t", 2): "third", ("u", 0): "alone"}
+    assert [row["text"] for row in rows("held")] == ["held"] and "c" in str(rows("held")[0]["missing"])
+
+
+def test_messages_as_json_lines_with_a_line_that_is_none(run) -> None:
+    Path("m.jsonl").write_text(lines(*MESSAGES) + "{broken\n")
+    done = run("m.jsonl", "--group", "topic", "--stamp", "clock", "--out", "out")
+    check_messages(done)
+    assert "6 rows = 4 ordered + 1 held + 1 quarantined" in done.out and "missing 1" in done.out
+    (bad,) = rows("quarantine")
+    assert (
+        bad["raw"] == "{broken" and bad["reason"] == "is no JSON object" and bad["file"].endswith("m.jsonl")
+    )
+
+
+def test_messages_as_csv_with_stamps_as_json(run) -> None:
+    quoted = [
+        ",".join(
+            [
+                row["topic"],
+                row["sender"],
+                '"' + json.dumps(row["clock"]).replace('"', '""') + '"',
+                row["text"],
+            ]
+        )
+        for row in MESSAGES
+    ]
+    Path("m.csv").write_text("\n".join(["topic,sender,clock,text", *quoted, ""]))
+    done = run("m.csv", "--group", "topic", "--stamp", "clock", "--out", "out", "--json")
+    check_messages(done)
+    found = json.loads(done.out)
+    assert found["input"] == 5 and found["gap_count"] == 1 and found["gaps"][0]["waiting"] == 1
+
+
+def test_messages_as_parquet_with_parents(run) -> None:
+    table = pa.table(
+        {"topic": ["t"] * 3, "sender": list("abc"), "name": list("xyz"), "after": [["y"], [], ["x"]]}
+    )
+    pq.write_table(table, "m.parquet")
+    words = ("--group", "topic", "--stamp", "after", "--form", "parents", "--id", "name", "--out", "out")
+    assert run("m.parquet", *words).code == 0
+    assert [row["name"] for row in sorted(rows("ordered"), key=lambda row: row["position"])] == list("yxz")
+
+
+def test_triples_as_json_lines(run) -> None:
+    stamps = [[{"from": "a", "to": "r", "count": 1}], []]
+    records = [{"g": "r", "sender": who, "stamp": stamp} for who, stamp in zip("ba", stamps, strict=True)]
+    Path("m.jsonl").write_text(lines(*records))
+    done = run("m.jsonl", "--group", "g", "--form", "triples", "--receiver", "g", "--out", "out")
+    assert done.code == 0, done
+    assert [row["sender"] for row in sorted(rows("ordered"), key=lambda row: row["position"])] == ["a", "b"]
+
+
+def test_a_sum_that_does_not_add_up_is_an_error(run, monkeypatch) -> None:
+    Path("log").write_text(TRIANGLE)
+    counts = {"ordered": 5, "held": 0, "quarantined": 0}
+    monkeypatch.setattr(ordered, "settled", lambda *_: ({}, counts))
+    done = run("log", "--out", "out")
+    assert done.code == 2 and "internal error: 6 rows in, but 5 ordered" in done.err and done.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("nothing.log", "--out", "out"), "no such file"),
+        (("log",), "--out"),
+        (("log", "--out", "log"), "name a folder"),
+        (("log", "--group", "no", "--out", "out"), "no"),
+        (("log", "--group", "process", "--field", "process=host", "--out", "out"), "are for logs"),
+        (
+            ("log", "--group", "process", "--format", "shiviz", "--out", "out"),
+            "parquet, jsonl, csv, not 'shiviz'",
+        ),
+        (("empty", "--group", "process", "--out", "out"), "is empty"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_a_sentence(run, words, sentence) -> None:
+    Path("log").write_text(TRIANGLE)
+    Path("empty").write_text("")
+    done = run(*words)
+    assert done.code == 2 and sentence in done.err and done.out == "" and "Traceback" not in done.err
+    assert not Path("out").exists()
+
+
+def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(SAMPLES["xtrace"]))
+    done = apart("order", tmp_path / "log.gz", "--out", tmp_path / "out", "--json", "--master", "local[1]")
+    assert done.code == 0 and json.loads(done.out)["ordered"] == 2
+    assert done.noise == [] and pq.read_table(tmp_path / "out" / "ordered").num_rows == 2
+
+
+def test_help_has_an_example() -> None:
+    done = apart("order", "--help")
+    assert done.code == 0 and "Example: antecede order" in done.out
