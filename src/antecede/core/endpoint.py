@@ -118,7 +118,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """This process's id."""
         return self.index[self.process]
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of processes."""
         return len(self.group)

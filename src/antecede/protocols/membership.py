@@ -112,5 +112,5 @@ class Probabilistic(Sharing, kw_only=True):
 
     def _regroup(self, members: set[str]) -> None:
         self.group = sorted(members)
-        for cached in ("index", "me", "others"):
+        for cached in ("index", "me", "n", "others"):
             self.__dict__.pop(cached, None)

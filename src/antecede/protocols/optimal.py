@@ -129,7 +129,7 @@ class Optimal(Gated, kw_only=True):
         n, mine, ours = self.n, self.newest, self.waiting
         merged = {p: t for p, t in ours.items() if p in waiting or t > newest[p // n]}
         for p, t in waiting.items():
-            if (p in ours and t == ours[p]) or t > mine[p // n]:
+            if t > mine[p // n]:
                 merged[p] = t
         self.waiting = merged  # RCV 5 has nothing left to purge
         self.newest = [a if a > b else b for a, b in zip(mine, newest, strict=True)]

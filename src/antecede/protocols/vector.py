@@ -41,7 +41,8 @@ class Vector(Gated, kw_only=True):
         self._emit_all(targets, stamp, payload)
 
     def _read(self, packet: Packet) -> list[int]:
-        only_messages(packet)
+        if packet.kind != "message":
+            only_messages(packet)
         stamp, me, have = _read(packet.stamp), self.me, self.gate.have
         if len(stamp) != len(have):
             check_length(stamp, self.n)
