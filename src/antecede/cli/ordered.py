@@ -45,7 +45,7 @@ def settled(
     outcome: Outcome, unreadable: DataFrame | None, out: str, overwrite: bool
 ) -> tuple[dict[str, str], dict[str, int]]:
     """Write the three tables; where they are, and how many rows are in each, as read back from there."""
-    quarantine = outcome.quarantine
+    quarantine = outcome.keep().quarantine
     if unreadable is not None:
         quarantine = quarantine.unionByName(unreadable, allowMissingColumns=True)
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}

@@ -74,7 +74,7 @@ def _readings(spark: SparkSession, folder: Path) -> list[Reading]:
     ]
     start = monotonic()
     with stages(spark, "ordering"):
-        outcome = order(landed, group="room", sender="sender", stamp="stamp", arrival="landed")
+        outcome = order(landed, group="room", sender="sender", stamp="stamp", arrival="landed").keep()
         counts = outcome.counts()
         outcome.ordered.write.mode("overwrite").parquet(str(folder / "ordered"))
     if counts["ordered"] != counts["input"]:

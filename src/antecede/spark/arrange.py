@@ -6,18 +6,24 @@ is one, then by sender and number; rows that are still equal are the same messag
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from antecede.causality.gate import Released, release
-from antecede.causality.rows import Ints
+from antecede.causality.rows import Ints, Rows
 from antecede.spark.blame import missing, root_gaps
 from antecede.spark.columns import Floats
-from antecede.spark.flat import Faults, groups, integers, words
+from antecede.spark.flat import Faults, Mask, groups, integers, words
 from antecede.spark.packets import packets
 from antecede.spark.stamps import Reading, Stamps, entries, pairs, parents, sequence, shared
 
+AnyInts = NDArray[Any]
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 ANSWER = (
     "position bigint, arrival bigint, missing array<string>, reason string, "
     "gaps array<struct<missing: string, waiting: bigint>>"
@@ -37,26 +43,63 @@ def arrange(table: pa.Table, reading: Reading) -> pa.StructArray:
     faults = Faults(len(table))
     group, count = groups(table["group"], faults)
     stamps = _READERS[reading.shape](table, reading, group, count, faults)
-    line = _line(table, stamps, faults)
-    line = _once(table, stamps, reading, line, faults)
+    content = integers(table["content"], 0)
+    line = _line(table, stamps, content, faults)
+    line = _once(stamps, reading, content, line, faults)
     have = np.zeros(stamps.slots.size, dtype=np.int64)
     found = release(have, stamps.needs, stamps.gains, add=stamps.add, arrivals=line)
     return _answers(stamps, reading, group, line, found, faults)
 
 
-def _line(table: pa.Table, stamps: Stamps, faults: Faults) -> Ints:
-    """The good rows in the order of arrival."""
-    good = np.flatnonzero(~faults.bad)
-    keys = [_key(table[name])[good] for name in ("arrival", "time") if name in table.column_names]
-    keys += [stamps.own[good], stamps.number[good], stamps.twin[good], integers(table["content"], 0)[good]]
-    order = np.argsort(keys[0], kind="stable")
-    first = keys[0][order]
-    same = first[1:] == first[:-1]
+def _line(table: pa.Table, stamps: Stamps, content: Ints, faults: Faults) -> Ints:
+    """The good rows in the order of arrival; more keys are read only where the first leaves rows equal."""
+    line = np.flatnonzero(~faults.bad)
+    keys = [_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
+    line = line[np.argsort(keys[0][line])] if keys else line
+    same = np.ones(max(len(line) - 1, 0), dtype=bool)
+    if keys:
+        first = keys[0][line]
+        same = first[1:] == first[:-1]
+    line, same = _settled(line, same, [*keys[1:], stamps.own, stamps.number, stamps.twin, content])
     if same.any():
-        tied = np.append(same, False) | np.append(False, same)
-        rows, run = order[tied], np.cumsum(~np.append(False, same))[tied]
-        order[tied] = rows[np.lexsort((*(key[rows] for key in reversed(keys[1:])), run))]
-    return good[order]
+        digest = np.zeros(len(table), dtype=np.uint64)
+        tied = line[_either(same)]
+        digest[tied] = _digests(stamps.needs, tied)
+        line, _ = _settled(line, same, [digest])
+    return line
+
+
+def _either(same: Mask) -> Mask:
+    """Rows that are like the one before or the one behind."""
+    found: Mask = np.append(same, False) | np.append(False, same)
+    return found
+
+
+def _settled(line: Ints, same: Mask, keys: Sequence[AnyInts]) -> tuple[Ints, Mask]:
+    """The line with rows that are the same so far put in order by more keys, and those that are so still."""
+    if not same.any():
+        return line, same
+    tied = _either(same)
+    rows, run = line[tied], np.cumsum(~np.append(False, same))[tied]
+    rows = rows[np.lexsort((*(key[rows] for key in reversed(keys)), run))]
+    line = line.copy()
+    line[tied] = rows
+    for key in keys:
+        here = key[line]
+        same = same & (here[1:] == here[:-1])
+    return line, same
+
+
+def _digests(needs: Rows, rows: Ints) -> NDArray[np.uint64]:
+    """A number for the needs of each of the rows, in whatever order they are listed."""
+    lengths = needs.starts[rows + 1] - needs.starts[rows]
+    ends = np.cumsum(lengths)
+    at = np.arange(ends[-1]) + np.repeat(needs.starts[rows] - (ends - lengths), lengths)
+    mixed = needs.slots[at].astype(np.uint64) * _ODD + needs.counts[at].astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
+    total = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed ^ (mixed >> np.uint64(32)))))
+    found: NDArray[np.uint64] = total[ends] - total[ends - lengths]
+    return found
 
 
 def _key(column: pa.ChunkedArray) -> Ints | Floats:
@@ -67,27 +110,27 @@ def _key(column: pa.ChunkedArray) -> Ints | Floats:
     return np.where(np.isnan(found), np.inf, found)
 
 
-def _once(table: pa.Table, stamps: Stamps, reading: Reading, line: Ints, faults: Faults) -> Ints:
+def _once(stamps: Stamps, reading: Reading, content: Ints, line: Ints, faults: Faults) -> Ints:
     """The line without messages that came before; these are faults."""
     own, twin = stamps.own[line], stamps.twin[line]
     span = int(twin.max(initial=0)) + 1
     if int(own.max(initial=0)) < (2**62) // span:
-        order = np.argsort(own * span + twin, kind="stable")
-    else:
-        order = np.lexsort((twin, own))
+        names = np.sort(own * span + twin)
+        if (names[1:] != names[:-1]).all():
+            return line
+    order = np.lexsort((twin, own))
     again = np.append(False, (np.diff(own[order]) == 0) & (np.diff(twin[order]) == 0))
     if not again.any():
         return line
     firsts = np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))
     later, first = line[order[again]], line[order[firsts[again]]]
-    content = integers(table["content"], 0)
-    faults.add(later, _told(stamps, reading, first, content[later] != content[first]))
+    differs = content[later] != content[first]
+    differs |= _digests(stamps.needs, later) != _digests(stamps.needs, first)
+    faults.add(later, _told(stamps, reading, first, differs))
     return line[~faults.bad[line]]
 
 
-def _told(
-    stamps: Stamps, reading: Reading, first: Ints, differs: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> pa.Array:
+def _told(stamps: Stamps, reading: Reading, first: Ints, differs: Mask) -> pa.Array:
     """That the message of a row came before, and whether it was the same."""
     if reading.shape == "shared":
         what = words("a message of this sender with the same stamp", pa.array([""] * len(first)))

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from antecede.causality.rows import Ints
 from antecede.spark.columns import column
 from antecede.spark.execution import Trace, trace
-from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free, kept
+from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free
 from antecede.spark.partitions import beside
 from antecede.tables import EVENTS
 
@@ -38,7 +38,7 @@ def order_events(events: DataFrame, partitions: int | None = None) -> Outcome:
     number = partitions or int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     names = [name for name in EVENTS.names if name in events.columns and name not in _LEFT_OUT]
     spread = events.repartition(number, "execution")
-    rows = kept(beside(spread, {name: sf.col(name) for name in names}, _arranged, _TYPE, ANSWER))
+    rows = beside(spread, {name: sf.col(name) for name in names}, _arranged, _TYPE, ANSWER)
     answer, own = sf.col(ANSWER), [sf.col(name) for name in events.columns]
     ordered = rows.where(answer["position"].isNotNull())
     ordered = ordered.select(*own, answer["position"].alias("position"), answer["ghosts"].alias("ghosts"))

@@ -75,7 +75,9 @@ def flat(column: pa.ChunkedArray, faults: Faults, what: str) -> Flat:
     else:
         names = None
     counts = _counts([items[-1] for items in parts])
-    wrong = np.flatnonzero((counts < 0) | (counts > LARGEST)) if len(counts) else starts[:0]
+    wrong = starts[:0]
+    if len(counts) and not 0 <= counts.min() <= counts.max() <= LARGEST:
+        wrong = np.flatnonzero((counts < 0) | (counts > LARGEST))
     faults.add(_row_of(wrong, starts), f"{what} has a count that is null, negative or above 2^62 - 1")
     counts[wrong] = 0
     return Flat(starts, counts, names)

@@ -86,9 +86,9 @@ def vector(table: Table) -> Read:
             "sender": table.column(table.sender).cast("string"),
             "number": _long(sf.try_element_at(stamp, key)),
         }
-        return Reading("pairs", counted=True), found
+        return Reading("pairs", counted=True, whole=True), found
     place = table.place(table.sender)
-    return _by_place(table, Reading("entries", counted=True)), {
+    return _by_place(table, Reading("entries", counted=True, whole=True)), {
         **found,
         "sender": place,
         "number": _long(sf.get(stamp, place)),
@@ -171,13 +171,13 @@ def shared(table: Table) -> Read:
     }
     if table.number is not None:
         found["number"] = _long(table.whole(table.number, "the number of a message"))
-    return Reading("shared"), found
+    return Reading("shared", whole=True), found
 
 
 def parents(table: Table) -> Read:
     """The ids of the messages that came directly before."""
     own = table.need("id", "parents", "the id of the message itself")
-    return Reading("parents"), {
+    return Reading("parents", whole=True), {
         "needs": table.column(table.stamp).cast("array<string>"),
         "id": own.cast("string"),
     }

@@ -30,7 +30,7 @@ from antecede.spark.arrange import ANSWER as ANSWER_TYPE
 from antecede.spark.arrange import arrange
 from antecede.spark.contents import fingerprint
 from antecede.spark.forms import INTEGERS, Table
-from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free, kept
+from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free
 from antecede.spark.partitions import beside
 from antecede.spark.stamp_types import read
 from antecede.spark.stamps import Reading
@@ -66,8 +66,8 @@ def order(
     - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
     - `gaps`: what is missing and not itself held, with the number of rows that wait for it.
 
-    A group is handled in the memory of one task, as many groups together as a partition has. Rows are kept on
-    disk from the first use of any of these tables until `done()`.
+    A group is handled in the memory of one task, together with the other groups of its partition. Each of the
+    tables is computed when it is used; call `keep()` if you use more than one.
     """
     check_free(messages, ADDED)
     table = Table(
@@ -84,13 +84,13 @@ def order(
     if arrival != "arrival":
         check_free(messages, ("arrival",))
     columns |= {"group": where, **_times(table, arrival, time)}
-    left_out = {arrival, time, *(("arrived",) if packets else ())}
+    left_out = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
     columns["content"] = fingerprint([f for f in table.frame.schema.fields if f.name not in left_out])
     spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
     rows = beside(spread, columns, partial(arrange, reading=reading), ANSWER_TYPE, ANSWER)
     if _OWN in rows.columns:
         rows = rows.where(~sf.col(_OWN)).drop(_OWN)
-    return _outcome(kept(rows), table, group, arrival)
+    return _outcome(rows, table, group, arrival)
 
 
 def _outcome(rows: DataFrame, table: Table, group: str | None, arrival: str | None) -> Outcome:

@@ -20,8 +20,8 @@ ANSWER = "antecede"
 class Outcome:
     """`ordered, held, quarantine = order(...)`, and more by name.
 
-    The three are filters of `rows`, which is kept on disk from its first use on, so that it is computed once
-    however many of them are used; `done` gives the disk back.
+    They are filters of `rows`, which nothing computes before one of them is used. Whoever uses more than one
+    calls `keep` first, so that it is computed once; `done` gives the disk back.
     """
 
     ordered: DataFrame
@@ -44,17 +44,17 @@ class Outcome:
         ).first()
         return dict(found.asDict()) if found else {}
 
+    def keep(self) -> "Outcome":
+        """Keep the rows on disk from their first use on."""
+        self.rows.persist(StorageLevel.DISK_ONLY)
+        return self
+
     def done(self) -> None:
         """Forget what was kept on disk."""
         self.rows.unpersist()
 
 
 _PARTS = {"ordered": "position", "held": "missing", "quarantined": "reason"}
-
-
-def kept(rows: DataFrame) -> DataFrame:
-    """The rows, computed once and kept on disk."""
-    return rows.persist(StorageLevel.DISK_ONLY)
 
 
 def check_free(frame: DataFrame, names: tuple[str, ...]) -> None:

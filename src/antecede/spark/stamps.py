@@ -25,6 +25,7 @@ class Reading(NamedTuple):
     noun: str = "message"  # what the counts of a slot are called
     members: tuple[str, ...] | None = None
     protocol: str = ""  # of packets
+    whole: bool = False  # whether the kernel sees all of the stamp, which then need not be in the contents
 
 
 class Stamps(NamedTuple):
