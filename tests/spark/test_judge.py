@@ -1,6 +1,7 @@
 """The audit of a trace: by definition on random executions, and every kind of fault put into a clean log."""
 
 import re
+from collections import Counter
 from itertools import pairwise
 from random import Random
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antecede.spark import found, late_findings
 from antecede.spark.execution import trace
 from antecede.spark.judge import judge
 from antecede.spark.sentences import KINDS
@@ -258,6 +260,37 @@ def test_clocks_alone_order_a_process_and_uncounted_events_stand_beside_it():
     rows = without(put(b_3=clock(a=1)), "time", "index")
     check(rows, "clock-uncounted", "does not count b itself")
     assert judged(rows).totals["ordered_pairs"].to_pylist() == [23]
+
+
+def test_late_by_what_a_clock_tells():
+    """b heard of a's send by other ways than a message in the log."""
+    rows = [
+        {"process": "a", "kind": "send", "message": "m", "clock": {"a": 1}},
+        {"process": "b", "kind": "local", "clock": {"a": 1, "b": 1}},
+        {"process": "b", "kind": "send", "message": "n", "clock": {"a": 1, "b": 2}},
+        {"process": "c", "kind": "deliver", "message": "n", "clock": {"a": 1, "b": 2, "c": 1}},
+        {"process": "c", "kind": "deliver", "message": "m", "clock": {"a": 1, "b": 2, "c": 2}},
+    ]
+    rows = [row | {"event": str(number)} for number, row in enumerate(rows)]
+    check(rows, "late", "b did 1 before it sent n")
+    assert judged(rows).findings["events"].to_pylist() == [["0", "1", "2", "3", "4"]]
+
+
+def test_pairs_of_events_on_cycles_are_not_counted():
+    rows, _ = BARE["cycle"]
+    found = judged(without(rows, "clock", "time"))
+    assert found.totals["ordered_pairs"].to_pylist() == found.totals["concurrent_pairs"].to_pylist() == [None]
+
+
+def test_what_is_not_told_is_counted(monkeypatch):
+    for module in (found, late_findings):
+        monkeypatch.setattr(module, "MOST", 2)
+    rows = without(talk(3, 3, 80, faults=0.3), "clock", "parents")
+    told = judged(rows)
+    kinds = Counter(told.findings["kind"].to_pylist())
+    assert max(kinds.values()) == 2 and told.totals["lost"].to_pylist()[0] > 2
+    late = sum(told.totals[kind].to_pylist()[0] for kind in ("late", "fifo"))
+    assert 0 < kinds["late"] + kinds["fifo"] <= 2 < late
 
 
 def test_times_against_causes():
