@@ -147,13 +147,13 @@ def test_files_are_named_from_the_folder_of_the_caller(spark, tmp_path, monkeypa
 def test_no_such_file_and_a_file_that_goes_away(reads, tmp_path) -> None:
     with pytest.raises(CallerError, match="no such file"):
         reads("nothing")
-    told = Stage(str(tmp_path), None, Settings()).told(3, "gone", str(tmp_path / "gone"))
+    told = Stage(str(tmp_path), None, Settings(), True).told(3, "gone", str(tmp_path / "gone"))
     assert told["number"] == 3 and "every worker must see it" in told["error"]
 
 
 def test_a_task_that_is_tried_again_leaves_the_same_files(tmp_path) -> None:
     write(tmp_path, log=GO)
-    stage = Stage(str(tmp_path / "staged"), None, Settings())
+    stage = Stage(str(tmp_path / "staged"), None, Settings(), True)
     told = [stage.told(7, "log", str(tmp_path / "log")) for _ in range(2)]
     assert told[0] == told[1]
     files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "staged").rglob("*.*"))
@@ -201,6 +201,17 @@ def test_separate_runs_in_folders_of_node_files(reads, tmp_path) -> None:
     write(tmp_path, r1__a=a, r1__b=b, r2__a=a, r2__b=b)
     events, _, _ = reads("r1", "r2")
     assert Counter(row["execution"] for row in events) == {str(tmp_path / "r1"): 4, str(tmp_path / "r2"): 4}
+
+
+def test_logs_that_know_nothing_of_each_other_are_separate(reads, tmp_path) -> None:
+    write(tmp_path, ab=GO, c1=node("c", "d", 1), d1=node("d", "c", 1), d2=node("d", "c", 2))
+    events, _, logs = reads("ab", "c1", "d1", "d2")
+    assert Counter(row["execution"] for row in events) == {
+        str(tmp_path / "ab"): 4,
+        f"{tmp_path / 'c1'} and 2 more": 3,
+    }
+    assert logs.note == "some files know nothing of others: they are taken as separate executions"
+    assert sorted(row["index"] for row in events if row["process"] == "d") == [0, 1]
 
 
 def test_named_executions_keep_their_names_behind_the_file(reads, tmp_path) -> None:

@@ -1,23 +1,25 @@
 """Which files belong together, where a log is spread over several: per-node files, parts, separate runs.
 
-Files of one execution are merged. But where a process counts the same events in two of them, they are
-separate runs: then each folder is an execution of its own, or each file if a folder does not settle it. A
-process that goes on from file to file gets positions over all of them: by its own clock entries, or without
-clocks in the order in which the files were named.
+Files whose clocks name processes of each other are one execution, and so are files in which one process goes
+on counting. Files that know nothing of each other, or count the same events of a process, are separate
+executions. Which of several runs a file belongs to, its folder tells. Without clocks files are one execution,
+and a process goes on from file to file in the order in which they were named.
 
 The spans of processes in files decide this, and they are few; events are only joined to what is decided.
 """
 
 import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-Ints = NDArray[np.int64]
+Span = dict[str, Any]
 PROCESS = ["number", "execution", "process"]
 
 
@@ -30,103 +32,138 @@ class Gathered(NamedTuple):
 
 def gathered(spark: SparkSession, events: DataFrame, spans: pa.Table, files: list[str]) -> Gathered:
     """`events` and `spans` have the number of their file; events lose it."""
-    shared = _Shared(spans, files)
-    note, moves, units = shared.note(), shared.moves(), shared.units
+    found = [Execution(rows, files) for rows in _by_execution(spans)]
+    units = pa.Table.from_pylist([row for one in found for row in one.units()], UNITS)
+    moves = pa.Table.from_pylist([row for one in found for row in one.moves()], MOVES)
     if len(moves):
         events = _moved(events, sf.broadcast(spark.createDataFrame(moves)))
-    if units:
-        names = pa.table({"execution": list(units), "fine": list(units.values())})
-        table = pa.table({"number": range(len(files)), "path": files, "folder": shared.folders})
-        by = sf.broadcast(spark.createDataFrame(names))
-        events = _apart(events, by, sf.broadcast(spark.createDataFrame(table)))
-    return Gathered(events.drop("number"), note)
+    if len(units):
+        events = _apart(events, sf.broadcast(spark.createDataFrame(units)))
+    return Gathered(events.drop("number"), next((one.note for one in found if one.note), None))
 
 
-class _Shared:
-    """The spans of processes that are in several files, sorted by execution, process and place."""
-
-    def __init__(self, spans: pa.Table, files: list[str]) -> None:
-        group = _codes(spans["execution"].to_numpy(), spans["process"].to_numpy())
-        several = np.bincount(group)[group] > 1
-        places = [(name, "ascending") for name in ("low", "high", "number")]
-        spans = spans.append_column("group", pa.array(group)).filter(pa.array(several))
-        self.spans = spans.sort_by([("group", "ascending"), *places])
-        self.files, self.folders = files, [os.path.dirname(file) for file in files]
-        self.group, self.number = self._column("group"), self._column("number")
-        self.folder = _codes(np.array(self.folders, object))[self.number]
-        self.clash = self.clashes(np.zeros(len(self.spans), np.int64))
-        self.fine = self.clashes(self.folder)
-        self.units = dict.fromkeys(self._executions(self.clash), False)
-        self.units |= dict.fromkeys(self._executions(self.fine), True)
-        """Executions to be taken apart: by folder, or by file (True)."""
-
-    def _column(self, name: str) -> Any:
-        return self.spans[name].to_numpy()
-
-    def _executions(self, rows: Ints) -> list[str]:
-        return self.spans["execution"].take(pa.array(rows)).unique().to_pylist()  # type: ignore[no-any-return]
-
-    def clashes(self, unit: Ints) -> Ints:
-        """Rows whose process counts some of the same events in the file before, inside a unit: one of the two
-        has no holes, or an end is in both."""
-        order = np.lexsort((np.arange(len(unit)), self.group, unit))
-        first, then = order[:-1], order[1:]
-        low, high = self._column("low"), self._column("high")
-        whole = self._column("rows") > high - low
-        same = (unit[first] == unit[then]) & (self.group[first] == self.group[then])
-        ends = (low[first] == low[then]) | (high[first] == high[then])
-        common = (high[first] >= low[then]) & (ends | whole[first] | whole[then])
-        return np.sort(then[same & common & self._column("counted")[then].astype(bool)])
-
-    def note(self) -> str | None:
-        """What was taken apart, by an example."""
-        if not len(self.clash):
-            return None
-        row = int(self.clash[0])
-        one, two = (self.files[number] for number in self.number[row - 1 : row + 1])
-        process = self.spans["process"][row].as_py()
-        apart = f"process {process} counts the same events in {one} and {two}"
-        return f"{apart}: they are taken as separate executions"
-
-    def moves(self) -> pa.Table:
-        """For each process in several files of one execution: positions by own entry, or so much further."""
-        executions = self.spans["execution"].to_pylist()
-        kinds = [self.units.get(name) for name in executions]
-        fine = np.array([kind is True for kind in kinds], bool)
-        coarse = np.array([kind is False for kind in kinds], bool)
-        unit = np.where(fine, self.number + len(self.files), np.where(coarse, self.folder, -1)) + 1
-        group = _codes(self.group, unit)
-        rows, counted = self._column("rows"), self._column("counted").astype(bool)
-        lines = (self._column("low") == 0) & (self._column("high") == rows - 1)
-        own = ~_any(group, ~counted)
-        further = np.where(own | _any(group, ~lines), 0, _before(group, self.number, rows))
-        columns = {name: self.spans[name] for name in PROCESS} | {"own": own, "further": further}
-        return pa.table(columns).filter(pa.array((np.bincount(group)[group] > 1) & (own | (further > 0))))
+UNITS = pa.schema({"number": pa.int64(), "execution": pa.string(), "unit": pa.string()})
+"""The new name of an execution in a file."""
+MOVES = pa.schema(
+    {
+        "number": pa.int64(),
+        "execution": pa.string(),
+        "process": pa.string(),
+        "own": pa.bool_(),  # positions are own entries
+        "further": pa.int64(),  # else they are so much further on
+    }
+)
 
 
-def _codes(*arrays: Any) -> Ints:
-    """A number for every combination of values."""
-    numbers = np.zeros(len(arrays[0]), np.int64)
-    for array in arrays:
-        code = np.unique(array.astype(str) if array.dtype == object else array, return_inverse=True)[1]
-        numbers = np.unique(numbers * (len(array) + 1) + code, return_inverse=True)[1]
-    return numbers.astype(np.int64)
+def _by_execution(spans: pa.Table) -> list[list[Span]]:
+    """The spans of each execution that is in several files."""
+    files = spans.group_by("execution").aggregate([("number", "count_distinct")])
+    several = files.filter(pc.greater(files["number_count_distinct"], 1))["execution"]
+    groups: dict[str, list[Span]] = defaultdict(list)
+    for span in spans.filter(pc.is_in(spans["execution"], several)).to_pylist():
+        groups[span["execution"]].append(span)
+    return list(groups.values())
 
 
-def _any(group: Ints, flags: Any) -> Any:
-    """Whether a flag is up anywhere in the group of each row."""
-    return (np.bincount(group, flags) > 0)[group]
+class Execution:
+    """The files of one execution, and which of them are really one."""
+
+    def __init__(self, spans: list[Span], files: list[str]) -> None:
+        self.name, self.files = spans[0]["execution"], files
+        self.note: str | None = None
+        self.root = {span["number"]: span["number"] for span in spans if span["counted"]}
+        self.logged: dict[str, list[Span]] = defaultdict(list)
+        for span in sorted((s for s in spans if s["rows"]), key=lambda s: (s["low"], s["high"], s["number"])):
+            self.logged[span["process"] or ""].append(span)
+        twice = {process for process, rows in sorted(self.logged.items()) if not self._goes_on(rows)}
+        for span in spans:
+            if not span["rows"]:
+                self._meet(span, span["process"] in twice)
+        self.names = self._named()
+
+    def _goes_on(self, rows: list[Span]) -> bool:
+        """Join the files in which a process goes on counting; no if it counts the same events in two."""
+        apart = [pair for pair in pairwise(rows) if pair[1]["counted"] and _same(*pair)]
+        for one, two in pairwise(rows):
+            if one["counted"] and two["counted"] and not apart:
+                self._join(one["number"], two["number"])
+        if apart:
+            first, then = (self.files[span["number"]] for span in apart[0])
+            told = f"process {rows[0]['process']} counts the same events in {first} and {then}"
+            self.note = self.note or told
+        return not apart
+
+    def _meet(self, span: Span, several: bool) -> None:
+        """Join a file with those of a process that its clocks name; of several, with the one beside it."""
+        number = span["number"]
+        there = [row["number"] for row in self.logged.get(span["process"], []) if row["counted"]]
+        if several:
+            folder = os.path.dirname(self.files[number])
+            there = [other for other in there if os.path.dirname(self.files[other]) == folder]
+        if not several or len(there) == 1:
+            for other in there:
+                self._join(number, other)
+
+    def _join(self, one: int, two: int) -> None:
+        self.root[self._find(one)] = self._find(two)
+
+    def _find(self, number: int) -> int:
+        while self.root[number] != number:
+            self.root[number] = number = self.root[self.root[number]]
+        return number
+
+    def _named(self) -> dict[int, str]:
+        """A name for each file that is apart from others: its folder where that tells, else a file's."""
+        parts: dict[int, list[int]] = defaultdict(list)
+        for number in sorted(self.root):
+            parts[self._find(number)].append(number)
+        if len(parts) < 2:
+            return {}
+        self.note = (
+            f"{self.note or 'some files know nothing of others'}: they are taken as separate executions"
+        )
+        folders = {root: {os.path.dirname(self.files[n]) for n in part} for root, part in parts.items()}
+        count = Counter(folder for found in folders.values() for folder in found)
+        names: dict[int, str] = {}
+        for root, part in parts.items():
+            (first, *more), known = part, folders[root]
+            one = len(known) == 1 and count[min(known)] == 1
+            name = min(known) if one else self.files[first] + (f" and {len(more)} more" if more else "")
+            names |= dict.fromkeys(part, name)
+        return names
+
+    def units(self) -> list[Span]:
+        """Rows of UNITS."""
+        return [{"number": n, "execution": self.name, "unit": name} for n, name in self.names.items()]
+
+    def moves(self) -> Iterator[Span]:
+        """Rows of MOVES: for each process in several files of one unit."""
+        for process, rows in self.logged.items():
+            units: dict[str, list[Span]] = defaultdict(list)
+            for span in rows:
+                units[self.names.get(span["number"], "")].append(span)
+            for part in units.values():
+                if len(part) > 1:
+                    yield from _moves(self.name, process, sorted(part, key=lambda span: span["number"]))
 
 
-def _before(group: Ints, number: Ints, rows: Ints) -> Ints:
-    """The rows of the same group in files before."""
-    order = np.lexsort((number, group))
-    ends = np.cumsum(rows[order])
-    begins = ends - rows[order]
-    starts = np.maximum.accumulate(np.where(np.diff(group[order], prepend=-1) > 0, begins, 0))
-    result = np.empty(len(rows), np.int64)
-    result[order] = begins - starts
-    return result
+def _same(one: Span, two: Span) -> bool:
+    """Whether two spans have an event in common: one of them has no holes, or an end is in both."""
+    whole = any(span["rows"] > span["high"] - span["low"] for span in (one, two))
+    ends = one["low"] == two["low"] or one["high"] == two["high"]
+    return one["high"] >= two["low"] and (ends or whole)
+
+
+def _moves(execution: str, process: str, spans: list[Span]) -> Iterator[Span]:
+    """By own entries where all are counted; else each behind those before it, if they count lines."""
+    own = all(span["counted"] for span in spans)
+    lines = all(span["low"] == 0 and span["high"] == span["rows"] - 1 for span in spans)
+    before = 0
+    for span in spans:
+        if own or (lines and before):
+            place = {"own": own, "further": 0 if own else before}
+            yield {"number": span["number"], "execution": execution, "process": process, **place}
+        before += span["rows"]
 
 
 def _moved(events: DataFrame, moves: DataFrame) -> DataFrame:
@@ -139,10 +176,9 @@ def _moved(events: DataFrame, moves: DataFrame) -> DataFrame:
     return joined.withColumns({"event": named, "index": place}).select(events.columns)
 
 
-def _apart(events: DataFrame, units: DataFrame, files: DataFrame) -> DataFrame:
-    """Executions named by their folder or file where they are separate runs."""
-    joined = events.join(units, "execution", "left").join(files, "number")
-    unit = sf.when(sf.col("fine"), sf.col("path")).otherwise(sf.col("folder"))
-    label = sf.when(sf.col("execution") == "", unit).otherwise(sf.concat_ws(": ", unit, "execution"))
-    name = sf.when(sf.col("fine").isNull(), sf.col("execution")).otherwise(label)
-    return joined.withColumn("execution", name).select(events.columns)
+def _apart(events: DataFrame, units: DataFrame) -> DataFrame:
+    """Executions named by what they are in, where they are separate."""
+    unit, own = sf.col("unit"), sf.col("execution")
+    label = sf.when(own == "", unit).otherwise(sf.concat_ws(": ", unit, own))
+    joined = events.join(units, ["number", "execution"], "left")
+    return joined.withColumn("execution", sf.when(unit.isNull(), own).otherwise(label)).select(events.columns)

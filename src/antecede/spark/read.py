@@ -105,7 +105,9 @@ def _staged(
     columns = {"number": list(files), "name": names, "path": list(map(os.path.abspath, names))}
     table = pa.table({**columns, "task": pa.array(_shared_out(names, tasks), pa.int32())})
     spread = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
-    rows = spread.mapInArrow(Stage(folder, format, settings).run, from_arrow_schema(TOLD)).collect()
+    rows = spread.mapInArrow(
+        Stage(folder, format, settings, len(files) > 1).run, from_arrow_schema(TOLD)
+    ).collect()
     for row in rows:
         if row["caller"]:
             raise CallerError(row["error"])
@@ -132,7 +134,7 @@ def _shared_out(paths: list[str], tasks: int) -> list[int]:
 
 def _events(spark: SparkSession, files: list[str], folder: str) -> Gathered:
     staged, spans = _loaded(spark, folder, "events", STAGED), os.path.join(folder, "spans")
-    if len(files) == 1 or not os.path.isdir(spans):
+    if not os.path.isdir(spans):
         return Gathered(staged.drop("number"), None)
     return gathered(spark, staged, pq.read_table(spans, schema=SPANS), files)
 

@@ -37,12 +37,13 @@ SPANS = pa.schema(
         "process": pa.string(),
         "low": pa.int64(),
         "high": pa.int64(),
-        "rows": pa.int64(),
+        "rows": pa.int64(),  # 0 for a process that is only named by clocks
         "counted": pa.bool_(),  # low and high are own clock entries, or an editing trace's; else lines
     }
 )
 """Which part of each process's own order a file has."""
 
+CLOCK = EVENTS.field("clock").type
 STAGED = EVENTS.append(pa.field("number", pa.int64()))
 GROUP = 100_000
 """Rows of a row group: what Spark can split a staged file at."""
@@ -55,6 +56,8 @@ class Stage(NamedTuple):
     folder: str
     format: str | None
     settings: Settings
+    several: bool
+    """Whether the file is one of several, so that what it has of each process matters."""
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -75,9 +78,10 @@ class Stage(NamedTuple):
         with open(path, "rb") as file:
             parsed = read(file.read(), name, self.format, self.settings)
         events = parsed.events.append_column("number", pa.repeat(pa.scalar(number), len(parsed.events)))
-        for kind, table in (
-            ("events", events), ("quarantine", parsed.quarantine), ("spans", spans(parsed, number))
-        ):  # fmt: skip
+        tables = {"events": events, "quarantine": parsed.quarantine}
+        if self.several:
+            tables["spans"] = spans(parsed, number)
+        for kind, table in tables.items():
             if len(table):
                 write(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))
         counts = {"events": len(events), "quarantined": len(parsed.quarantine)}
@@ -94,30 +98,54 @@ def write(table: pa.Table, path: str) -> None:
 
 
 def spans(parsed: Parsed, number: int) -> pa.Table:
-    """The part of each process's order that this file has, where the events have positions."""
+    """The part of each process's order that this file has, where the events have positions; and which other
+    processes its clocks name."""
     ordered = parsed.events.filter(pc.is_valid(parsed.events["index"]))
-    owns = own_entries(ordered)
+    clocks = _Clocks(ordered)
+    owns = clocks.owns()
     place = ordered["index"] if owns is None else owns
     table = pa.table([ordered["execution"], ordered["process"], place], ["execution", "process", "place"])
     wanted = [("place", "min"), ("place", "max"), ("place", "count")]
     found = table.group_by(["execution", "process"]).aggregate(wanted)
     found = found.rename_columns({"place_min": "low", "place_max": "high", "place_count": "rows"})
+    if owns is not None:
+        named = clocks.named().join(found, ["execution", "process"], join_type="left anti")
+        zero = named.append_column("rows", pa.repeat(pa.scalar(0), len(named)))
+        found = pa.concat_tables([found, zero], promote_options="default")
     counted = owns is not None or parsed.format == "editing"
     for name, value in (("number", number), ("counted", counted)):
         found = found.append_column(name, pa.repeat(pa.scalar(value), len(found)))
-    return found.select(SPANS.names)
+    return found.select(SPANS.names).cast(SPANS)
 
 
-def own_entries(events: pa.Table) -> pa.Array | None:
-    """Each event's own clock entry; None if an event has none."""
-    clocks = events["clock"].combine_chunks()
-    if isinstance(clocks, pa.ChunkedArray) or not len(events) or clocks.null_count:
-        return None
-    rows = np.repeat(np.arange(len(clocks)), np.diff(clocks.offsets.to_numpy()))
-    first, last = clocks.offsets[0].as_py(), clocks.offsets[-1].as_py()
-    keys, items = clocks.keys.slice(first, last - first), clocks.items.slice(first, last - first)
-    own = pc.equal(keys, events["process"].combine_chunks().take(pa.array(rows)))
-    mine = np.flatnonzero(pc.fill_null(own, False).to_numpy(zero_copy_only=False))
-    if len(mine) != len(events) or not np.array_equal(rows[mine], np.arange(len(events))):
-        return None
-    return items.take(pa.array(mine))
+class _Clocks:
+    """The entries of all clocks, flat."""
+
+    def __init__(self, events: pa.Table) -> None:
+        clocks = pa.concat_arrays([pa.array([], CLOCK), *events["clock"].chunks])
+        starts = clocks.offsets.to_numpy()
+        whole = slice(starts[0], starts[-1])
+        self.events, self.full = events, len(events) > 0 and not clocks.null_count
+        self.rows = np.repeat(np.arange(len(clocks)), np.diff(starts))
+        self.keys, self.items = clocks.keys[whole], clocks.items[whole]
+
+    def _of_event(self, name: str) -> pa.Array:
+        column = self.events[name].combine_chunks()
+        return pa.concat_arrays(column.chunks if isinstance(column, pa.ChunkedArray) else [column]).take(
+            pa.array(self.rows)
+        )
+
+    def owns(self) -> pa.Array | None:
+        """Each event's own entry; None if an event has none."""
+        if not self.full:
+            return None
+        own = pc.fill_null(pc.equal(self.keys, self._of_event("process")), False)
+        mine = np.flatnonzero(own.to_numpy(zero_copy_only=False))
+        if len(mine) != len(self.events):
+            return None
+        return self.items.take(pa.array(mine))
+
+    def named(self) -> pa.Table:
+        """The processes that clocks name, by execution."""
+        table = pa.table({"execution": self._of_event("execution"), "process": self.keys})
+        return table.group_by(["execution", "process"]).aggregate([])
