@@ -293,6 +293,11 @@ def test_what_is_not_told_is_counted(monkeypatch):
     assert 0 < kinds["late"] + kinds["fifo"] <= 2 < late
 
 
+def test_spans_name_parents_and_no_messages():
+    rows = [{"event": "s", "kind": "send", "parents": []}, {"event": "t", "kind": "send", "parents": ["s"]}]
+    assert counts(rows) == {} and judged(rows).totals["sends"].to_pylist() == [2]
+
+
 def test_times_against_causes():
     check(without(put(b_1={"time": -1.0}), "clock"), "timestamp", "came 1 ms before its cause, a's send of q")
     assert counts(without(put(b_1={"time": -1.0}), "time")) == {}

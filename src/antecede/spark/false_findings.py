@@ -75,7 +75,7 @@ def _known(trace: Trace) -> Bools:
     size = len(trace.executions)
     parents = column(trace.table, "parents")
     count = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
-    sends = trace.kind == SEND
+    sends = (trace.kind == SEND) & (trace.messages.code >= 0)
     some = np.bincount(trace.execution[sends & (count > 0)], minlength=size) > 0
     lacking = [np.flatnonzero(sends & (count < 0)), trace.sorted.stuck, trace.selves]
     lacking.append(np.asarray(trace.ghosts["row"].to_numpy(), dtype=np.int64))
