@@ -48,6 +48,11 @@ def arrange(table: pa.Table, reading: Reading) -> pa.StructArray:
     line = _once(stamps, reading, content, line, faults)
     have = np.zeros(stamps.slots.size, dtype=np.int64)
     found = release(have, stamps.needs, stamps.gains, add=stamps.add, arrivals=line)
+    if "unseen" in table.column_names:  # rows that only help to order the others
+        seen = ~np.asarray(table["unseen"], dtype=bool)
+        order, held = found.order[seen[found.order]], seen[found.held]
+        found = Released(order, found.held[held], found.missing[held], found.have)
+        line = line[seen[line]]
     return _answers(stamps, reading, group, line, found, faults)
 
 

@@ -92,8 +92,7 @@ def root_gaps(stamps: Stamps, reading: Reading, group: Ints, found: Released, si
     waiting = _waiting(wanted, slot, first)
     texts = _told(stamps, reading, slot, first, last)
     items = pa.StructArray.from_arrays([texts, pa.array(waiting)], names=["missing", "waiting"])
-    held = group[found.held]
-    codes, at = np.unique(held, return_index=True)
+    codes, at = np.unique(group[found.held], return_index=True)
     rows = found.held[at][np.searchsorted(codes, stamps.slots.groups(slot))]
     return _lists(rows, items, size)
 

@@ -171,6 +171,7 @@ def _packets(table: Table, group: str) -> tuple[DataFrame, tuple[Reading, dict[s
     }  # fmt: skip
     if protocol in SHARED:
         frame = _with_own(frame, group)
+        columns["unseen"] = sf.col(_OWN)
     noun = "time" if protocol == "pairs" else "message"
     sparse = protocol in SPARSE
     return frame, (Reading("packets", False, not sparse, noun, tuple(members), protocol), columns)

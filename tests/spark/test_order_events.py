@@ -1,0 +1,109 @@
+"""Event logs in causal order on Spark: every event once, causes first, and what no order can keep apart."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from antecede.core.errors import CallerError
+from antecede.spark import order_events
+from antecede.tables import EVENTS
+from tests.spark.event_rows import Row, table, talk
+from tests.spark.message_rows import lines
+
+pytestmark = pytest.mark.spark
+
+
+def frame(spark, rows: list[Row]) -> Any:
+    return spark.createDataFrame(table(*({k: v for k, v in row.items() if k != "past"} for row in rows)))
+
+
+def test_every_event_comes_behind_its_causes_in_each_execution(spark):
+    rows = [row for seed in range(4) for row in talk(seed, 4, 60, execution=f"x{seed}")]
+    Random(1).shuffle(rows)
+    outcome = order_events(frame(spark, rows)).keep()
+    assert outcome.counts() == {"input": len(rows), "ordered": len(rows), "held": 0, "quarantined": 0}
+    line = lines([row.asDict() for row in outcome.ordered.collect()], "execution", "event")
+    past = {(row["execution"], row["event"]): row["past"] for row in rows}
+    assert len(line) == 4
+    for execution, events in line.items():
+        for at, event in enumerate(events):
+            assert past[execution, event] <= set(events[:at])
+    outcome.done()
+
+
+def test_the_order_depends_neither_on_row_order_nor_on_partitions_nor_on_batches(spark):
+    rows = [row for seed in range(3) for row in talk(seed, 3, 30, execution=f"x{seed}", faults=0.2)]
+    for row in rows[::4]:  # concurrent events without a time or a place of their own
+        row.update(time=None, index=None, clock=None)
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    usual, found = spark.conf.get(name), []
+    try:
+        for seed, parts, batch in ((0, 1, "100000"), (1, 4, "5"), (2, 2, "1")):
+            spark.conf.set(name, batch)
+            shuffled = frame(spark, Random(seed).sample(rows, len(rows))).repartition(parts)
+            outcome = order_events(shuffled, partitions=parts)
+            found.append([sorted(map(str, part.collect())) for part in (outcome.ordered, outcome.quarantine)])
+    finally:
+        spark.conf.set(name, usual)
+    assert found[0] == found[1] == found[2]
+    assert found[0][0]
+
+
+def named(*links: tuple[str, list[str]]) -> list[Row]:
+    return [{"execution": "x", "event": event, "parents": parents} for event, parents in links]
+
+
+def test_events_on_a_cycle_go_to_quarantine_with_its_members_and_the_rest_comes_out(spark):
+    links = [
+        ("a", ["f"]),
+        ("b", ["a"]),
+        ("c", ["e", "b"]),
+        ("d", ["c"]),
+        ("e", ["d"]),
+        ("f", []),
+        ("g", ["e"]),
+    ]
+    outcome = order_events(frame(spark, named(*links)))
+    assert lines([row.asDict() for row in outcome.ordered.collect()], "execution", "event") == {
+        "x": ["f", "a", "b", "g"]
+    }
+    reasons = {row["event"]: row["reason"] for row in outcome.quarantine.collect()}
+    assert reasons == dict.fromkeys("cde", "lies on a cycle of 3 events: c, d, e")
+
+
+def test_an_event_that_is_its_own_parent_goes_to_quarantine(spark):
+    outcome = order_events(frame(spark, named(("a", ["a"]), ("b", ["a"]))))
+    assert [(row["event"], row["reason"]) for row in outcome.quarantine.collect()] == [
+        ("a", "names itself as its parent: a")
+    ]
+    assert [(row["event"], row["position"]) for row in outcome.ordered.collect()] == [("b", 0)]
+
+
+def test_a_missing_parent_is_named_and_holds_nothing(spark):
+    outcome = order_events(frame(spark, named(("a", []), ("b", ["a", "x", "y"]), ("c", ["x"]))))
+    ghosts = {row["event"]: row["ghosts"] for row in outcome.ordered.collect()}
+    assert ghosts == {"a": None, "b": ["x", "y"], "c": ["x"]}
+    assert sorted(tuple(row) for row in outcome.gaps.collect()) == [("x", "x", 2), ("x", "y", 1)]
+    assert outcome.held.collect() == []
+
+
+def test_long_cycles_are_told_by_some_of_their_members(spark):
+    ring = [(f"e{k:02}", [f"e{(k + 1) % 15:02}"]) for k in range(15)]
+    outcome = order_events(frame(spark, named(*ring)))
+    reasons = {row["reason"] for row in outcome.quarantine.collect()}
+    assert len(reasons) == 1
+    assert "a cycle of 15 events: e00, " in min(reasons) and min(reasons).endswith("e09 and 5 more")
+
+
+def test_columns_are_those_of_events_and_a_few_more(spark):
+    outcome = order_events(frame(spark, []))
+    assert [part.count() for part in outcome] == [0, 0, 0]
+    assert outcome.ordered.columns == [*EVENTS.names, "position", "ghosts"]
+    assert outcome.held.columns == [*EVENTS.names, "missing", "since"]
+    assert outcome.quarantine.columns == [*EVENTS.names, "reason"]
+
+
+def test_an_input_with_a_position_of_its_own_is_refused(spark):
+    with pytest.raises(CallerError, match=r"'position'.*rename it first"):
+        order_events(frame(spark, []).withColumnRenamed("text", "position"))
