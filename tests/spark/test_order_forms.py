@@ -24,7 +24,7 @@ def row(sent: Sent, packet: Row, stamp: Any, number: int = 1) -> tuple[Any, ...]
     return (group, *names, packet["arrival"], packet["message"], number, stamp)
 
 
-def ordered(frame, sent: Sent, **options: Any) -> None:
+def check_ordered(frame, sent: Sent, **options: Any) -> None:
     """Check that all comes out, per process as it was delivered there, and not as it arrived."""
     outcome = order(frame, group="group", **options).keep()
     found = [one.asDict() for one in outcome.ordered.collect()]
@@ -117,8 +117,8 @@ def test_a_form_of_stamps(spark, form, protocol, type, made, options):
         for p in sent.packets
     ]
     frame = spark.createDataFrame(rows, f"{BASE}, stamp {type}").repartition(4)
-    ordered(frame, sent, **options)
-    ordered(frame, sent, form=form, **options)
+    check_ordered(frame, sent, **options)
+    check_ordered(frame, sent, form=form, **options)
 
 
 def test_senders_by_place(spark):
@@ -126,7 +126,7 @@ def test_senders_by_place(spark):
     rows = [row(sent, p, vector(sent, p)) for p in sent.packets]
     place = sf.substring("sender", 2, 1).cast("int"), sf.substring("receiver", 2, 1).cast("int")
     frame = spark.createDataFrame(rows, f"{BASE}, stamp array<int>")
-    ordered(frame.withColumns({"sender": place[0], "receiver": place[1]}), sent, receiver="receiver")
+    check_ordered(frame.withColumns({"sender": place[0], "receiver": place[1]}), sent, receiver="receiver")
 
 
 def test_shared_entries_with_keys(spark):

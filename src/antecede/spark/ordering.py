@@ -88,9 +88,7 @@ def order(
     columns["content"] = fingerprint([f for f in table.frame.schema.fields if f.name not in left_out])
     spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
     rows = beside(spread, columns, partial(arrange, reading=reading), ANSWER_TYPE, ANSWER)
-    if _OWN in rows.columns:
-        rows = rows.where(~sf.col(_OWN)).drop(_OWN)
-    return _outcome(rows, table, group, arrival)
+    return _outcome(_without_own(rows), table, group, arrival)
 
 
 def _outcome(rows: DataFrame, table: Table, group: str | None, arrival: str | None) -> Outcome:
@@ -189,3 +187,8 @@ def _with_own(frame: DataFrame, group: str) -> DataFrame:
     first = {"arrival": sf.lit(-1).cast("bigint")} if "arrival" in frame.columns else {}
     own = own.withColumns({group: sf.col("sender"), **first, _OWN: sf.lit(True)})
     return frame.withColumn(_OWN, sf.lit(False)).unionByName(own)
+
+
+def _without_own(rows: DataFrame) -> DataFrame:
+    """Without the rows that `_with_own` added."""
+    return rows.where(~sf.col(_OWN)).drop(_OWN) if _OWN in rows.columns else rows
