@@ -18,7 +18,7 @@ from antecede.causality.gate import Released, release
 from antecede.causality.rows import Ints, Rows
 from antecede.spark.blame import missing, root_gaps
 from antecede.spark.columns import Floats
-from antecede.spark.flat import Faults, Mask, groups, integers, words
+from antecede.spark.flat import Faults, Mask, groups, integers, narrow, words
 from antecede.spark.packets import packets
 from antecede.spark.stamps import Reading, Stamps, entries, pairs, parents, sequence, shared
 
@@ -46,14 +46,35 @@ def arrange(table: pa.Table, reading: Reading) -> pa.StructArray:
     content = integers(table["content"], 0)
     line = _line(table, stamps, content, faults)
     line = _once(stamps, reading, content, line, faults)
-    have = np.zeros(stamps.slots.size, dtype=np.int64)
-    found = release(have, stamps.needs, stamps.gains, add=stamps.add, arrivals=line)
+    line = line[np.argsort(group[line].astype(narrow(count)), kind="stable")]
+    found = _released(stamps, line)
     if "unseen" in table.column_names:  # rows that only help to order the others
         seen = ~np.asarray(table["unseen"], dtype=bool)
         order, held = found.order[seen[found.order]], seen[found.held]
         found = Released(order, found.held[held], found.missing[held], found.have)
         line = line[seen[line]]
     return _answers(stamps, reading, group, line, found, faults)
+
+
+def _released(stamps: Stamps, line: Ints) -> Released:
+    """What the gate lets out. Rows are laid out as they arrive, if this is simple: memory is slow."""
+    have = np.zeros(stamps.slots.size, dtype=np.int64)
+    starts, slots, counts = stamps.gains
+    gains = Rows(starts, slots.astype(np.int64), counts.astype(np.int64))
+    needs, gained = _taken(stamps.needs, line), _taken(gains, line)
+    if needs is None or gained is None:
+        return release(have, stamps.needs, gains, add=stamps.add, arrivals=line)
+    found = release(have, needs, gained, add=stamps.add)
+    return found._replace(order=line[found.order], held=line[found.held])
+
+
+def _taken(rows: Rows, line: Ints) -> Rows | None:
+    """Some of the rows, if all have the same length."""
+    size, width = len(rows.starts) - 1, int(rows.starts[-1]) // max(len(rows.starts) - 1, 1)
+    if (np.diff(rows.starts) != width).any():
+        return None
+    parts = (np.take(part.reshape(size, width), line, axis=0).ravel() for part in rows[1:])
+    return Rows(np.arange(len(line) + 1) * width, *parts)
 
 
 def _line(table: pa.Table, stamps: Stamps, content: Ints, faults: Faults) -> Ints:
@@ -172,7 +193,7 @@ def _answers(
 def _ranks(group: Ints) -> Ints:
     """The place of each row among those of its group, from 0."""
     top = int(group.max(initial=0)) + 1
-    order = np.argsort(group.astype(np.min_scalar_type(top)), kind="stable")
+    order = np.argsort(group.astype(narrow(top)), kind="stable")
     counts = np.bincount(group, minlength=top)
     ranks = np.empty(len(group), dtype=np.int64)
     ranks[order] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -45,6 +45,13 @@ class Faults:
         return pa.concat_arrays(self._texts).take(pa.array(at, mask=at < 0))
 
 
+def narrow(top: int) -> type[np.integer[Any]]:
+    """A small type for numbers up to `top`; few are used, since the gate is compiled for each."""
+    if top >= 2**32:
+        return np.int64
+    return np.uint16 if top < 2**16 else np.uint32
+
+
 class Flat(NamedTuple):
     """Counts of many rows, and the names they are for if they are not by place."""
 
@@ -80,7 +87,7 @@ def flat(column: pa.ChunkedArray, faults: Faults, what: str) -> Flat:
         wrong = np.flatnonzero((counts < 0) | (counts > LARGEST))
     faults.add(_row_of(wrong, starts), f"{what} has a count that is null, negative or above 2^62 - 1")
     counts[wrong] = 0
-    return Flat(starts, counts, names)
+    return Flat(starts, counts.astype(narrow(int(counts.max(initial=0)))), names)
 
 
 def _counts(parts: list[pa.Array]) -> Counts:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.causality.rows import Counts, Ints
+from antecede.spark.flat import narrow
 
 _SPARE = 4
 """So many slots for each one in use are no waste."""
@@ -75,13 +76,13 @@ def number(
     width = max(width, 1)
     used = sum(int(part.starts[-1]) for part in parts)
     if groups * width <= _SPARE * used + 2**16:
-        dtype = np.min_scalar_type(groups * width)
+        dtype = narrow(groups * width)
         found = [part.pairs(group, width, dtype) for part in parts]
         return Slots(groups * width, width, None, labels), found
     pairs = [part.pairs(group, width, np.int64) for part in parts]
     known, codes = np.unique(np.concatenate(pairs), return_inverse=True)
     cuts = np.cumsum([len(part) for part in pairs])[:-1]
-    return Slots(len(known), width, known, labels), np.split(codes, cuts)
+    return Slots(len(known), width, known, labels), np.split(codes.astype(narrow(len(known))), cuts)
 
 
 def singles(place: Ints) -> Places:

@@ -173,7 +173,7 @@ def shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: 
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
     twin = integers(table["number"], -1) if "number" in table.column_names else np.diff(total)
-    gains = Rows(keys.starts, gained, np.ones(len(gained), dtype=np.uint8))
+    gains = Rows(keys.starts, gained, np.ones(len(gained), dtype=np.int64))
     return Stamps(Rows(needs.starts, wanted, needs.counts), gains, slots, own, twin, twin, add=True)
 
 
@@ -195,6 +195,6 @@ def parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     places = [singles(np.maximum(own, 0)), Places(starts, np.maximum(parent, 0))]
     slots, (mine, wanted) = number(group, groups, len(names), places, names)
     ones = np.ones(len(own), dtype=np.int64)
-    needs = Rows(starts, wanted, np.ones(len(wanted), dtype=np.uint8))
+    needs = Rows(starts, wanted, np.ones(len(wanted), dtype=np.uint16))
     slot = mine.astype(np.int64)
     return Stamps(needs, Rows(np.arange(len(own) + 1), slot, ones), slots, slot, ones, ones)
