@@ -217,3 +217,9 @@ def test_senders_that_count_for_themselves_and_hashes_that_meet():
     linked = kept(link(table, 3)).to_pylist()
     sent = {row["time"]: row["far"] for row in linked if row["act"] == DELIVER}
     assert sent == {2.0: 1.0, 3.0: 0.0, 6.0: 5.0, 7.0: 4.0}
+
+
+def test_receivers_without_names_are_nobody():
+    rows = [dict(zip(SLIM.names, (0, 0, SEND, 0.0, 2, 5, None, [None, "p1"]), strict=True))]
+    lost = [row for row in link(pa.Table.from_pylist(rows, SLIM), 2).to_pylist() if row["act"] == LOST]
+    assert [row["receiver"] for row in lost] == ["p1"]

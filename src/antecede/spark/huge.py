@@ -65,18 +65,23 @@ def audit_messages(events: DataFrame, *, span: float | None = None, chunk: int =
     line = _monotone(linked, len(who.actors.names))
     judged = _judged(line, who, parts, span)
     if _crooked(judged):
+        _forget(judged, *([] if line is linked else [line.rows]))
         line = _untangled(linked, len(who.actors.names))
         judged = _judged(line, who, parts, span)
-    found = _kept(raw_findings(linked.rows, line.rows, judged))
+    found = _kept(raw_findings(linked.rows, None if line is linked else line.rows, judged))
     found.count()
-    for used in (linked.rows, line.rows, judged):
-        used.unpersist()
+    _forget(linked.rows, line.rows, judged)
     counts = sum((part.counts for part in linked.spread), np.zeros((3, 1), dtype=np.int64))
     return Huge(findings(found, events, who), totals(found, who, counts))
 
 
 def _kept(frame: DataFrame) -> DataFrame:
     return frame.persist(StorageLevel.DISK_ONLY)
+
+
+def _forget(*frames: DataFrame) -> None:
+    for frame in frames:
+        frame.unpersist()
 
 
 def _line(rows: DataFrame) -> _Line:
@@ -137,8 +142,7 @@ def _judged(line: _Line, who: Cast, parts: int, span: float | None) -> DataFrame
     known = states((unpack(row.blob) for row in chunks), size, copies)
     both = _kept(near.union(rows.mapInArrow(Replay(size, cuts, known).run, from_arrow_schema(RAW))))
     both.count()
-    rows.unpersist()
-    near.unpersist()
+    _forget(rows, near)
     return both
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from antecede.causality.links import DELIVER, OTHER, SEND
 from antecede.causality.pairing import LOST, Flags, Floats, Paired, Sheet, pair
 from antecede.causality.rows import Ints
-from antecede.spark.columns import column, floats, lists, numbers
+from antecede.spark.columns import Lists, column, floats, lists, numbers
 
 SLIM = pa.schema(
     {
@@ -162,12 +162,20 @@ def _sheet(table: pa.Table, actors: Actors) -> tuple[Sheet, pa.Array]:
     process, index, code, check, sender = (
         numbers(column(table, name), -1) for name in ("process", "index", "code", "check", "sender")
     )
-    receivers = lists(column(table, "receivers"))
+    receivers = _named(lists(column(table, "receivers")))
     act = numbers(column(table, "act"), OTHER).astype(np.int8)
     names = receivers.items[0]
     targets = _codes(names, process[receivers.rows], actors)
     time = floats(column(table, "time"))
     return Sheet(process, index, act, time, code, check, sender, receivers.starts, targets), names
+
+
+def _named(found: Lists) -> Lists:
+    """The lists without nulls."""
+    if not found.items[0].null_count:
+        return found
+    known = found.items[0].is_valid().to_numpy(zero_copy_only=False)
+    return Lists(np.append(0, np.cumsum(known))[found.starts], [found.items[0].drop_null()])
 
 
 def _codes(names: pa.Array, senders: Ints, actors: Actors) -> Ints:

@@ -75,7 +75,7 @@ def slim(events: DataFrame, who: Cast, parts: int) -> DataFrame:
         "code": _hash(1, known[:-1]),
         "check": _hash(2, known[:-1]),
         "sender": sf.col("from"),
-        "receivers": sf.when(sf.col("act") == SEND, sf.array_compact("receivers")),
+        "receivers": sf.when(sf.col("act") == SEND, sf.col("receivers")),
     }
     return rows.select(*(columns[name].alias(name) for name in SLIM.names)).repartition(parts, "code")
 

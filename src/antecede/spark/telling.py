@@ -30,17 +30,17 @@ _FAULTS = {
     acts(RESENT): ("resent", (*_THERE, *_HERE)),
 }
 _LATER = {acts(UNSENT): ("unsent", (*_HERE, *_THERE)), MISTIMED: ("timestamp", (*_THERE, *_HERE))}
+_MEANINGS = _FAULTS | {MISTIMED: _LATER[MISTIMED]}
 """What acts of LINKED rows mean, and their witnesses: those from linking, and those from untangling."""
 
 
-def raw_findings(linked: DataFrame, line: DataFrame, judged: DataFrame) -> DataFrame:
-    """All findings, with events by number, and counts besides."""
-    early = sf.col("act") == DELIVER
-    mistimed = linked.where(early & (sf.col("time") < sf.col("far")))
+def raw_findings(linked: DataFrame, line: DataFrame | None, judged: DataFrame) -> DataFrame:
+    """All findings, with events by number, and counts besides; `line` if it is not `linked` itself."""
+    mistimed = (sf.col("act") == DELIVER) & (sf.col("time") < sf.col("far"))
+    act = sf.when(mistimed, MISTIMED).otherwise(sf.col("act"))
     parts = [
-        _faults(linked, _FAULTS),
-        _faults(line, _LATER),
-        _shaped(mistimed, sf.lit("timestamp"), _array(*_THERE, *_HERE)),
+        _faults(linked.withColumn("act", act), _MEANINGS),
+        *([] if line is None else [_faults(line, _LATER)]),
         _merged(judged),
         judged.where("kind = 'early'").select(*COLUMNS).distinct(),
         judged.where("kind = 'pairs'").select(*COLUMNS),
@@ -94,10 +94,8 @@ def findings(found: DataFrame, events: DataFrame, who: Cast) -> DataFrame:
 
 def _details(events: DataFrame, who: Cast, parts: DataFrame) -> DataFrame:
     """What there is to say of the events that findings name."""
-    keys = parts.select("code", "index").distinct()
-    rows = (
-        placed(events).join(who.codes, ["execution", "process"]).join(sf.broadcast(keys), ["code", "index"])
-    )
+    keys = parts.select("code", "index").distinct().join(who.codes, "code")
+    rows = placed(events).join(sf.broadcast(keys), ["execution", "process", "index"])
     detail = sf.struct("execution", *Event._fields)
     order = sf.struct("time", "line", "file", "event", "kind", "message")
     return rows.groupBy("code", "index").agg(sf.min_by(detail, order).alias("detail"))
