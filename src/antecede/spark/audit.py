@@ -17,12 +17,14 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.causality.rows import Ints
+from antecede.spark.batches import unmeasured
 from antecede.spark.columns import coded, column
+from antecede.spark.event_columns import event_columns
 from antecede.spark.execution import trace
 from antecede.spark.huge import audit_messages
 from antecede.spark.judge import MEANT, NUMBERS, TOTALS, judge
 from antecede.spark.sentences import KINDS
-from antecede.tables import EVENTS, FINDINGS
+from antecede.tables import FINDINGS
 
 HUGE = 5_000_000
 """Events of an execution that are too many for one task."""
@@ -31,7 +33,6 @@ TASK = 1_000_000
 SAMPLE = 20
 """Findings of each kind in a summary."""
 BATCH = 100_000
-_LEFT_OUT = ("text", "fields")
 _NAMES = TOTALS.names[1:]
 _ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
 """A finding and its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
@@ -75,8 +76,8 @@ class Summary:
 
 def audit(events: DataFrame, *, huge: int = HUGE) -> Audit:
     """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown."""
-    names = [name for name in EVENTS.names if name in events.columns and name not in _LEFT_OUT]
-    named = events.select(*names).withColumn("execution", sf.coalesce("execution", sf.lit("")))
+    unmeasured(events.sparkSession)
+    named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
     size, large = _sizes(named, huge)
     apart = sf.col("execution").isin(large)
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))

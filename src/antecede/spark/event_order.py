@@ -13,14 +13,12 @@ from pyspark.sql import functions as sf
 
 from antecede.causality.rows import Ints
 from antecede.spark.columns import column
+from antecede.spark.event_columns import event_columns
 from antecede.spark.execution import Trace, trace
 from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free
 from antecede.spark.partitions import beside
-from antecede.tables import EVENTS
 
 _TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
-_LEFT_OUT = ("text", "fields")
-"""Columns that tell of no cause."""
 NAMED = 10
 """So many members of a cycle are named."""
 
@@ -36,16 +34,15 @@ def order_events(events: DataFrame, partitions: int | None = None) -> Outcome:
     """
     check_free(events, (*ADDED, "ghosts"))
     number = partitions or int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    names = [name for name in EVENTS.names if name in events.columns and name not in _LEFT_OUT]
-    spread = events.repartition(number, "execution")
-    rows = beside(spread, {name: sf.col(name) for name in names}, _arranged, _TYPE, ANSWER)
+    columns = event_columns(events)
+    rows = beside(events.repartition(number, columns["execution"]), columns, _arranged, _TYPE, ANSWER)
     answer, own = sf.col(ANSWER), [sf.col(name) for name in events.columns]
     ordered = rows.where(answer["position"].isNotNull())
     ordered = ordered.select(*own, answer["position"].alias("position"), answer["ghosts"].alias("ghosts"))
     held = rows.where(answer["missing"].isNotNull())
     held = held.select(*own, answer["missing"].alias("missing"), sf.lit(None).cast("bigint").alias("since"))
     quarantine = rows.where(answer["reason"].isNotNull()).select(*own, answer["reason"].alias("reason"))
-    gaps = ordered.select("execution", sf.explode("ghosts").alias("missing"))
+    gaps = ordered.select(columns["execution"].alias("execution"), sf.explode("ghosts").alias("missing"))
     gaps = gaps.groupBy("execution", "missing").agg(sf.count("*").alias("waiting"))
     return Outcome(ordered, held, quarantine, gaps, rows)
 

@@ -23,6 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.causality.links import DELIVER
 from antecede.causality.pairing import LOST, Floats
+from antecede.spark.batches import unmeasured
 from antecede.spark.chunks import PART, RAW, Cuts, Near
 from antecede.spark.far import Replay, gathered, states, unpack
 from antecede.spark.linking import LINKED, SPREAD, Link, Spread
@@ -30,11 +31,11 @@ from antecede.spark.positions import Straighten, Untangle, offsets
 from antecede.spark.slim import Cast, cast, slim
 from antecede.spark.telling import findings, raw_findings, totals
 
-CHUNK = 1_000_000
+CHUNK = 2_000_000
 MOST = 1000
 """Of more processes than these, clocks are not set right but all events go through one task."""
-SHARE = 0.25
-"""Overlaps of at most this part of a chunk are taken without a thought for stragglers."""
+SHARE = 1.25
+"""Of chunks: overlaps up to this that leave no stragglers cost less than the second pass over all chunks."""
 RARE = 0.999
 """Otherwise so many of the messages are within the overlap."""
 
@@ -59,9 +60,10 @@ def audit_messages(events: DataFrame, *, span: float | None = None, chunk: int =
     Chunks have some `chunk` events each, and read as far back as `span` (milliseconds by the events' times),
     by default as far as nearly all messages take. Events without a process or an index take no part.
     """
+    unmeasured(events.sparkSession)
     who = cast(events)
     parts = max(1, -(-who.events // chunk))
-    linked = _line(slim(events, who, parts).mapInArrow(Link(who.actors).run, from_arrow_schema(LINKED)))
+    linked = _line(slim(events, who, 2 * parts).mapInArrow(Link(who.actors).run, from_arrow_schema(LINKED)))
     line = _monotone(linked, len(who.actors.names))
     judged = _judged(line, who, parts, span)
     if _crooked(judged):

@@ -11,6 +11,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from antecede.spark.batches import unmeasured
+
 Kernel = Callable[[pa.Table], pa.StructArray]
 
 
@@ -20,6 +22,7 @@ def beside(rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer: 
     The kernel gets a table of the columns of a whole partition, two or more, and answers row by row. Spark
     must not move filters to before it: hence it is declared not to be deterministic, which it is.
     """
+    unmeasured(rows.sparkSession)
     names = list(columns)
 
     def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:

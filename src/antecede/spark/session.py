@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from antecede.spark import java
+from antecede.spark import batches, java
 from antecede.spark.machine import cores, memory_gigabytes
 
 LOG = Path(tempfile.gettempdir()) / "antecede-spark.log"
@@ -20,7 +20,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    batches.NAME: batches.UNMEASURED,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
