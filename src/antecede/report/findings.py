@@ -83,9 +83,8 @@ def _group(at: int, kind: str, table: pa.Table, places: list[Place], several: bo
         more = f'<ol class="findings" start="{SHOWN + 1}">{"".join(items[SHOWN:])}</ol>'
         body += f"<details><summary>show all {number(len(items))}</summary>{more}</details>"
     if left := count - len(rows):
-        body += (
-            f'<p class="left">{number(left)} more are not on this page; antecede audit --out DIR lists more of them.</p>'
-        )
+        more = "more are not on this page; antecede audit --out DIR lists more of them."
+        body += f'<p class="left">{number(left)} {more}</p>'
     head = f"<h3>{escaped(kind)} <b>{number(count)}</b></h3>"
     return f'<section class="kind" id="kind-{at}">{head}{meaning}{body}</section>'
 
