@@ -102,7 +102,11 @@ def test_vectors_by_name_and_by_place_give_the_same_answers(rows: list[Row]) -> 
     if not rows:
         return
     named = [
-        {**row, "sender": NAMES[row["sender"]], "needs": [(n, c) for n, c in zip(NAMES, row["needs"], strict=True) if c]}
+        {
+            **row,
+            "sender": NAMES[row["sender"]],
+            "needs": [(n, c) for n, c in zip(NAMES, row["needs"], strict=True) if c],
+        }
         for row in rows
     ]
     by_place = answers(rows, VECTORS._replace(members=tuple(NAMES)))

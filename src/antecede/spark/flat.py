@@ -81,20 +81,26 @@ def flat(column: pa.ChunkedArray, faults: Faults, what: str) -> Flat:
         names = pa.chunked_array([items[0] for items in parts], pa.string() if not parts else None)
     else:
         names = None
-    counts = _counts([items[-1] for items in parts])
-    wrong = starts[:0]
-    if len(counts) and not 0 <= counts.min() <= counts.max() <= LARGEST:
-        wrong = np.flatnonzero((counts < 0) | (counts > LARGEST))
+    counts = [_filled(items[-1]) for items in parts]
+    least, most = (int(pick([0, *map(pick, filter(len, counts))])) for pick in (np.min, np.max))
+    if not 0 <= least <= most <= LARGEST:
+        return _cleaned(starts, np.concatenate(counts), names, faults, what)
+    together = np.concatenate([*counts, np.empty(0, np.uint8)], dtype=narrow(most), casting="unsafe")
+    return Flat(starts, together, names)
+
+
+def _cleaned(starts: Ints, counts: Counts, names: pa.ChunkedArray | None, faults: Faults, what: str) -> Flat:
+    """With 0 for counts that cannot be; their rows are faults."""
+    wrong = np.flatnonzero((counts < 0) | (counts > LARGEST))
     faults.add(_row_of(wrong, starts), f"{what} has a count that is null, negative or above 2^62 - 1")
     counts[wrong] = 0
     return Flat(starts, counts.astype(narrow(int(counts.max(initial=0)))), names)
 
 
-def _counts(parts: list[pa.Array]) -> Counts:
-    if not parts:
-        return np.empty(0, dtype=np.int64)
-    filled = (part.fill_null(-1) if part.null_count else part for part in parts)
-    return np.concatenate([part.to_numpy(zero_copy_only=False) for part in filled])
+def _filled(part: pa.Array) -> Counts:
+    filled = part.fill_null(-1) if part.null_count else part
+    found: Counts = filled.to_numpy(zero_copy_only=False)
+    return found
 
 
 def _row_of(places: Ints, starts: Ints) -> Ints:

@@ -68,12 +68,19 @@ def messages(
     reason = (
         "is no JSON object" if kind == "jsonl" else "does not fit the header and the types of its columns"
     )
-    bad = found.where(sf.col(BAD).isNotNull())
-    unreadable = bad.select(
-        sf.col("_file").alias("file"), sf.lit(reason).alias("reason"), sf.col(BAD).alias("raw")
-    )
-    rows = found.where(sf.col(BAD).isNull()).drop(BAD, "_file")
-    return Messages(_typed(rows, stamp, form), unreadable, kind, len(files))
+    unreadable = _refused(found.where(sf.col(BAD).isNotNull()), reason, sf.col(BAD))
+    rows = found.where(sf.col(BAD).isNull()).drop(BAD)
+    parsed = _parsed(rows, stamp, form)
+    if parsed is not None:
+        torn = sf.col(stamp).isNotNull() & parsed.isNull()
+        whole = sf.to_json(sf.struct(*(sf.col(name) for name in rows.columns if name != "_file")))
+        unreadable = unreadable.union(_refused(rows.where(torn), "the stamp is not JSON of its form", whole))
+        rows = rows.where(~torn).withColumn(stamp, parsed)
+    return Messages(rows.drop("_file"), unreadable, kind, len(files))
+
+
+def _refused(rows: DataFrame, reason: str, raw: Column) -> DataFrame:
+    return rows.select(sf.col("_file").alias("file"), sf.lit(reason).alias("reason"), raw.alias("raw"))
 
 
 def _kind(file: str) -> str:
@@ -114,16 +121,12 @@ def _csv(spark: SparkSession, files: list[str]) -> DataFrame:
     return reader.schema(st.StructType([*schema.fields, st.StructField(BAD, st.StringType())])).csv(files)
 
 
-def _typed(rows: DataFrame, stamp: str, form: str | None) -> DataFrame:
+def _parsed(rows: DataFrame, stamp: str, form: str | None) -> Column | None:
     """The stamp, where it is text, with the type of its form."""
     if stamp not in rows.columns or not isinstance(rows.schema[stamp].dataType, st.StringType):
-        return rows
+        return None
     if form in TYPES:
-        return rows.withColumn(stamp, sf.from_json(stamp, TYPES[form]))
-    return rows.withColumn(stamp, _vector(rows, stamp))
-
-
-def _vector(rows: DataFrame, stamp: str) -> Column:
+        return sf.from_json(stamp, TYPES[form])
     first = rows.select(sf.trim(stamp).alias("text")).where("text != ''").first()
     kind = {"{": VECTOR, "[": COUNTS}.get(first["text"][0] if first else "")
-    return sf.col(stamp) if kind is None else sf.from_json(stamp, kind)
+    return None if kind is None else sf.from_json(stamp, kind)
