@@ -101,6 +101,16 @@ def test_many_events_at_one_moment(seed, n, size, span, each, data):
     assert found == wanted(trace, where)
 
 
+def test_late_deliveries_are_all_told_where_pairs_are_too_many(monkeypatch):
+    monkeypatch.setattr("antecede.spark.chunks.PAIRS", 3)
+    trace = flood(Random(4), 3, 60, 20)
+    table, where = slim(trace, [float(i) for i in range(len(trace))])
+    found, rows, _ = verdict(kept(link(table, 3)), 3, Cuts(np.empty(0), float(len(trace))))
+    assert found == wanted(trace, where)
+    bare = [row for row in rows if row["kind"] in ("late", "fifo") and len(row["refs"]) == 4]
+    assert bare and all(row["refs"][2:] == [row["process"], row["index"]] for row in bare)
+
+
 def test_stragglers_have_witnesses():
     trace = flood(Random(11), 5, 600, 300)
     table, where = slim(trace, [float(i) for i in range(len(trace))])

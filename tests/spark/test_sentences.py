@@ -222,3 +222,8 @@ def test_long_and_hostile_names_are_made_fit_to_read():
     assert place(Event(file="a\nb", line=0)) == " (a\ufffdb:0)"
     text = say("missing", [Event("p" * 1000, "local", None, "e" * 1000, "f" * 1000, 1)], name="n" * 1000)
     assert len(text) < 250
+
+
+def test_a_late_delivery_without_an_early_one_at_hand():
+    told = "p3 delivered m4 only after something that depends on it; p1 sent m4 (a.log:9)"
+    assert say("late", [SENT, LATE]) == told

@@ -140,9 +140,12 @@ def _judged(part: Part, processes: int) -> Iterator[pa.RecordBatch]:
     yield from counted(events, found.early, found.pair_process, found.pairs)
     told = overtaken(trace, found, graph_of(trace), most=STEPS)
     starts, rows = _witnesses(told.chains, told.early, told.late)
-    kind = np.where(np.isin(told.late, found.fifo), "fifo", "late")
-    subject = {"process": events.process[told.late], "index": events.index[told.late]}
-    yield from raw({"kind": kind, **subject, "refs": refs(events, starts, rows)})
+    rest = np.setdiff1d(found.late, told.late)  # their pairs are beyond those that are looked at
+    bare = np.stack((part.sent[rest], rest), axis=1).ravel()
+    for late, ends, shown in ((told.late, starts, rows), (rest, 2 * np.arange(len(rest) + 1), bare)):
+        kind = np.where(np.isin(late, found.fifo), "fifo", "late")
+        subject = {"process": events.process[late], "index": events.index[late]}
+        yield from raw({"kind": kind, **subject, "refs": refs(events, ends, shown)})
 
 
 def counted(events: Events, early: Ints, where: Ints, pairs: int) -> Iterator[pa.RecordBatch]:

@@ -130,8 +130,13 @@ def _chain(events: list[Event]) -> str:
 
 
 def _late(*events: Event, **_: Any) -> str:
-    """The chain from the send of the late message to that of the early one; then the two deliveries."""
+    """The chain from the send of the late message to that of the early one; then the two deliveries.
+
+    Or the send of the late message and its delivery, where no early one is at hand.
+    """
     *chain, early, late = events
+    if early.kind == "send":
+        return f"{_whole(late)} only after something that depends on it; {_whole(early)}"
     head = f"{_who(late)} delivered {_message(early)} before {_message(late)}"
     return f"{head}, though {_message(late)} came first: {_chain(chain)}"
 
