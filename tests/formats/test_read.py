@@ -236,3 +236,9 @@ def test_json_in_one_file_or_many_lines_is_the_same():
     assert found == [["0", "1", "2"]] * 4
     assert [row["line"] for row in rows(forms[2])] == [2, 7, 12]
     assert [row["line"] for row in rows(forms[3])] == [1, 6, 11]
+
+
+def test_a_file_under_two_names_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "a.log").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert expand(["a.log", "./a.*", str(tmp_path)]) == ["a.log"]

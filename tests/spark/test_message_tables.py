@@ -22,3 +22,12 @@ def test_a_torn_stamp_is_refused_with_its_text(spark, tmp_path):
     refused = {row["reason"]: row["raw"] for row in found.unreadable.collect()}
     assert json.loads(refused.pop("the stamp is not JSON of its form")) == {"sender": "b", "stamp": "oops"}
     assert refused == {"is no JSON object": "no json"}
+
+
+def test_columns_of_any_name_pass_through(spark, tmp_path):
+    file = tmp_path / "m.csv"
+    file.write_text('room,sender,stamp,od.d n,_file\nr,a,"{""a"":1}",5,mine\nr,b,torn,6,mine\n')
+    found = messages(spark, [str(file)], None)
+    rows = [row.asDict() for row in found.rows.collect()]
+    assert rows == [{"room": "r", "sender": "a", "stamp": {"a": 1}, "od.d n": 5, "_file": "mine"}]
+    assert found.unreadable is not None and found.unreadable.count() == 1

@@ -14,7 +14,11 @@ def expand(paths: list[str]) -> list[str]:
     """
     if not paths:
         raise CallerError("no input; name files, folders or globs")
-    return list(dict.fromkeys(file for path in paths for file in _one(path)))
+    found: dict[str, str] = {}
+    for path in paths:
+        for file in _one(path):
+            found.setdefault(os.path.realpath(file), file)
+    return list(found.values())
 
 
 def _one(path: str) -> list[str]:

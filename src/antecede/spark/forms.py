@@ -19,6 +19,11 @@ INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 Read = tuple[Reading, dict[str, Column]]
 
 
+def named(name: str) -> Column:
+    """A column, whatever signs are in its name."""
+    return sf.col("`" + name.replace("`", "``") + "`")
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of messages and what its columns are said to be."""
@@ -39,9 +44,9 @@ class Table:
         return self.frame.schema[name].dataType
 
     def column(self, name: str) -> Column:
-        """A column, whatever signs are in its name."""
+        """A column, which must be there."""
         self.type(name)
-        return sf.col("`" + name.replace("`", "``") + "`")
+        return named(name)
 
     def need(self, option: str, form: str, what: str) -> Column:
         """The column that an option names, which this form cannot do without."""

@@ -16,9 +16,11 @@ from pyspark.sql import types as st
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.sources import expand
+from antecede.spark.forms import named
 from antecede.tables import MESSAGES
 
-BAD = "_corrupt_record"
+BAD, FILE = "antecede unreadable", "antecede file"
+"""Columns of ours while rows are read, by names that no table has."""
 VECTOR, COUNTS = "map<string, bigint>", "array<bigint>"
 TYPES = {
     "matrix": "array<array<bigint>>",
@@ -64,23 +66,23 @@ def messages(
     if kind == "parquet":
         return Messages(spark.read.parquet(*files), None, kind, len(files))
     found = _json(spark, files, stamp) if kind == "jsonl" else _csv(spark, files)
-    found = found.withColumn("_file", sf.input_file_name()).persist(StorageLevel.DISK_ONLY)
+    found = found.withColumn(FILE, sf.input_file_name()).persist(StorageLevel.DISK_ONLY)
     reason = (
         "is no JSON object" if kind == "jsonl" else "does not fit the header and the types of its columns"
     )
-    unreadable = _refused(found.where(sf.col(BAD).isNotNull()), reason, sf.col(BAD))
-    rows = found.where(sf.col(BAD).isNull()).drop(BAD)
+    unreadable = _refused(found.where(named(BAD).isNotNull()), reason, named(BAD))
+    rows = found.where(named(BAD).isNull()).drop(BAD)
     parsed = _parsed(rows, stamp, form)
     if parsed is not None:
-        torn = sf.col(stamp).isNotNull() & parsed.isNull()
-        whole = sf.to_json(sf.struct(*(sf.col(name) for name in rows.columns if name != "_file")))
+        torn = named(stamp).isNotNull() & parsed.isNull()
+        whole = sf.to_json(sf.struct(*(named(name) for name in rows.columns if name != FILE)))
         unreadable = unreadable.union(_refused(rows.where(torn), "the stamp is not JSON of its form", whole))
         rows = rows.where(~torn).withColumn(stamp, parsed)
-    return Messages(rows.drop("_file"), unreadable, kind, len(files))
+    return Messages(rows.drop(FILE), unreadable, kind, len(files))
 
 
 def _refused(rows: DataFrame, reason: str, raw: Column) -> DataFrame:
-    return rows.select(sf.col("_file").alias("file"), sf.lit(reason).alias("reason"), raw.alias("raw"))
+    return rows.select(named(FILE).alias("file"), sf.lit(reason).alias("reason"), raw.alias("raw"))
 
 
 def _kind(file: str) -> str:
@@ -126,7 +128,7 @@ def _parsed(rows: DataFrame, stamp: str, form: str | None) -> Column | None:
     if stamp not in rows.columns or not isinstance(rows.schema[stamp].dataType, st.StringType):
         return None
     if form in TYPES:
-        return sf.from_json(stamp, TYPES[form])
-    first = rows.select(sf.trim(stamp).alias("text")).where("text != ''").first()
+        return sf.from_json(named(stamp), TYPES[form])
+    first = rows.select(sf.trim(named(stamp)).alias("text")).where("text != ''").first()
     kind = {"{": VECTOR, "[": COUNTS}.get(first["text"][0] if first else "")
-    return None if kind is None else sf.from_json(stamp, kind)
+    return None if kind is None else sf.from_json(named(stamp), kind)
