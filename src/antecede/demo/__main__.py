@@ -10,4 +10,4 @@ if __name__ == "__main__":
     console = Console(width=110)
     triangle.show_all(console)
     lake.show(console, Path("antecede-demo"))
-    console.print("Try it: .venv/bin/antecede audit antecede-demo/events")
+    console.print("Try it: .venv/bin/antecede audit examples/chat.jsonl --report page.html")
