@@ -10,35 +10,7 @@ from hypothesis import strategies as st
 from antecede.causality.lateness import audit
 from antecede.causality.links import DELIVER, SEND, bridged
 from antecede.core.errors import CallerError
-from tests.causality.traces import events, linked
-
-
-def pasts(trace, edges):
-    """The positions that happened before each event, and its own, with the edges besides the messages."""
-    last: dict[int, set[int]] = {}
-    sends: dict[int, set[int]] = {}
-    found: list[set[int]] = []
-    for position, (process, kind, message) in enumerate(trace):
-        past = {position} | last.get(process, set()) | (sends[message] if kind == DELIVER else set())
-        past = past.union(*(found[cause] for cause, effect in edges if effect == position))
-        last[process] = past
-        if kind == SEND:
-            sends[message] = past
-        found.append(past)
-    return found
-
-
-def overtaken(trace, edges):
-    """(early, late) deliveries at one process, where the late one's send happened before the other's."""
-    past = pasts(trace, edges)
-    sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
-    arrived = [(p, process, sends[m]) for p, (process, kind, m) in enumerate(trace) if kind == DELIVER]
-    return {
-        (e, d)
-        for e, at, cause in arrived
-        for d, there, sent in arrived
-        if at == there and e < d and sent != cause and sent in past[cause]
-    }
+from tests.causality.traces import events, linked, violations
 
 
 def found(trace, edges, n):
@@ -54,8 +26,10 @@ def found(trace, edges, n):
 def test_what_edges_tell_counts_for_what_messages_depend_on(seed, n, size, number):
     random = Random(seed)
     trace = events(random, n, size)
-    edges = [tuple(sorted(random.sample(range(size), 2))) for _ in range(number if size > 1 else 0)]
-    pairs = overtaken(trace, edges)
+    edges = [
+        (a, b) for a, b in (sorted(random.sample(range(size), 2)) for _ in range(number if size > 1 else 0))
+    ]
+    pairs = violations(trace, edges)
     assert found(trace, edges, n) == ({d for _, d in pairs}, {e for e, _ in pairs})
 
 

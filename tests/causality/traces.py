@@ -1,5 +1,6 @@
 """Random traces for the audit kernels, and what is true of them, by definition."""
 
+from collections.abc import Sequence
 from operator import attrgetter
 from random import Random
 from typing import Any
@@ -10,6 +11,7 @@ from antecede.causality.lateness import Verdict
 from antecede.causality.links import DELIVER, OTHER, SEND, Linked, link
 
 Event = tuple[int, int, int]
+Edges = Sequence[tuple[int, int]]
 COLUMNS = attrgetter("late"), attrgetter("fifo"), attrgetter("early")
 
 
@@ -53,13 +55,17 @@ def linked(trace: list[Event]) -> Linked:
     return link(process, kind, message).trace
 
 
-def pasts(trace: list[Event]) -> list[set[int]]:
-    """The positions of the events that happened before each event, and its own."""
+def pasts(trace: list[Event], edges: Edges = ()) -> list[set[int]]:
+    """The positions of the events that happened before each event, and its own.
+
+    Edges are (cause, effect) positions that count besides the messages.
+    """
     last: dict[int, set[int]] = {}
     sends: dict[int, set[int]] = {}
-    found = []
+    found: list[set[int]] = []
     for position, (process, kind, message) in enumerate(trace):
         past = {position} | last.get(process, set()) | (sends[message] if kind == DELIVER else set())
+        past = past.union(*(found[cause] for cause, effect in edges if effect == position))
         last[process] = past
         if kind == SEND:
             sends[message] = past
@@ -67,9 +73,9 @@ def pasts(trace: list[Event]) -> list[set[int]]:
     return found
 
 
-def violations(trace: list[Event]) -> set[tuple[int, int]]:
+def violations(trace: list[Event], edges: Edges = ()) -> set[tuple[int, int]]:
     """(early, late) positions of deliveries at one process, where the late one's send happened first."""
-    past, sends = pasts(trace), {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
+    past, sends = pasts(trace, edges), {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     arrived = [(p, process, sends[m]) for p, (process, kind, m) in enumerate(trace) if kind == DELIVER]
     return {
         (e, d)
