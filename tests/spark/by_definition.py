@@ -82,13 +82,23 @@ class Log:
         """Edges from sends to first deliveries."""
         return {(self.sends[m], c[0]) for (_, m), c in self.copies.items() if m in self.sends}
 
+    def told(self, event: int) -> list[int]:
+        """The causes of an event by parents and messages, where these make sense."""
+        sent = {s for s, d in self.carried - self.unsent if d == event}
+        return sorted(sent | {self.named[p] for p in self.rows[event]["parents"] or [] if p in self.named})
+
+    @cached_property
+    def named(self) -> dict[str, int]:
+        """The first event of each id."""
+        found: dict[str, int] = {}
+        for i, row in enumerate(self.rows):
+            found.setdefault(row["event"], i)
+        return found
+
     @cached_property
     def firm(self) -> set[tuple[int, int]]:
         """Direct causes by process order, parents and clocks."""
-        found = {(a, b) for b, a in self.before.items()}
-        named: dict[str, int] = {}
-        for i, row in enumerate(self.rows):
-            named.setdefault(row["event"], i)
+        found, named = {(a, b) for b, a in self.before.items()}, self.named
         for i, row in enumerate(self.rows):
             found |= {(named[p], i) for p in row["parents"] or [] if p in named and named[p] != i}
             found |= {(f, i) for f in self.claims(i)}
@@ -195,7 +205,8 @@ def late(log: Log, rings: list[set[int]]) -> Counter[Finding]:
             first = [e for e in came[:at] if source[e] in ahead[source[d]]]
             sender = log.rows[source[d]]["process"]
             fifo = any(log.rows[source[e]]["process"] == sender for e in first)
-            found["fifo" if fifo else "late", log.id(d)] += bool(first)
+            found["late", log.id(d)] += bool(first)
+            found["fifo", log.id(d)] += fifo
     return +found
 
 
@@ -253,7 +264,7 @@ def claim_faults(log: Log, e: int, process: str, last: int | None) -> Counter[Fi
     mine, before, own = log.clock(e), {} if last is None else log.clock(last), log.own(e)
     told = {q for q, c in before.items() if q != process and mine.get(q, 0) < c}
     found.update(("clock-backwards", log.id(last), log.id(e)) for _ in told if last is not None)
-    direct = log.claims(e)
+    direct = log.claims(e) + [f for f in log.told(e) if log.rows[f]["process"] != process]
     for f in direct:
         back = 1 <= own <= log.clock(f).get(process, 0)
         lacks = {q for q, c in log.clock(f).items() if q != process and mine.get(q, 0) < c} - told

@@ -32,7 +32,9 @@ class Fault(IntEnum):
     UNCOUNTED = 4  # its clock has no entry for its own process
     UNKNOWN = 5  # it claims `value` of process `slot`, which has no events
     BEYOND = 6  # it claims `value` of process `slot`, whose events end before
-    NOT_TRANSITIVE = 7  # it claims `other`, which has `value` for `slot`, and has less itself
+    NOT_TRANSITIVE = (
+        7  # `other`, which it claims or is known to follow, has `value` for `slot`, and it has less
+    )
     CYCLIC = 8  # it claims `other`, which claims it, or a later one of its process (`slot`, `value`)
 
 
@@ -50,10 +52,17 @@ _SHRINKS, _HOLE, _REPEAT, _RESTART = (int(kind) for kind in list(Fault)[:4])
 _UNCOUNTED, _UNKNOWN, _BEYOND, _NOT_TRANSITIVE, _CYCLIC = (int(kind) for kind in list(Fault)[4:])
 
 
-def clock_faults(process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike | None = None) -> Faults:
+def clock_faults(
+    process: ArrayLike,
+    own: ArrayLike,
+    clocks: Rows,
+    index: ArrayLike | None = None,
+    known: Edges | None = None,
+) -> Faults:
     """All faults; arguments as of `histories.edges_of_clocks`. An event without a clock has an empty row.
 
-    Every clock is read once for its event, and once for each direct effect of it.
+    `known` causes are those that the log tells by other means than clocks, by messages for one: a clock must
+    have what theirs have, too. Every clock is read once for its event, and once for each direct effect of it.
     """
     found = histories(process, own, clocks, index)
     clocked = np.diff(found.starts) > 0
@@ -65,7 +74,7 @@ def clock_faults(process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayL
         (
             sequence,
             _table(_UNCOUNTED, uncounted, -1, found.process[uncounted], found.own[uncounted]),
-            _claims(found, previous, *_foreign(found, edges_of(found))),
+            _claims(found, previous, *_foreign(found, clocked, edges_of(found), known)),
         )
     )
     order = np.lexsort((faults[:, 3], faults[:, 0], faults[:, 1]))
@@ -104,11 +113,14 @@ def _sequence(found: Histories) -> tuple[Ints, Ints]:
     return np.concatenate(tables), np.flatnonzero(restart)
 
 
-def _foreign(found: Histories, edges: Edges) -> tuple[Ints, Ints]:
-    """The direct causes of each event in other processes."""
-    across = found.process[edges.source] != found.process[edges.target]
-    starts, items = grouped(edges.target[across], len(found.process))
-    return starts, edges.source[across][items]
+def _foreign(
+    found: Histories, clocked: NDArray[np.bool_], claimed: Edges, known: Edges | None
+) -> tuple[Ints, Ints]:
+    """The direct causes of each event in other processes: what its clock claims, and what is known besides."""
+    source, target = claimed if known is None else map(np.concatenate, zip(claimed, known, strict=True))
+    across = (found.process[source] != found.process[target]) & clocked[target]
+    starts, items = grouped(target[across], len(found.process))
+    return starts, source[across][items]
 
 
 @_compiled

@@ -40,7 +40,7 @@ class Reading(NamedTuple):
     @property
     def late(self) -> int:
         """Messages that come behind something that depends on them."""
-        return sum(self.summary.counts.get(kind, 0) for kind in ("late", "fifo"))
+        return self.summary.counts.get("late", 0)
 
 
 def show(console: Console, folder: Path, rooms: int = ROOMS, messages: int = MESSAGES) -> list[Reading]:
@@ -134,7 +134,7 @@ def _table(readings: list[Reading], messages: int) -> Table:
 def _explain(console: Console, reading: Reading) -> None:
     """One finding in words."""
     rows = reading.summary.sample.to_pylist()
-    late = next((row for row in rows if row["kind"] in ("late", "fifo")), None)
+    late = next((row for row in rows if row["kind"] == "late"), None)
     if late is not None:
         console.print(f"For example, {reading.name}: {late['sentence']}", highlight=False, markup=False)
     times = reading.summary.counts.get("timestamp", 0)

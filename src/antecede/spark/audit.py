@@ -117,9 +117,8 @@ def _chunked(events: DataFrame) -> DataFrame:
     ranks = Window.partitionBy("kind").orderBy("execution", "file", "line", "process", "message", "sentence")
     rank = (sf.row_number().over(ranks) - 1).cast("long")
     findings = found.findings.withColumns({"rank": rank, "counts": sf.lit(None).cast("array<bigint>")})
-    known = {"late": sf.col("late") - sf.col("fifo")}
     unknown = sf.lit(None).cast("long")
-    numbers = [known.get(name, sf.col(name) if name in found.totals.columns else unknown) for name in _NAMES]
+    numbers = [sf.col(name) if name in found.totals.columns else unknown for name in _NAMES]
     columns = {"execution": sf.col("execution"), "counts": sf.array(*numbers)}
     schema = from_arrow_schema(_ROWS)
     empty = {field.name: sf.lit(None).cast(field.dataType).alias(field.name) for field in schema}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from antecede.causality.clock_rules import Fault, Faults, clock_faults
-from antecede.causality.direct import comparable, entries
+from antecede.causality.direct import MESSAGE, PARENT, comparable, entries
+from antecede.causality.histories import Edges
 from antecede.causality.rows import Ints
 from antecede.spark.execution import Trace
 from antecede.spark.found import Found, found
@@ -27,7 +28,9 @@ def clock_findings(trace: Trace) -> list[Found]:
     """All faults of clocks. Where two events with one count each know what the other does not, only that."""
     if not len(trace.clocks.slots):
         return []
-    faults = clock_faults(trace.track, trace.own, trace.clocks, trace.place)
+    told = (trace.known & (MESSAGE | PARENT)) != 0
+    known = Edges(trace.edges.source[told], trace.edges.target[told])
+    faults = clock_faults(trace.track, trace.own, trace.clocks, trace.place, known)
     repeats = faults.kind == Fault.REPEAT
     apart = np.zeros(len(repeats), dtype=bool)
     apart[repeats] = ~comparable(*_arrays(trace), faults.event[repeats], faults.other[repeats])

@@ -32,7 +32,7 @@ class Late(NamedTuple):
     """Late and FIFO findings, counts by execution, and for each lost copy what came in spite of it, or -1."""
 
     parts: list[Found]
-    counts: dict[str, Ints]  # late, fifo, early, pairs
+    counts: dict[str, Ints]  # late, of these fifo, early, pairs
     spite: Ints
 
 
@@ -95,9 +95,9 @@ def _judge(trace: Trace, steps: _Steps, first: int, last: int, copies: Copies, f
     _count(execution, verdict, found.counts)
     told = _told(execution, block.trace, verdict)
     shown = overtaken(block.trace, told, graph(block.trace.process, block.source, block.target))
-    fifo = np.isin(shown.late, verdict.fifo)
-    for kind, mask in (("late", ~fifo), ("fifo", fifo)):
-        found.parts.append(_found(kind, block.rows, shown, np.flatnonzero(mask)))
+    fifo = np.flatnonzero(np.isin(shown.late, verdict.fifo))
+    for kind, which in (("late", np.arange(len(shown.late))), ("fifo", fifo)):
+        found.parts.append(_found(kind, block.rows, shown, which))
     _in_spite(trace, steps.place - int(steps.starts[first]), block, copies, found.spite)
 
 
@@ -158,8 +158,7 @@ def _behind(trace: Linked, sent: Ints, process: Ints) -> Linked:
 
 def _count(execution: Ints, verdict: Verdict, counts: dict[str, Ints]) -> None:
     """Add what the verdict says of each execution; only a block of one execution has pairs left unlisted."""
-    fifo = np.isin(verdict.late, verdict.fifo)
-    listed = {"late": verdict.late[~fifo], "fifo": verdict.fifo, "early": verdict.early}
+    listed = {"late": verdict.late, "fifo": verdict.fifo, "early": verdict.early}
     for name, at in (listed | {"pairs": verdict.pair_early}).items():
         counts[name] += np.bincount(execution[at], minlength=len(counts[name]))
     counts["pairs"][execution[0]] += verdict.pairs - len(verdict.pair_early)

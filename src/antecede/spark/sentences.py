@@ -135,10 +135,19 @@ def _late(*events: Event, **_: Any) -> str:
     Or the send of the late message and its delivery, where no early one is at hand.
     """
     *chain, early, late = events
-    if early.kind == "send":
+    if not chain:
         return f"{_whole(late)} only after something that depends on it; {_whole(early)}"
     head = f"{_who(late)} delivered {_message(early)} before {_message(late)}"
     return f"{head}, though {_message(late)} came first: {_chain(chain)}"
+
+
+def _fifo(*events: Event, **_: Any) -> str:
+    """The same, where one process sent both."""
+    *chain, early, late = events
+    if not chain:
+        return f"{_whole(late)} only after something that its sender sent later; {_whole(early)}"
+    head = f"{_who(late)} delivered {_message(early)} before {_message(late)}"
+    return f"{head}, though {_whole(chain[0])} before {_message(chain[-1])}{place(chain[-1])}"
 
 
 def _false(*events: Event, receiver: str | None = None, **_: Any) -> str:
@@ -261,7 +270,7 @@ def _timestamp(cause: Event, effect: Event, **_: Any) -> str:
 
 _TELLERS: dict[str, Teller] = {
     "late": _late,
-    "fifo": _late,
+    "fifo": _fifo,
     "lost": _lost,
     "orphan": _orphan,
     "duplicate": _duplicate,

@@ -38,10 +38,12 @@ def raw_findings(linked: DataFrame, line: DataFrame | None, judged: DataFrame) -
     """All findings, with events by number, and counts besides; `line` if it is not `linked` itself."""
     mistimed = (sf.col("act") == DELIVER) & (sf.col("time") < sf.col("far"))
     act = sf.when(mistimed, MISTIMED).otherwise(sf.col("act"))
+    late = _merged(judged)
     parts = [
         _faults(linked.withColumn("act", act), _MEANINGS),
         *([] if line is None else [_faults(line, _LATER)]),
-        _merged(judged),
+        late.withColumn("kind", sf.lit("late")),
+        late.where("kind = 'fifo'"),
         judged.where("kind = 'early'").select(*COLUMNS).distinct(),
         judged.where("kind = 'pairs'").select(*COLUMNS),
     ]
@@ -64,8 +66,6 @@ def totals(found: DataFrame, who: Cast, counts: Ints) -> DataFrame:
             rows[execution][name] += count
     for kind, process, count in told:
         rows[executions[process]][kind] += count
-    for row in rows:
-        row["late"] += row["fifo"]
     kinds = ", ".join(f"{name} {'string' if name == 'execution' else 'long'}" for name in rows[0])
     return spark.createDataFrame(rows, kinds)
 
@@ -119,7 +119,7 @@ def _array(*names: str) -> Column:
 
 
 def _merged(judged: DataFrame) -> DataFrame:
-    """Late deliveries; a straggler may be overtaken in several chunks, and counts once."""
+    """Late deliveries, `fifo` if they are; a straggler may be overtaken in several chunks, and counts once."""
     rows = judged.where(sf.col("kind").isin("late", "fifo"))
     first = sf.min(sf.struct("kind", "chunk", "refs")).alias("first")
     best = rows.groupBy("process", "index").agg(first).withColumn("receiver", sf.lit(None).cast("string"))

@@ -119,7 +119,7 @@ def _late(found: Audit, picks: list[Pick], traces: list[Trace]) -> list[Copies]:
     """The late copies in each slice."""
     messages = [set(one.table["message"].to_pylist()) - {None} for one in traces]
     executions = [pick.execution for pick in picks]
-    late = found.findings.where(sf.col("kind").isin("late", "fifo") & sf.col("execution").isin(executions))
+    late = found.findings.where((sf.col("kind") == "late") & sf.col("execution").isin(executions))
     late = late.where(sf.col("message").isin(sorted(set().union(*messages))))
     rows = late.select("execution", "process", "message").collect()
     return [
