@@ -225,7 +225,8 @@ def test_lines_without_clocks_go_on_in_the_order_named(reads, tmp_path) -> None:
     first = lines({"process": "p", "kind": "send", "message": "m"}, {"process": "q", "kind": "local"})
     second = lines({"process": "p", "kind": "local"}, {"process": "q", "kind": "receive", "message": "m"})
     write(tmp_path, b=first, a=second)
-    events, _, _ = reads("b", "a", format="jsonl")
+    events, _, logs = reads("b", "a", format="jsonl")
+    assert "in the order in which they were named: no times or clocks tell" in logs.note
     found = sorted((row["process"], row["index"], row["kind"], row["event"]) for row in events)
     assert found == [
         ("p", 0, "send", "p#0"),
@@ -293,3 +294,30 @@ def test_field_names_and_kinds_can_be_mapped(reads, tmp_path) -> None:
         "log", format="jsonl", fields={"process": "who", "kind": "what"}, kinds={"out": "send"}
     )
     assert (events[0]["process"], events[0]["kind"]) == ("a", "send")
+
+
+def test_rotated_logs_go_on_by_their_times(reads, tmp_path) -> None:
+    older, newer = (
+        lines(*({"process": "p", "kind": "local", "text": str(t), "time": t} for t in times))
+        for times in ((1.0, 2.0), (2.0, 4.0))
+    )
+    write(tmp_path, **{"app.log": newer, "app.log.1": older})
+    events, _, logs = reads("app.log", "app.log.1", format="jsonl")
+    assert texts_in_order(events) == ["1.0", "2.0", "2.0", "4.0"] and logs.note is None
+
+
+def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:
+    one, two = (
+        lines(*({"process": "p", "kind": "local", "text": str(t), "time": t} for t in times))
+        for times in ((1.0, 3.0), (2.0, 4.0))
+    )
+    write(tmp_path, one=one, two=two)
+    events, _, logs = reads("one", "two", format="jsonl")
+    assert texts_in_order(events) == ["1.0", "2.0", "3.0", "4.0"]
+    assert logs.note.endswith("at the same time: its events are taken by their times")
+
+
+def texts_in_order(events):
+    line = sorted(events, key=lambda row: row["index"])
+    assert [row["event"] for row in line] == [f"p#{n}" for n in range(len(line))]
+    return [row["text"] for row in line]

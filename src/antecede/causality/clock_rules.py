@@ -116,7 +116,7 @@ def _sequence(found: Histories) -> tuple[Ints, Ints]:
 def _foreign(
     found: Histories, clocked: NDArray[np.bool_], claimed: Edges, known: Edges | None
 ) -> tuple[Ints, Ints]:
-    """The direct causes of each event in other processes: what its clock claims, and what is known besides."""
+    """The direct causes of each event in other processes: those its clock claims, and those known besides."""
     source, target = claimed if known is None else map(np.concatenate, zip(claimed, known, strict=True))
     across = (found.process[source] != found.process[target]) & clocked[target]
     starts, items = grouped(target[across], len(found.process))

@@ -3,7 +3,8 @@
 Files whose clocks name processes of each other are one execution, and so are files in which one process goes
 on counting. Files that know nothing of each other, or count the same events of a process, are separate
 executions. Which of several runs a file belongs to, its folder tells. Without clocks files are one execution,
-and a process goes on from file to file in the order in which they were named.
+and a process goes on from file to file: in the order of their times where these do not overlap, event by
+event where they do, and in the order in which files were named where there are no times.
 
 The spans of processes in files decide this, and they are few; events are only joined to what is decided.
 """
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
 Span = dict[str, Any]
@@ -36,7 +37,8 @@ def gathered(spark: SparkSession, events: DataFrame, spans: pa.Table, files: lis
     units = pa.Table.from_pylist([row for one in found for row in one.units()], UNITS)
     moves = pa.Table.from_pylist([row for one in found for row in one.moves()], MOVES)
     if len(moves):
-        events = _moved(events, sf.broadcast(spark.createDataFrame(moves)))
+        timed = "time" in moves["how"].to_pylist()
+        events = _moved(events, sf.broadcast(spark.createDataFrame(moves)), timed)
     if len(units):
         events = _apart(events, sf.broadcast(spark.createDataFrame(units)))
     return Gathered(events.drop("number"), next((one.note for one in found if one.note), None))
@@ -49,8 +51,8 @@ MOVES = pa.schema(
         "number": pa.int64(),
         "execution": pa.string(),
         "process": pa.string(),
-        "own": pa.bool_(),  # positions are own entries
-        "further": pa.int64(),  # else they are so much further on
+        "how": pa.string(),  # positions are "own" entries, by "time", or "further" on
+        "further": pa.int64(),  # by so much
     }
 )
 
@@ -143,8 +145,36 @@ class Execution:
             for span in rows:
                 units[self.names.get(span["number"], "")].append(span)
             for part in units.values():
-                if len(part) > 1:
-                    yield from _moves(self.name, process, sorted(part, key=lambda span: span["number"]))
+                if process and len(part) > 1:
+                    yield from self._moves(process, part)
+
+    def _moves(self, process: str, spans: list[Span]) -> Iterator[Span]:
+        """By own entries where all are counted; else each behind those before it, if they count lines."""
+        own = all(span["counted"] for span in spans)
+        if not own and any(span["low"] or span["high"] != span["rows"] - 1 for span in spans):
+            return
+        how, spans = ("own", spans) if own else self._in_turn(process, spans)
+        before = 0
+        for span in spans:
+            place = {"how": how, "further": before}
+            yield {"number": span["number"], "execution": self.name, "process": process, **place}
+            before += span["rows"]
+
+    def _in_turn(self, process: str, spans: list[Span]) -> tuple[str, list[Span]]:
+        """How a process goes on from file to file, and the files in that order."""
+        named = sorted(spans, key=lambda span: int(span["number"]))
+        first, then = (self.files[span["number"]] for span in named[:2])
+        goes_on = f"{process} goes on from {first} to {then}" + (" and others" if len(spans) > 2 else "")
+        if any(span["since"] is None for span in spans):
+            told = f"process {goes_on} in the order in which they were named: no times or clocks tell"
+            self.note = self.note or told
+            return "further", named
+        line = sorted(named, key=lambda span: (span["since"], span["until"]))
+        if all(one["until"] <= two["since"] for one, two in pairwise(line)):
+            return "further", line
+        told = f"process {process} wrote {first} and {then} at the same time"
+        self.note = self.note or f"{told}: its events are taken by their times"
+        return "time", line
 
 
 def _same(one: Span, two: Span) -> bool:
@@ -154,23 +184,16 @@ def _same(one: Span, two: Span) -> bool:
     return one["high"] >= two["low"] and (ends or whole)
 
 
-def _moves(execution: str, process: str, spans: list[Span]) -> Iterator[Span]:
-    """By own entries where all are counted; else each behind those before it, if they count lines."""
-    own = all(span["counted"] for span in spans)
-    lines = all(span["low"] == 0 and span["high"] == span["rows"] - 1 for span in spans)
-    before = 0
-    for span in spans:
-        if own or (lines and before):
-            place = {"own": own, "further": 0 if own else before}
-            yield {"number": span["number"], "execution": execution, "process": process, **place}
-        before += span["rows"]
-
-
-def _moved(events: DataFrame, moves: DataFrame) -> DataFrame:
-    """Positions, and the event ids that were made from them."""
+def _moved(events: DataFrame, moves: DataFrame, timed: bool) -> DataFrame:
+    """Positions, and the event ids that were made from them; `timed` if some go by time."""
     joined = events.join(moves, PROCESS, "left")
-    own = sf.when(sf.col("own"), sf.expr("try_element_at(clock, process)") - 1)
-    place = sf.coalesce(own, sf.col("index") + sf.col("further"), sf.col("index"))
+    how = sf.col("how")
+    own = sf.expr("try_element_at(clock, process)") - 1
+    place = sf.when(how == "own", own).when(how == "further", sf.col("index") + sf.col("further"))
+    if timed:
+        line = Window.partitionBy("execution", "process", "how").orderBy("time", "further", "index")
+        place = place.when(how == "time", sf.row_number().over(line) - 1)
+    place = sf.coalesce(place, sf.col("index")).cast("long")
     made = sf.col("event") == sf.concat_ws("#", "process", "index")
     named = sf.when(made, sf.concat_ws("#", "process", place)).otherwise(sf.col("event"))
     return joined.withColumns({"event": named, "index": place}).select(events.columns)

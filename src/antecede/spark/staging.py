@@ -39,6 +39,8 @@ SPANS = pa.schema(
         "high": pa.int64(),
         "rows": pa.int64(),  # 0 for a process that is only named by clocks
         "counted": pa.bool_(),  # low and high are own clock entries, or an editing trace's; else lines
+        "since": pa.float64(),  # the first and the last time, where every event has one
+        "until": pa.float64(),
     }
 )
 """Which part of each process's own order a file has."""
@@ -104,10 +106,12 @@ def spans(parsed: Parsed, number: int) -> pa.Table:
     clocks = _Clocks(ordered)
     owns = clocks.owns()
     place = ordered["index"] if owns is None else owns
-    table = pa.table([ordered["execution"], ordered["process"], place], ["execution", "process", "place"])
+    table = ordered.select(["execution", "process", "time"]).append_column("place", place)
+    every = pc.ScalarAggregateOptions(skip_nulls=False)
     wanted = [("place", "min"), ("place", "max"), ("place", "count")]
+    wanted += [("time", "min", every), ("time", "max", every)]
     found = table.group_by(["execution", "process"]).aggregate(wanted)
-    found = found.rename_columns({"place_min": "low", "place_max": "high", "place_count": "rows"})
+    found = found.rename_columns([*found.column_names[:2], "low", "high", "rows", "since", "until"])
     if owns is not None:
         named = clocks.named().join(found, ["execution", "process"], join_type="left anti")
         zero = named.append_column("rows", pa.repeat(pa.scalar(0), len(named)))

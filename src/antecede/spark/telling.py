@@ -119,7 +119,7 @@ def _array(*names: str) -> Column:
 
 
 def _merged(judged: DataFrame) -> DataFrame:
-    """Late deliveries, `fifo` if they are; a straggler may be overtaken in several chunks, and counts once."""
+    """Late deliveries, `fifo` if so; a straggler may be overtaken in several chunks, and counts once."""
     rows = judged.where(sf.col("kind").isin("late", "fifo"))
     first = sf.min(sf.struct("kind", "chunk", "refs")).alias("first")
     best = rows.groupBy("process", "index").agg(first).withColumn("receiver", sf.lit(None).cast("string"))
