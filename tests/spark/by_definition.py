@@ -167,6 +167,8 @@ def findings(rows: list[Row]) -> Counter[Finding]:
     for a, b in log.edges:
         if log.rows[a]["time"] is not None and log.rows[b]["time"] is not None and log.time(a) > log.time(b):
             found["timestamp", log.id(a), log.id(b)] += 1
+    same = Counter(row["event"] for row in rows)
+    found += Counter({("same-id", name, name): number - 1 for name, number in same.items()})
     ids = {row["event"] for row in rows}
     for row in rows:
         found["missing", row["event"]] += sum(parent not in ids for parent in row["parents"] or [])
@@ -175,9 +177,17 @@ def findings(rows: list[Row]) -> Counter[Finding]:
 
 
 def messages(log: Log) -> Counter[Finding]:
-    """Lost, orphan, duplicate, resent."""
+    """Lost, orphan, duplicate, resent, astray."""
     found: Counter[Finding] = Counter()
-    for (_, message), copies in log.copies.items():
+    for (process, message), copies in log.copies.items():
+        sends = [row for row in log.rows if row["kind"] == "send" and row["message"] == message]
+        by = {row["process"] for row in sends}
+        to = {name for row in sends for name in row["receivers"] or []} | by
+        for copy in copies if sends else []:
+            send = log.id(log.sends[message])
+            known = all(row["receivers"] for row in sends)
+            found["misdelivered", send, log.id(copy)] += known and process not in to
+            found["wrong-sender", send, log.id(copy)] += log.rows[copy]["sender"] not in {None, *by}
         found.update(("duplicate", log.id(copies[0]), log.id(again)) for again in copies[1:])
         if message not in log.sends:
             found["orphan", log.id(copies[0])] += 1
@@ -255,7 +265,12 @@ def clock_faults(log: Log) -> Counter[Finding]:
                 faults["concurrent", *other, name] += 1
             counted += [e] if own else []
             found += faults
-    return found
+    place = {log.id(i): i for i in range(len(log.rows))}
+    for kind, *ids in list(found):
+        if kind == "clock-cyclic" and place[ids[0]] > place[ids[1]]:
+            twice = (kind, *ids[::-1]) in found
+            found[kind, *ids] -= twice
+    return +found
 
 
 def claim_faults(log: Log, e: int, process: str, last: int | None) -> Counter[Finding]:

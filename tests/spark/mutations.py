@@ -205,6 +205,18 @@ def rename_key(rows: list[Row], random: Random) -> list[Row] | None:
     return _changed(rows, row, clock={STRANGER if q == slot else q: c for q, c in row["clock"].items()})
 
 
+def wrong_sender(rows: list[Row], random: Random) -> list[Row] | None:
+    """A delivery names another process as the sender."""
+    row = _pick(random, rows, "deliver")
+    return None if row is None else _changed(rows, row, sender=STRANGER)
+
+
+def same_id(rows: list[Row], random: Random) -> list[Row] | None:
+    """An event has the id of another."""
+    row, other = random.sample(rows, 2)
+    return _changed(rows, row, event=other["event"])
+
+
 def ghost(rows: list[Row], random: Random) -> list[Row] | None:
     """An event names a parent that is not there."""
     row = random.choice(rows)
@@ -230,6 +242,6 @@ FAULTS: dict[str, Fault] = {
     fault.__name__: fault
     for fault in (
         swap, delay, delay_send, drop_send, drop_delivery, drop_event, cut, duplicate, resend, repeat, fork,
-        shift, shrink, rename, rename_key, ghost, own_parent, loop,
+        shift, shrink, rename, rename_key, wrong_sender, same_id, ghost, own_parent, loop,
     )
 }  # fmt: skip

@@ -18,13 +18,14 @@ MOST = 500
 
 MEANINGS = {
     "late": "Something that depends on the message was delivered at the same process before it.",
-    "early": "The message was delivered before another one on which it depends.",
     "fifo": "Two messages of one sender were delivered in another order than they were sent.",
     "lost": "Sent, and not delivered in this log.",
     "orphan": "Delivered, though this log has no send of it.",
     "duplicate": "Delivered more than once at the same process.",
     "unsent": "Delivered before it was sent, by the order of the processes and what they knew.",
     "resent": "Sent more than once under the same name.",
+    "misdelivered": "Delivered at a process to which it was not sent.",
+    "wrong-sender": "Delivered as a message of another process than the one that sent it.",
     "clock-backwards": "A process knew less than before: an entry of its clock fell.",
     "clock-hole": "A process counted on, but the log lacks the events between.",
     "clock-repeat": "Two events of a process have the same count.",
@@ -38,6 +39,7 @@ MEANINGS = {
     "cycle": "Events that lead back to each other, so that no order can be right.",
     "self-parent": "The event names itself as its cause.",
     "missing": "The event names a cause that is not in this log.",
+    "same-id": "Several events have one id; whoever names it means the first of them.",
     "timestamp": "By their times the effect came before its cause; clocks of processes differ.",
     "false-causality": "Causal order makes a message wait for another on which it does not depend.",
 }

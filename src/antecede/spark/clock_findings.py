@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from antecede.causality.clock_rules import Fault, Faults, clock_faults
 from antecede.causality.direct import MESSAGE, PARENT, comparable, entries
@@ -35,12 +36,21 @@ def clock_findings(trace: Trace) -> list[Found]:
     apart = np.zeros(len(repeats), dtype=bool)
     apart[repeats] = ~comparable(*_arrays(trace), faults.event[repeats], faults.other[repeats])
     again = faults.event[apart]
-    rest = ~apart & ~((faults.kind == Fault.SHRINKS) & np.isin(faults.event, again))
+    rest = ~apart & ~((faults.kind == Fault.SHRINKS) & np.isin(faults.event, again)) & ~_mutual(faults)
     parts = [found("concurrent", again, faults.other[apart], again)]
     for kind in Fault:
         mask = rest & (faults.kind == kind)
         parts.append(_told(trace, kind, Faults(*(column[mask] for column in faults))))
     return parts
+
+
+def _mutual(faults: Faults) -> NDArray[np.bool_]:
+    """Faults of two events that claim each other, but for the one told of the later row."""
+    cyclic = faults.kind == Fault.CYCLIC
+    size = int(max(faults.event.max(initial=0), faults.other.max(initial=0))) + 1
+    told = faults.event[cyclic] * size + faults.other[cyclic]
+    again = np.isin(faults.other * size + faults.event, told)
+    return np.asarray(cyclic & again & (faults.event < faults.other))
 
 
 def _told(trace: Trace, kind: Fault, faults: Faults) -> Found:

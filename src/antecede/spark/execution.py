@@ -50,6 +50,9 @@ class Trace(NamedTuple):
     unsent: Edges  # from sends to deliveries that lead to them; these are not among the edges
     selves: Ints  # events that are their own parent
     ghosts: pa.Table  # parents that are not in the log, and the row that names each (GHOSTS)
+    doubles: tuple[
+        Ints, Ints
+    ]  # of events with the id of another in the execution: that one, the first, and they
     cycles: Cycles  # events that no order can keep
     sorted: Sorted  # causes first; executions one after the other; time, then line, break ties
 
@@ -89,7 +92,7 @@ def trace(table: pa.Table) -> Trace:
     return Trace(
         table, execution, names, who.process, who.names, who.sender, who.receivers, track, place, kind,
         who.own, who.clocks, found, graph.merged.edges, graph.merged.known, graph.unsent, parents.selves,
-        parents.ghosts, graph.cycles, graph.sorted,
+        parents.ghosts, _doubles(table, execution), graph.cycles, graph.sorted,
     )  # fmt: skip
 
 
@@ -118,6 +121,17 @@ def _parents(table: pa.Table, execution: Ints, executions: pa.Array) -> Parents:
     names = [executions.take(pa.array(execution[child[ghost]])), found.names.take(pa.array(parent[ghost]))]
     ghosts = pa.Table.from_arrays([*names, pa.array(child[ghost])], schema=GHOSTS)
     return Parents(Edges(first[at[edge]], child[edge]), np.unique(child[itself]), ghosts)
+
+
+def _doubles(table: pa.Table, execution: Ints) -> tuple[Ints, Ints]:
+    """The first event of each id that several have, for each of the others; and these."""
+    names, (event,) = coded([column(table, "event")])
+    rows = np.flatnonzero(event >= 0)
+    keys = execution[rows] * len(names) + event[rows]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    first = rows[first][which]
+    again = first != rows
+    return first[again], rows[again]
 
 
 class _Graph(NamedTuple):

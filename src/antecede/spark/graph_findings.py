@@ -1,4 +1,4 @@
-"""What is wrong with the graph of a trace: cycles, parents that are not there, times against causes."""
+"""What is wrong with the graph of a trace: cycles, parents that are not there, ids and times that clash."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from antecede.causality.rows import Ints
 from antecede.causality.tangles import ring
+from antecede.causality.times import contradictions
 from antecede.spark.columns import column, floats
 from antecede.spark.execution import Trace
 from antecede.spark.found import Found, found
@@ -23,6 +24,7 @@ def graph_findings(trace: Trace, cyclic: Ints) -> list[Found]:
         _cycles(trace, cyclic),
         found("self-parent", trace.selves, trace.selves),
         found("missing", ghosts, ghosts, name=trace.ghosts["event"].to_pylist()),
+        found("same-id", trace.doubles[1], *trace.doubles),
         _times(trace),
     ]
 
@@ -43,8 +45,7 @@ def _cycles(trace: Trace, cyclic: Ints) -> Found:
 
 
 def _times(trace: Trace) -> Found:
-    """Every direct cause that is later than its effect by their times."""
+    """Every direct cause that is later than its effect by their times, looking through events without one."""
     time = floats(column(trace.table, "time"))
-    source, target = trace.edges
-    back = time[source] > time[target]
-    return found("timestamp", target[back], source[back], target[back])
+    source, target = contradictions(trace.sorted.order, trace.edges, time)
+    return found("timestamp", target, source, target)

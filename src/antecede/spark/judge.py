@@ -17,7 +17,7 @@ from antecede.spark.false_findings import false_causality
 from antecede.spark.found import Found, counted, found, told
 from antecede.spark.graph_findings import graph_findings
 from antecede.spark.late_findings import late
-from antecede.spark.message_findings import Copies, faults, lost
+from antecede.spark.message_findings import Copies, faults, lost, strays
 from antecede.spark.messages import ARRIVE
 from antecede.spark.sentences import KINDS
 
@@ -55,7 +55,7 @@ def judge(trace: Trace) -> Judged:
     clocks = clock_findings(trace)
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
     graph = graph_findings(trace, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
-    others = [*faults(trace), *clocks, *graph, _lost(trace, copies, messages.spite)]
+    others = [*faults(trace), *strays(trace), *clocks, *graph, _lost(trace, copies, messages.spite)]
     pairs = _pairs(trace)
     unmeant = false_causality(trace, pairs["ordered_pairs"])
     numbers = counted(trace, others) | _numbers(trace) | pairs | messages.counts | unmeant.counts

@@ -1,10 +1,11 @@
-"""What is wrong with the messages of a trace themselves: lost, orphan, duplicate, sent twice or too late."""
+"""What is wrong with the messages of a trace themselves: lost, orphan, astray, sent or delivered twice."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from antecede.causality.links import DELIVER, SEND
 from antecede.causality.rows import Ints
@@ -39,6 +40,29 @@ def lost(trace: Trace) -> Copies:
     receiver = np.concatenate((codes[absent], np.full(len(alone), -1, dtype=np.int64)))
     order = np.lexsort((receiver, send))
     return Copies(send[order], receiver[order])
+
+
+def strays(trace: Trace) -> list[Found]:
+    """Deliveries where the message was not sent to, or of another sender than the log has."""
+    code, width = trace.messages.code, len(trace.names)
+    sends = np.flatnonzero((trace.kind == SEND) & (code >= 0))
+    came = np.flatnonzero((trace.kind == DELIVER) & (code >= 0))
+    came = came[trace.messages.first[code[came]] >= 0]
+    send = trace.messages.first[code[came]]
+    by = np.isin(code[came] * width + trace.sender[came], code[sends] * width + trace.process[sends])
+    by |= trace.sender[came] < 0
+    starts, codes = trace.receivers
+    number = np.diff(starts)
+    rows = np.repeat(np.arange(len(code)), number)
+    mine = (trace.kind[rows] == SEND) & (code[rows] >= 0)
+    meant = np.append(code[rows[mine]] * width + codes[mine], code[sends] * width + trace.process[sends])
+    to = np.isin(code[came] * width + trace.process[came], meant)
+    to |= np.isin(code[came], code[sends[number[sends] == 0]])  # not told to whom
+    senders = trace.names.take(pa.array(trace.sender[came[~by]])).to_pylist()
+    return [
+        found("misdelivered", came[~to], send[~to], came[~to]),
+        found("wrong-sender", came[~by], send[~by], came[~by], sender=senders),
+    ]
 
 
 def faults(trace: Trace) -> list[Found]:

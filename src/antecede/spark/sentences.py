@@ -6,6 +6,7 @@ for certain about an event: without a name, a file or a line the sentence does w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -183,6 +184,14 @@ def _resent(first: Event, again: Event, **_: Any) -> str:
     return f"{_whole(again)}, which {_who(first)} had sent before{place(first)}"
 
 
+def _misdelivered(send: Event, delivery: Event, **_: Any) -> str:
+    return f"{_whole(delivery)}, which {_who(send)} had not sent to it{place(send)}"
+
+
+def _wrong_sender(send: Event, delivery: Event, sender: str, **_: Any) -> str:
+    return f"{_whole(delivery)} as a message of {short(sender)}, but {_who(send)} sent it{place(send)}"
+
+
 def _backwards(before: Event, event: Event, slot: str, value: int, was: int | None = None, **_: Any) -> str:
     """The event before, the event; the process whose entry fell, to what and from what."""
     fell = f"to {value}" if was is None else f"from {was} to {value}"
@@ -257,6 +266,10 @@ def _self_parent(event: Event, **_: Any) -> str:
     return f"{_its(event)} names itself as its own cause"
 
 
+def _same_id(first: Event, again: Event, **_: Any) -> str:
+    return f"{_its(again)} has the same id as {_its(first)}"
+
+
 def _missing(event: Event, name: str, **_: Any) -> str:
     return f"{_its(event)} names {short(name)} as its cause, which is not in the log"
 
@@ -265,7 +278,13 @@ def _timestamp(cause: Event, effect: Event, **_: Any) -> str:
     head = f"By their times {_its(effect)} came "
     if cause.time is None or effect.time is None:
         return f"{head}before its cause, {_its(cause)}"
-    return f"{head}{cause.time - effect.time:,.6g} ms before its cause, {_its(cause)}"
+    return f"{head}{_apart(cause.time, effect.time)} ms before its cause, {_its(cause)}"
+
+
+def _apart(later: float, earlier: float) -> str:
+    """The time between, as exact as the two are."""
+    exact = math.floor(-math.log10(math.ulp(max(abs(later), abs(earlier), 1.0))))
+    return f"{round(later - earlier, exact):,.6g}"
 
 
 _TELLERS: dict[str, Teller] = {
@@ -276,6 +295,8 @@ _TELLERS: dict[str, Teller] = {
     "duplicate": _duplicate,
     "unsent": _unsent,
     "resent": _resent,
+    "misdelivered": _misdelivered,
+    "wrong-sender": _wrong_sender,
     "clock-backwards": _backwards,
     "clock-hole": _hole,
     "clock-repeat": _repeat,
@@ -289,6 +310,7 @@ _TELLERS: dict[str, Teller] = {
     "cycle": _cycle,
     "self-parent": _self_parent,
     "missing": _missing,
+    "same-id": _same_id,
     "timestamp": _timestamp,
     "false-causality": _false,
 }

@@ -108,8 +108,8 @@ def spans(parsed: Parsed, number: int) -> pa.Table:
     place = ordered["index"] if owns is None else owns
     table = ordered.select(["execution", "process", "time"]).append_column("place", place)
     every = pc.ScalarAggregateOptions(skip_nulls=False)
-    wanted = [("place", "min"), ("place", "max"), ("place", "count")]
-    wanted += [("time", "min", every), ("time", "max", every)]
+    place_of = [("place", name, None) for name in ("min", "max", "count")]
+    wanted = [*place_of, ("time", "min", every), ("time", "max", every)]
     found = table.group_by(["execution", "process"]).aggregate(wanted)
     found = found.rename_columns([*found.column_names[:2], "low", "high", "rows", "since", "until"])
     if owns is not None:

@@ -68,7 +68,7 @@ def slices(events: DataFrame, found: Audit, summary: Summary) -> list[Slice]:
 
 
 def _picks(found: Audit, summary: Summary) -> list[Pick]:
-    """A finding of each kind, the most frequent first; an execution that is drawn whole is drawn once."""
+    """A finding of each kind, the most frequent first; what would show the same events is drawn once."""
     firsts: dict[str, dict[str, Any]] = {}
     for row in summary.sample.to_pylist():
         firsts.setdefault(row["kind"], row)
@@ -79,11 +79,11 @@ def _picks(found: Audit, summary: Summary) -> list[Pick]:
     known = {row["execution"]: row for row in sizes.limit(max(len(wanted), FEW)).collect()}
     if not wanted:
         wanted = [{"execution": name, "kind": None, "events": []} for name in known]
-    picks: dict[tuple[str, str | None], Pick] = {}
+    picks: dict[tuple[str, tuple[str, ...] | None], Pick] = {}
     for row in wanted:
         at = known[row["execution"]]
         pick = Pick(at["execution"], at["events"], at["processes"], row["kind"], row["events"][:WITNESS])
-        picks.setdefault((pick.execution, None if pick.whole else pick.kind), pick)
+        picks.setdefault((pick.execution, None if pick.whole else tuple(pick.witness)), pick)
     return list(picks.values())[:MOST]
 
 
