@@ -67,7 +67,8 @@ def test_a_huge_execution_gets_the_same_verdict(spark):
 
 
 @pytest.mark.parametrize("partitions", [1, 7])
-def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partitions):
+def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partitions, monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 0)
     made = [row for number in range(9) for row in without(talk(number, 3, 40, f"x{number}", 0.2), "parents")]
     want = judge(trace(table(*made)))
     some = spark.createDataFrame(table(*Random(partitions).sample(made, len(made)))).repartition(partitions)
@@ -85,8 +86,17 @@ def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partit
     found.done()
 
 
+def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypatch):
+    monkeypatch.setattr(module, "_sizes", None)
+    made = [row for number in range(12) for row in rows(f"x{number}")]
+    found = audit(spark.createDataFrame(table(*made)), number=len(made))
+    assert found.rows.rdd.getNumPartitions() == 1 and summary(found).counts == {"late": 12}
+    found.done()
+
+
 def test_many_events_are_shared_out_to_more_tasks(spark, monkeypatch):
     monkeypatch.setattr(module, "TASK", 10)
+    monkeypatch.setattr(module, "SMALL", 10)
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)))
     assert found.rows.select(sf.spark_partition_id().alias("at")).distinct().count() > 3

@@ -88,9 +88,10 @@ def _audited(spark: SparkSession, read: Logs) -> Audited:
     from antecede.spark.audit import audit, summary
 
     with stages(spark, "auditing"):
-        found = audit(read.events)
+        found = audit(read.events, number=sum(file.events for file in read.files))
         told = summary(found, SAMPLE)
-        refused = read.quarantine.orderBy("file", "line").limit(QUARANTINED).collect()
+        some = any(file.quarantined for file in read.files)
+        refused = read.quarantine.orderBy("file", "line").limit(QUARANTINED).collect() if some else []
     return Audited(found, told, read.files, read.note, [row.asDict() for row in refused])
 
 

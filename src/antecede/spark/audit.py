@@ -30,6 +30,8 @@ HUGE = 5_000_000
 """Events of an execution that are too many for one task."""
 TASK = 1_000_000
 """Events of many executions that a task judges together, about."""
+SMALL = 20_000
+"""Events that are judged sooner than other tasks would be up."""
 SAMPLE = 20
 """Findings of each kind in a summary."""
 BATCH = 100_000
@@ -74,15 +76,19 @@ class Summary:
         return sum(self.counts.values())
 
 
-def audit(events: DataFrame, *, huge: int = HUGE) -> Audit:
-    """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown."""
+def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> Audit:
+    """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown.
+
+    `number` of events, if it is known: then small logs need not be counted first.
+    """
     unmeasured(events.sparkSession)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
-    size, large = _sizes(named, huge)
+    few = number is not None and number <= min(huge, SMALL)
+    size, large = (number or 0, []) if few else _sizes(named, huge)
     apart = sf.col("execution").isin(large)
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    number = max(usual, -(-size // TASK))
-    spread = (named.where(~apart) if large else named).repartition(number, "execution")
+    parts = 1 if size <= SMALL else max(usual, -(-size // TASK))
+    spread = (named.where(~apart) if large else named).repartition(parts, "execution")
     rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
     if large:
         rows = rows.unionByName(_chunked(named.where(apart)))
