@@ -30,7 +30,8 @@ def least(call: Callable[[], Answer]) -> tuple[float, Answer]:
 
 
 class Spent(NamedTuple):
-    """Seconds that a call took: on the wall, and of processors, with all processes under this one."""
+    """Seconds that a call took: on the wall, and of processors, with all processes under this one that are
+    still there at its end."""
 
     wall: float
     processor: float
@@ -38,13 +39,14 @@ class Spent(NamedTuple):
 
 def spent(call: Callable[[], object]) -> Spent:
     """The time of one call."""
-    start, used = perf_counter(), _processors()
+    start, before = perf_counter(), _processors()
     call()
-    return Spent(perf_counter() - start, _processors() - used)
+    wall = perf_counter() - start
+    return Spent(wall, sum(used - before.get(process, 0.0) for process, used in _processors().items()))
 
 
-def _processors() -> float:
-    """Seconds of processor time of this process and all under it, as far as the system tells."""
+def _processors() -> dict[int, float]:
+    """Seconds of processor time of this process and of each one under it, as far as the system tells."""
     children: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -54,12 +56,12 @@ def _processors() -> float:
             continue
         children.setdefault(int(fields[1]), []).append(int(path.parent.name))
         ticks[int(path.parent.name)] = sum(map(int, fields[11:15]))
-    found, ahead = 0, [os.getpid()]
+    found, ahead = {}, [os.getpid()]
     while ahead:
         process = ahead.pop()
-        found += ticks.get(process, 0)
+        found[process] = ticks.get(process, 0) / os.sysconf("SC_CLK_TCK")
         ahead += children.get(process, [])
-    return found / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def machine() -> str:
