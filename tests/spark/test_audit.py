@@ -66,6 +66,28 @@ def test_a_huge_execution_gets_the_same_verdict(spark):
         found.done()
 
 
+def test_the_clocks_of_a_huge_execution_are_judged_process_by_process(spark):
+    """Faults that the clocks of one process show are found, and others are said not to be known."""
+    made = without(talk(5, 4, 200, "big"), "parents")
+    line = [row for row in made if row["process"] == "p1"]
+    line[8]["clock"] = {"p1": 9}
+    line[12]["clock"] = line[11]["clock"]
+    events = spark.createDataFrame(table(*made)).cache()
+    whole, huge = audit(events), audit(events, huge=50)
+    briefs = summary(whole), summary(huge)
+    kinds = {"clock-backwards", "clock-repeat", "clock-hole"}
+    counts = [{kind: n for kind, n in brief.counts.items() if kind in kinds} for brief in briefs]
+    assert counts[0] == counts[1] and counts[0].keys() >= {"clock-backwards", "clock-repeat"}
+    one, two = (
+        {row.sentence for row in found.findings.collect() if row.kind in kinds} for found in (whole, huge)
+    )
+    assert one == two and (whole.huge, huge.huge) == (0, 1)
+    (row,) = huge.totals.collect()
+    assert row["clock-restart"] == 0 and row["clock-not-transitive"] is None
+    for found in (whole, huge):
+        found.done()
+
+
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partitions, monkeypatch):
     monkeypatch.setattr(module, "SMALL", 0)

@@ -24,6 +24,9 @@ NAMES = {
 """The totals that are told on the screen."""
 
 
+UNSEEN = "parents, false causality and what needs the clocks of several processes were not looked at"
+
+
 class Audited(NamedTuple):
     """An audit and its summary, how the files were read, and the first records that could not be."""
 
@@ -71,6 +74,8 @@ def lines(found: Audited) -> Iterator[str]:
     yield f"{_many(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.uncounted:
         yield f"pairs were not counted in {_many(summary.uncounted, 'execution')}"
+    if found.audit.huge:
+        yield f"{_many(found.audit.huge, 'execution')} too large for one task: {UNSEEN}"
     tables = dict(groups(summary.sample))
     for kind, count in _ranked(summary):
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"

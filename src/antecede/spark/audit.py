@@ -1,7 +1,8 @@
 """The audit of event logs of any size: findings with witnesses, totals for each execution, and a summary.
 
 Executions are spread over partitions, and a partition is judged in one go. A huge execution of messages
-is judged in chunks by several tasks instead, and there only its messages and times.
+is judged in chunks by several tasks instead, and there only its messages, its times and what the clocks of
+each process show by themselves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.causality.rows import Ints
+from antecede.spark import huge_clocks
 from antecede.spark.batches import unmeasured
 from antecede.spark.columns import coded, column
 from antecede.spark.event_columns import event_columns
@@ -44,16 +46,20 @@ _ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", 
 class Audit:
     """`findings` as in FINDINGS, by kind and execution at most 10,000; `totals` as in `judge.TOTALS`.
 
-    Both are parts of `rows`, kept on disk from its first use on; `done` gives the disk back.
+    Both are parts of `rows`, kept on disk from its first use on; `done` gives the disk back. Of `huge`
+    executions, what their totals do not have was not looked at.
     """
 
     findings: DataFrame
     totals: DataFrame
     rows: DataFrame
+    huge: int = 0
+    sources: tuple[DataFrame, ...] = ()
 
     def done(self) -> None:
         """Forget what was kept on disk."""
-        self.rows.unpersist()
+        for frame in (self.rows, *self.sources):
+            frame.unpersist()
 
 
 @dataclass(frozen=True)
@@ -90,15 +96,17 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     parts = 1 if size <= SMALL else max(usual, -(-size // TASK))
     spread = (named.where(~apart) if large else named).repartition(parts, "execution")
     rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
+    sources: tuple[DataFrame, ...] = ()
     if large:
-        rows = rows.unionByName(_chunked(named.where(apart)))
+        chunked, sources = _chunked(named.where(apart), parts)
+        rows = rows.unionByName(chunked)
     rows = rows.persist(StorageLevel.DISK_ONLY)
     findings = rows.where("kind is not null").select(*FINDINGS.names)
     places = enumerate(_NAMES)
     totals = rows.where("kind is null").select(
         "execution", *(sf.col("counts")[i].alias(name) for i, name in places)
     )
-    return Audit(findings, totals, rows)
+    return Audit(findings, totals, rows, len(large), sources)
 
 
 def _sizes(events: DataFrame, huge: int) -> tuple[int, list[str]]:
@@ -117,19 +125,24 @@ def _sizes(events: DataFrame, huge: int) -> tuple[int, list[str]]:
     return row.size or 0, row.large
 
 
-def _chunked(events: DataFrame) -> DataFrame:
-    """Huge executions, judged by many tasks, as rows of _ROWS; what is not counted there is null."""
-    found = audit_messages(events)
+def _chunked(events: DataFrame, parts: int) -> tuple[DataFrame, tuple[DataFrame, ...]]:
+    """Huge executions, judged by many tasks, as rows of _ROWS; what is not counted there is null.
+
+    And what is kept on disk for them.
+    """
+    found, clocks = audit_messages(events), huge_clocks.clock_rows(events, parts)
     ranks = Window.partitionBy("kind").orderBy("execution", "file", "line", "process", "message", "sentence")
     rank = (sf.row_number().over(ranks) - 1).cast("long")
-    findings = found.findings.withColumns({"rank": rank, "counts": sf.lit(None).cast("array<bigint>")})
+    findings = found.findings.unionByName(huge_clocks.findings(clocks))
+    findings = findings.withColumns({"rank": rank, "counts": sf.lit(None).cast("array<bigint>")})
+    totals = found.totals.join(huge_clocks.totals(clocks), "execution", "left")
     unknown = sf.lit(None).cast("long")
-    numbers = [sf.col(name) if name in found.totals.columns else unknown for name in _NAMES]
+    numbers = [sf.col(f"`{name}`") if name in totals.columns else unknown for name in _NAMES]
     columns = {"execution": sf.col("execution"), "counts": sf.array(*numbers)}
     schema = from_arrow_schema(_ROWS)
     empty = {field.name: sf.lit(None).cast(field.dataType).alias(field.name) for field in schema}
-    totals = found.totals.select(*({**empty, **columns}[name].alias(name) for name in schema.names))
-    return findings.select(*schema.names).unionByName(totals)
+    totals = totals.select(*({**empty, **columns}[name].alias(name) for name in schema.names))
+    return findings.select(*schema.names).unionByName(totals), (*found.sources, clocks)
 
 
 def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@
 3. Chunks of that line, each with an overlap, are judged in parallel (`chunks`); and
 4. messages that outlast the overlap in a second pass (`far`). Together that is exactly the whole verdict.
 
-What an execution says besides by clocks and parents is not looked at here.
+What an execution says besides by clocks (see `huge_clocks`) and parents is not looked at here.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ RARE = 0.999
 
 
 class Huge(NamedTuple):
-    """Findings as in FINDINGS, and for each execution a row of counts."""
+    """Findings as in FINDINGS, for each execution a row of counts, and what is kept on disk for them."""
 
     findings: DataFrame
     totals: DataFrame
+    sources: tuple[DataFrame, ...]
 
 
 class _Line(NamedTuple):
@@ -74,7 +75,8 @@ def audit_messages(events: DataFrame, *, span: float | None = None, chunk: int =
     found.count()
     _forget(linked.rows, line.rows, judged)
     counts = sum((part.counts for part in linked.spread), np.zeros((3, 1), dtype=np.int64))
-    return Huge(findings(found, events, who), totals(found, who, counts))
+    told = findings(found, events, who)
+    return Huge(told, totals(found, who, counts), (found, told))
 
 
 def _kept(frame: DataFrame) -> DataFrame:
