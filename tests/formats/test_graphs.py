@@ -51,7 +51,8 @@ def test_an_id_of_two_sources_is_ambiguous_inside_a_correlation_only():
     )
     assert [row["event"] for row in found] == ["/a#1", "/b#1", "2", "1"]
     assert found[2]["parents"] == ["/a#1", "/b#1"]
-    assert found[2]["fields"] == {"ambiguous": "causationid 1 names /a#1, /b#1"}
+    assert found[2]["fields"] == {"causationid": "1", "ambiguous": "causationid 1 names /a#1, /b#1"}
+    assert found[0]["fields"] == {"id": "1"} and found[3]["fields"] is None
 
 
 def test_an_event_is_not_its_own_cause_if_another_has_the_id():
