@@ -131,7 +131,7 @@ BAD = {
     "not JSON": ("{", "not a JSON object"),
     "not an object": ("[1]", "not a JSON object"),
     "no process": ('{"event":"e"}', "no process"),
-    "empty process": ('{"process":""}', "process is no name"),
+    "empty process": ('{"process":""}', "process is no name: it is empty"),
     "clock is a list": ('{"process":"a","clock":[1]}', "no object of counts"),
     "negative entry": ('{"process":"a","clock":{"a":-1}}', "no object of counts"),
     "half an event": ('{"process":"a","clock":{"a":1.5}}', "no object of counts"),
