@@ -51,7 +51,8 @@ def test_an_id_of_two_sources_is_ambiguous_inside_a_correlation_only():
     )
     assert [row["event"] for row in found] == ["/a#1", "/b#1", "2", "1"]
     assert found[2]["parents"] == ["/a#1", "/b#1"]
-    assert found[2]["fields"] == {"ambiguous": "causationid 1 names /a#1, /b#1"}
+    assert found[2]["fields"] == {"causationid": "1", "ambiguous": "causationid 1 names /a#1, /b#1"}
+    assert found[0]["fields"] == {"id": "1"} and found[3]["fields"] is None
 
 
 def test_an_event_is_not_its_own_cause_if_another_has_the_id():
@@ -91,10 +92,10 @@ def test_matrix():
 
 
 SPAN_PARENTS = {
-    "c/start": [],
-    "c/end": ["c/start", "s/end"],
-    "s/start": ["c/start", "x/start"],
-    "s/end": ["s/start"],
+    "start of span c": [],
+    "end of span c": ["start of span c", "end of span s"],
+    "start of span s": ["start of span c", "start of span x"],
+    "end of span s": ["start of span s"],
 }
 
 
@@ -142,7 +143,9 @@ def test_jaeger():
         "startTime": 1,
     }
     (row,) = rows(lines(span))
-    assert (row["event"], row["process"], row["parents"]) == ("1/start", "w", []), "no duration, no end"
+    assert (row["event"], row["process"], row["parents"]) == ("start of span 1", "w", []), (
+        "no duration, no end"
+    )
 
 
 def zipkin(name, kind=None, parent=None, service="w", **more):
@@ -162,23 +165,39 @@ def test_zipkin_shared_ids():
     events = rows(json.dumps([call, serve, inner, other]))
     assert [row["time"] for row in events] == [5.0, 6.0] * 4
     found = parents(events)
-    assert found["1/start"] == ["0/start"] and found["1/server/start"] == ["1/start"]
-    assert found["1/end"] == ["1/start", "1/server/end"]
-    assert found["2/start"] == ["1/server/start"] and found["3/start"] == ["1/start"]
-    assert parents(rows(json.dumps([serve])))["1/server/start"] == ["1/start", "0/start"]
+    assert found["start of span 1"] == ["start of span 0"] and found["start of span 1 at the server"] == [
+        "start of span 1"
+    ]
+    assert found["end of span 1"] == ["start of span 1", "end of span 1 at the server"]
+    assert found["start of span 2"] == ["start of span 1 at the server"] and found["start of span 3"] == [
+        "start of span 1"
+    ]
+    assert parents(rows(json.dumps([serve])))["start of span 1 at the server"] == [
+        "start of span 1",
+        "start of span 0",
+    ]
     del serve["shared"]
-    assert "1/server/start" in parents(rows(json.dumps([[call], [serve]])))
+    assert "start of span 1 at the server" in parents(rows(json.dumps([[call], [serve]])))
 
 
 def test_several_spans_of_one_id_stay_apart_and_copies_do_not():
     one, two = zipkin("1", "SERVER", shared=True), zipkin("1", "SERVER", shared=True, timestamp=9_000)
-    events = [row["event"] for row in rows(json.dumps([one, two, one])) if row["event"].endswith("start")]
-    assert events == ["1/server/start", "1/server~2/start", "1/server/start"]
+    events = [row["event"] for row in rows(json.dumps([one, two, one])) if row["event"].startswith("start")]
+    assert events == [
+        "start of span 1 at the server",
+        "start of span 1 at the server, 2",
+        "start of span 1 at the server",
+    ]
 
 
 def test_messaging_has_no_answer():
     found = parents(rows(json.dumps([zipkin("1", "PRODUCER"), zipkin("2", "CONSUMER", "1")])))
-    assert found == {"1/start": [], "1/end": ["1/start"], "2/start": ["1/start"], "2/end": ["2/start"]}
+    assert found == {
+        "start of span 1": [],
+        "end of span 1": ["start of span 1"],
+        "start of span 2": ["start of span 1"],
+        "end of span 2": ["start of span 2"],
+    }
 
 
 def test_editing_traces_plain_and_in_runs():

@@ -96,7 +96,7 @@ def test_editing_trace():
 @pytest.mark.parametrize("file", SPANS)
 def test_zipkin_spans(file):
     found = events(file)
-    starts = {row["event"]: row for row in found if row["event"].endswith("/start")}
+    starts = {row["event"]: row for row in found if row["event"].startswith("start of span ")}
     assert len(starts) == SPANS[file]["spans"]
     assert len({row["process"] for row in found} - {None}) == SPANS[file]["services"]
     if (before := SPANS[file].get("children_starting_before_parent")) is not None:

@@ -71,6 +71,21 @@ def test_a_clean_log_is_exit_code_0(run) -> None:
     assert 'class="verdict good"' in Path("p.html").read_text()
 
 
+def test_a_file_in_a_folder_that_is_not_there_says_so(run) -> None:
+    Path("go.log").write_text(GO)
+    done = run("go.log", "--report", "new/p.html", "--dot", "new/g.dot", "--shiviz", "other/again.log")
+    assert done.code == 0 and Path("new/p.html").is_file() and "1 events" not in done.out
+    assert "report: new/p.html (in a new folder)" in done.out and "dot: new/g.dot\n" in done.out
+    assert "shiviz: other/again.log (in a new folder)" in done.out
+
+
+def test_spans_are_told_in_words(run) -> None:
+    Path("spans").write_bytes(SAMPLES["jaeger"])
+    text = run("spans").out
+    assert "db's start of span s (spans:1) names start of span x as its cause, which is not in" in text
+    assert "came 100 ms before its cause, web's start of span c" in text
+
+
 def test_what_cannot_be_read_is_exit_code_1(run) -> None:
     Path("a.log").write_text(GO + "who knows\nwhat\n")
     Path("b.log").write_text("no log at all")
@@ -90,7 +105,7 @@ def test_an_empty_log_and_one_that_shiviz_cannot_draw(run) -> None:
     Path("spans").write_bytes(SAMPLES["otlp"])
     done = run("spans", *words)
     assert done.code == 1 and "shiviz: not written: the log does not tell where" in done.out
-    assert "x/start" in Path("g.dot").read_text(), "the ghost is drawn"
+    assert "start of span x" in Path("g.dot").read_text(), "the ghost is drawn"
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,226 @@
-"""Tables of messages in text files: what a stamp cannot hold is refused with all that stood there."""
+"""Tables of messages in files: columns of any name pass through; what is no row is kept with its place."""
 
+import gzip
 import json
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from antecede.spark.message_tables import messages
+from antecede.spark import lines as by_line
+from tests.formats.samples import lines
+from tests.spark.commands import here
 
 pytestmark = pytest.mark.spark
-LINES = (
-    '{"sender":"a","stamp":{"a":1}}\n{"sender":"b","stamp":"oops"}\n{"sender":"c","stamp":null}\nno json\n'
-)
+WORDS = ("--group", "room", "--out", "out")
 
 
-def test_a_torn_stamp_is_refused_with_its_text(spark, tmp_path):
-    file = tmp_path / "m.jsonl"
-    file.write_text(LINES)
-    found = messages(spark, [str(file)], None)
-    rows = {row["sender"]: row["stamp"] for row in found.rows.collect()}
-    assert rows == {"a": {"a": 1}, "c": None}
-    assert found.unreadable is not None
-    refused = {row["reason"]: row["raw"] for row in found.unreadable.collect()}
-    assert json.loads(refused.pop("the stamp is not JSON of its form")) == {"sender": "b", "stamp": "oops"}
-    assert refused == {"is no JSON object": "no json"}
+@pytest.fixture
+def run(spark, monkeypatch, capsys, tmp_path):
+    """Orders a table in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: here(monkeypatch, capsys, "order", *words)
 
 
-def test_columns_of_any_name_pass_through(spark, tmp_path):
-    file = tmp_path / "m.csv"
-    file.write_text('room,sender,stamp,od.d n,_file\nr,a,"{""a"":1}",5,mine\nr,b,torn,6,mine\n')
-    found = messages(spark, [str(file)], None)
-    rows = [row.asDict() for row in found.rows.collect()]
-    assert rows == [{"room": "r", "sender": "a", "stamp": {"a": 1}, "od.d n": 5, "_file": "mine"}]
-    assert found.unreadable is not None and found.unreadable.count() == 1
+def rows(name: str) -> list[dict[str, Any]]:
+    found = pq.read_table(f"out/{name}")
+    return list(found.to_pylist(maps_as_pydicts="strict"))
+
+
+def message(sender: Any, stamp: Any, **more: Any) -> dict[str, Any]:
+    return {"room": "r", "sender": sender, "stamp": stamp, **more}
+
+
+def refused(name: str = "quarantine") -> dict[int, str]:
+    return {row["line"]: row["reason"] for row in rows(name)}
+
+
+def test_what_is_no_row_is_kept_with_file_line_and_text(run) -> None:
+    torn = [message("b", "oops"), message("c", None)]
+    Path("m.jsonl").write_text("\n" + lines(message("a", {"a": 1}), *torn) + "\r\nno json\r\n[]\n")
+    done = run("m.jsonl", *WORDS)
+    assert done.code == 1 and "5 rows = 1 ordered + 0 held + 4 quarantined" in done.out
+    bad = {row["line"]: row for row in rows("quarantine")}
+    assert sorted(bad) == [3, 4, 6, 7] and {row["file"] for row in bad.values()} == {"m.jsonl"}
+    assert bad[3]["reason"] == 'the stamp is not an object of counts, as in {"a": 1, "b": 2}: oops'
+    assert json.loads(bad[3]["raw"]) == torn[0]
+    assert bad[4]["reason"] == "the stamp is null" and bad[4]["sender"] == "c"
+    assert bad[6]["reason"] == bad[7]["reason"] == "is no JSON object" and bad[6]["raw"] == "no json"
+
+
+def test_csv_has_lines_and_cells(run) -> None:
+    text = 'room,sender,stamp,od.d n,_file\nr,a,"{""a"":1}",5,mine\nr,b,torn,6,mine\nr,b\nr,b,"{""b"":1}\n'
+    Path("m.csv").write_text("\ufeff" + text)
+    assert run("m.csv", *WORDS).code == 1
+    (good,) = rows("ordered")
+    assert (good["stamp"], good["od.d n"], good["_file"]) == ({"a": 1}, 5, "mine")
+    told = refused()
+    assert (
+        sorted(told) == [3, 4, 5] and "is not an object of counts" in told[3] and told[3].endswith(": torn")
+    )
+    assert told[4] == "does not have the 5 cells that the header has"
+    assert told[5] == "a quoted cell does not end on its line"
+
+
+OURS = ("file", "line", "raw", "reason", "missing", "position", "since", "arrival", "antecede", "gaps")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_columns_with_our_names_pass_through(run, kind) -> None:
+    own: dict[str, Any] = {name: [{"deep": name}] for name in OURS}
+    table = [
+        message("a", {"a": 1}, **own),
+        message("a", {"a": 1}, **own),
+        message("b", {"a": 2, "b": 1}, **own),
+    ]
+    if kind == "jsonl":
+        Path("m").write_text(lines(*table) + "{broken\n")
+    else:
+        stamps = pa.array([list(row["stamp"].items()) for row in table], pa.map_(pa.string(), pa.int64()))
+        pq.write_table(pa.Table.from_pylist(table).drop("stamp").append_column("stamp", stamps), "m")
+    done = run("m", *WORDS)
+    assert "= 1 ordered + 1 held + " in done.out, done
+    assert "the table has a column 'reason' of its own: ours is called antecede_reason" in done.out
+    (good,), (held,), bad = rows("ordered"), rows("held"), rows("quarantine")
+    whole = [row for row in bad if row["sender"] is not None]
+    for row in (good, held, *whole):
+        assert {name: row[name] for name in OURS} == own
+    assert (good["antecede_position"], good["antecede_arrival"]) == (0, 0)
+    assert held["antecede_missing"] == ["message 2 of a"] and held["antecede_since"] == 1
+    assert [(row["antecede_file"], row["antecede_line"]) for row in whole] == [("m", 2)]
+    assert "came before" in whole[0]["antecede_reason"]
+    if kind == "jsonl":
+        (torn,) = (row for row in bad if row["sender"] is None)
+        assert torn["antecede_raw"] == "{broken" and torn["antecede_line"] == 4 and torn["raw"] is None
+
+
+REASONS: list[tuple[dict[str, Any], str]] = [
+    (message(["b"], {"b": 1}), 'the sender is not a name but a list or an object: ["b"]'),
+    (message({"b": 1}, {"b": 1}), 'the sender is not a name but a list or an object: {"b":1}'),
+    (message(None, {"b": 1}), "there is no sender"),
+    (message("b", None), "the stamp is null"),
+    (message("b", {"b": -1}), "the stamp has a negative count"),
+    (message("b", {"b": 1.5}), 'the stamp has a count that is no whole number: {"b":1.5}'),
+    (message("b", {"b": "x"}), 'the stamp has a count that is no whole number: {"b":"x"}'),
+    (message("b", {"b": 1, "c": None}), "the stamp has an entry without a count"),
+    (message("b", {"b": 2**62}), "the stamp has a count above 2^62 - 1"),
+    (message("b", {"a": 1}), "the stamp has no entry for its sender, which must count this message"),
+    (message("b", {"b": 0}), "the entry of the sender is 0, and must count this message"),
+    (message("b", 7), 'the stamp is not an object of counts, as in {"a": 1, "b": 2}: 7'),
+    (message("b", [1]), 'the stamp is not an object of counts, as in {"a": 1, "b": 2}: [1]'),
+    ({**message("b", {"b": 1}), "room": None}, "there is no group: the column that names it is null"),
+    (message("a", {"a": 1}), "duplicate: message 1 of a came before"),
+]
+
+
+def test_every_bad_row_has_a_reason_that_says_what_is_wrong(run) -> None:
+    good = [message("a", {"a": 1}), message("b", {"b": "1"}), message("b", {"a": "1", "b": 2})]
+    Path("m.jsonl").write_text(lines(*good, *(bad for bad, _ in REASONS)))
+    done = run("m.jsonl", *WORDS)
+    assert f"= 3 ordered + 0 held + {len(REASONS)} quarantined" in done.out
+    assert refused() == {4 + at: reason for at, (_, reason) in enumerate(REASONS)}
+    assert rows("ordered")[0]["stamp"] in ({"a": 1}, {"b": 1}, {"a": 1, "b": 2})
+
+
+def test_a_stamp_by_place_has_reasons_too(run) -> None:
+    good = [message("a", [1, 0]), message("b", ["1", 1])]
+    bad = [message("c", [1, 0]), message("b", [0, 1, 0]), message("b", [0, "x"]), message("b", "1")]
+    Path("m.jsonl").write_text(lines(*good, *bad))
+    done = run("m.jsonl", *WORDS, "--members", "a,b")
+    assert "6 rows = 2 ordered + 0 held + 4 quarantined" in done.out, done
+    assert refused() == {
+        3: "the sender is unknown: the stamp has no entry for it",
+        4: "the stamp has 3 entries where this group needs 2",
+        5: 'the stamp has a count that is no whole number: [0,"x"]',
+        6: "the stamp is not a list of counts, as in [1, 2]: 1",
+    }
+
+
+def test_a_number_that_is_none_costs_its_row_alone(run) -> None:
+    Path("m.jsonl").write_text(
+        lines(*({"room": "r", "sender": "a", "n": n} for n in (1, "x", 2.5, "2", None)))
+    )
+    done = run("m.jsonl", *WORDS, "--form", "sequence", "--number", "n")
+    assert "5 rows = 2 ordered + 0 held + 3 quarantined" in done.out
+    told = refused()
+    assert told[2] == "n is no whole number: x" and told[3] == "n is no whole number: 2.5"
+    assert (
+        told[5] == "the number of the message is null or below 1: the first message of a sender has number 1"
+    )
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_columns_that_differ_in_case_only(run, kind) -> None:
+    if kind == "jsonl":
+        Path("m").write_text(lines(message("a", {"a": 1}, ROOM="R")))
+    else:
+        pq.write_table(pa.table({"room": ["r"], "ROOM": ["r"], "sender": ["a"], "stamp": [1]}), "m")
+    done = run("m", *WORDS)
+    assert done.code == 2 and "upper and lower case" in done.err and "rename one" in done.err
+
+
+def test_lines_are_counted_where_a_file_is_the_work_of_many_tasks(run, monkeypatch) -> None:
+    table = [message("a", {"a": n}, pad="x" * (n % 40)) for n in range(1, 301)]
+    text = lines(*table).encode().splitlines(keepends=True)
+    for at in range(6, 300, 7):
+        text[at] = b"bad %d\n" % (at + 1)
+    Path("m.jsonl").write_bytes(b"".join(text).removesuffix(b"\n"))
+    Path("n.log").write_bytes(gzip.compress(b'{"sender": "z"}\nbad 2\n'))
+    monkeypatch.setattr(by_line, "RANGE", 1_000)
+    monkeypatch.setattr(by_line, "BLOCK", 100)
+    done = run("m.jsonl", "n.log", *WORDS)
+    assert "302 rows = 6 ordered" in done.out
+    bad = {
+        (row["file"], row["line"]): row["raw"]
+        for row in rows("quarantine")
+        if row["reason"] == "is no JSON object"
+    }
+    assert bad == {("m.jsonl", n): f"bad {n}" for n in range(7, 301, 7)} | {("n.log", 2): "bad 2"}
+
+
+def test_broken_gzip_keeps_what_can_be_read(run) -> None:
+    table = [message("a", {"a": n}) for n in range(1, 40_001)]
+    Path("m.gz").write_bytes(gzip.compress(lines(*table).encode())[:-4_000])
+    done = run("m.gz", *WORDS, "--json")
+    found = json.loads(done.out)
+    assert found["ordered"] > 100 and found["held"] == 0 and found["quarantined"] in (1, 2)
+    last = max(rows("quarantine"), key=lambda row: row["line"])
+    assert "gzip is broken" in last["reason"] and last["line"] > found["ordered"]
+
+
+def test_text_files_of_any_name(run) -> None:
+    names = ["a [1]*.x", "{b}:ü.x", "_c.x"]
+    for name in names:
+        Path(name).write_text(lines(message("a", 0), message("a", 1)))
+    Path("broken.x").write_bytes(b"\0\xff\n")
+    done = run(*names, "broken.x", "--group", "room", "--out", "out", "--format", "jsonl")
+    assert "7 rows = 1 ordered + 0 held + 6 quarantined" in done.out, done
+    places = [(row["file"], row["line"]) for row in rows("quarantine") if "below 1" in row["reason"]]
+    assert sorted(places) == sorted((name, 1) for name in names)
+
+
+def test_parquet_files_that_spark_can_open(run) -> None:
+    table = pa.Table.from_pylist([message("a", 0), message("a", 1)])
+    names = ["a [1]*.x", "b+ ü%20.x", "a:b.x", "_c.x"]
+    for name in names:
+        pq.write_table(table, str(Path(name).absolute()))
+    Path("broken.x").write_bytes(b"PAR1 oops")
+    done = run(*names, "broken.x", *WORDS)
+    assert "7 rows = 1 ordered + 0 held + 6 quarantined" in done.out, done
+    told = {(row["file"], row["line"]): row["reason"] for row in rows("quarantine")}
+    assert {(name, 1) for name in names[:2]} | {("broken.x", None), ("a:b.x", None), ("_c.x", None)} <= set(
+        told
+    )
+    assert "rename it" in told["a:b.x", None] and "Parquet cannot be read" in told["broken.x", None]
+
+
+def test_files_of_several_kinds_or_headers_are_told_apart(run) -> None:
+    Path("m.jsonl").write_text(lines(message("a", {"a": 1})))
+    Path("m.csv").write_text("room,sender,stamp\nr,a,1\n")
+    Path("n.csv").write_text("room,stamp,sender\nr,1,a\n")
+    done = run("m.csv", "m.jsonl", *WORDS)
+    assert done.code == 2 and "m.csv is csv, m.jsonl is jsonl: order tables of one kind at a time" in done.err
+    done = run("m.csv", "n.csv", *WORDS)
+    assert done.code == 2 and "m.csv and n.csv have different headers" in done.err

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from antecede.core.errors import CallerError
 from antecede.spark import order_events
 from antecede.tables import EVENTS
 from tests.spark.event_rows import Row, table, talk
@@ -104,6 +103,7 @@ def test_columns_are_those_of_events_and_a_few_more(spark):
     assert outcome.quarantine.columns == [*EVENTS.names, "reason"]
 
 
-def test_an_input_with_a_position_of_its_own_is_refused(spark):
-    with pytest.raises(CallerError, match=r"'position'.*rename it first"):
-        order_events(frame(spark, []).withColumnRenamed("text", "position"))
+def test_an_input_with_a_position_of_its_own_keeps_it(spark):
+    outcome = order_events(frame(spark, []).withColumnRenamed("text", "position"))
+    assert outcome.ordered.columns[-2:] == ["antecede_position", "ghosts"]
+    assert "position" in outcome.ordered.columns and outcome.names["position"] == "antecede_position"

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from antecede.cli import logs as o
 from antecede.cli.audited import Audited, facts, lines, totals, verdict
-from antecede.cli.folders import Overwrite, checked, saved, stored
+from antecede.cli.folders import Overwrite, check_file, checked, saved, stored
 from antecede.cli.options import Json
 from antecede.cli.stages import stages
 from antecede.core.errors import CallerError
@@ -56,6 +56,8 @@ def audit_command(
     settings = o.settings_of(regex, delimiter, field, kind)
     if out is not None:
         checked(out, overwrite)
+    for file, option in ((report, "--report"), (shiviz, "--shiviz"), (dot, "--dot")):
+        check_file(file, option)
     o.check_inputs(inputs)
     with o.on_spark(master) as spark, o.logs(spark, inputs, format, settings, staging) as read:
         found = _audited(spark, read)
@@ -112,13 +114,11 @@ def _written(read: Logs, found: Audited, wanted: Wanted) -> dict[str, str]:
     if wanted.report is not None:
         name = ", ".join(wanted.inputs[:3]) + ("" if len(wanted.inputs) < 4 else ", ...")
         parts = (verdict(found), totals(found), found.summary.sample, windows, f"Audit of {name}")
-        saved(wanted.report, page(*parts, found.summary.counts), "--report")
-        written["report"] = str(wanted.report)
+        written["report"] = saved(wanted.report, page(*parts, found.summary.counts), "--report")
     if wanted.dot is not None:
         first = windows[0] if windows else Window("no events", EVENTS.empty_table())
         text = drawn(first.events, first.edges, first.late, first.ghosts)
-        saved(wanted.dot, text, "--dot")
-        written["dot"] = f"{wanted.dot}{_part(first)}"
+        written["dot"] = f"{saved(wanted.dot, text, '--dot')}{_part(first)}"
     if wanted.shiviz is not None:
         written["shiviz"] = _shiviz(read, found, windows, wanted.shiviz)
     return written
@@ -140,8 +140,7 @@ def _shiviz(read: Logs, found: Audited, windows: list[Window], file: Path) -> st
         text = write(clocked(events))
     except CallerError as error:
         return f"not written: {error}"
-    saved(file, text, "--shiviz")
-    return f"{file}{'' if few else _part(windows[0])}"
+    return f"{saved(file, text, '--shiviz')}{'' if few else _part(windows[0])}"
 
 
 def _part(window: Window) -> str:

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from antecede.cli.logs import file_facts, file_lines
 from antecede.report.findings import MEANINGS, groups
-from antecede.report.text import shown
+from antecede.report.text import many, shown
 
 if TYPE_CHECKING:
     from antecede.spark.audit import Audit, Summary
@@ -43,15 +43,15 @@ class Audited(NamedTuple):
 
 def verdict(found: Audited) -> str:
     """The audit in one line."""
-    summary, left = found.summary, _many(found.quarantined, "record")
+    summary, left = found.summary, many(found.quarantined, "record")
     if summary.findings:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in _ranked(summary))
-        return f"{_many(summary.findings, 'finding')}: {kinds}"
+        return f"{many(summary.findings, 'finding')}: {kinds}"
     if found.quarantined:
         return f"nothing found, but {left} cannot be read"
     if not summary.totals["events"]:
         return "no events, and so nothing to find"
-    return f"clean: nothing found in {_many(summary.totals['events'], 'event')}"
+    return f"clean: nothing found in {many(summary.totals['events'], 'event')}"
 
 
 def totals(found: Audited) -> dict[str, str | int]:
@@ -70,12 +70,12 @@ def lines(found: Audited) -> Iterator[str]:
     bad = bool(summary.findings)
     color = "red" if bad else "yellow" if found.quarantined else "green"
     yield f"[bold {color}]{_safe(verdict(found))}[/]"
-    numbers = [_many(summary.totals[name], word) for name, word in NAMES.items()]
-    yield f"{_many(summary.executions, 'execution')}: {', '.join(numbers)}"
+    numbers = [many(summary.totals[name], word) for name, word in NAMES.items()]
+    yield f"{many(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.uncounted:
-        yield f"pairs were not counted in {_many(summary.uncounted, 'execution')}"
+        yield f"pairs were not counted in {many(summary.uncounted, 'execution')}"
     if found.audit.huge:
-        yield f"{_many(found.audit.huge, 'execution')} too large for one task: {UNSEEN}"
+        yield f"{many(found.audit.huge, 'execution')} too large for one task: {UNSEEN}"
     tables = dict(groups(summary.sample))
     for kind, count in _ranked(summary):
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
@@ -102,11 +102,6 @@ def _ranked(summary: Summary) -> list[tuple[str, int]]:
 
 def _safe(text: str) -> str:
     return escape(shown(text))
-
-
-def _many(count: int, word: str) -> str:
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}{'e' if word.endswith('ss') else ''}s"
-    return f"{count:,} {word if count == 1 else plural}"
 
 
 def facts(found: Audited) -> dict[str, Any]:

@@ -33,10 +33,22 @@ def stored(table: DataFrame, out: str, name: str, overwrite: bool) -> str:
     return place
 
 
-def saved(file: Path, text: str, option: str) -> None:
-    """Write a text file; it replaces an older one."""
+def check_file(file: Path | None, option: str) -> None:
+    """Refuse a file that cannot be one, before any work is done."""
+    if file is not None and file.is_dir():
+        raise CallerError(f"{option} {file}: is a folder; name a file that can be written")
+    wrong = next((one for one in (file.parents if file else ()) if one.exists() and not one.is_dir()), None)
+    if wrong is not None:
+        raise CallerError(f"{option} {file}: {wrong} is no folder; name a file that can be written")
+
+
+def saved(file: Path, text: str, option: str) -> str:
+    """Write a text file, which replaces an older one; where it is, and whether its folder is new. Like --out,
+    it may lie in a folder that is still to be made."""
+    new = not file.parent.exists()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CallerError(f"{option} {file}: {error.strerror}; name a file that can be written") from None
+    return f"{file} (in a new folder)" if new else str(file)

@@ -13,6 +13,7 @@ from antecede.cli.stages import stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import FORMATS, Settings
 from antecede.formats.sources import expand
+from antecede.report.text import many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,7 +111,7 @@ def _told(file: FileRead) -> str:
     if file.error:
         return f"cannot be read: {file.error.removeprefix(file.name + ': ')}"
     bad = f", {file.quarantined:,} cannot be read" if file.quarantined else ""
-    return f"{file.format}, {file.events:,} events{bad}"
+    return f"{file.format}, {many(file.events, 'event')}{bad}"
 
 
 def file_facts(files: list[FileRead]) -> list[dict[str, object]]:

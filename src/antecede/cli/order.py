@@ -9,10 +9,11 @@ import typer
 from antecede.cli import logs as o
 from antecede.cli.folders import Overwrite, checked
 from antecede.cli.options import Json
-from antecede.cli.ordered import Ordered, ordered, tell
+from antecede.cli.ordered import Ordered, ordered, renamed, tell
 from antecede.cli.stages import stages
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
+from antecede.report.text import many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,7 +94,9 @@ def _events(read: Logs, target: tuple[str, bool]) -> Ordered:
     rows = sum(file.events + file.quarantined for file in read.files)
     lines = list(o.file_lines(read.files, read.note))
     facts = {"files": o.file_facts(read.files), "note": read.note}
-    return ordered(order_events(read.events), read.quarantine, rows, target, lines, facts)
+    outcome = order_events(read.events)
+    quarantine = outcome.quarantine.unionByName(read.quarantine, allowMissingColumns=True)
+    return ordered(outcome, quarantine, rows, target, lines, facts)
 
 
 def _messages(
@@ -106,9 +109,12 @@ def _messages(
     from antecede.spark.message_tables import messages
     from antecede.spark.ordering import order
 
+    told = {name: columns[name] for name in ("sender", "stamp", "form", "number", "id") if name in columns}
     with stages(spark, "reading"):
-        table = messages(spark, inputs, format, columns.get("stamp", "stamp"), columns.get("form"))
-        rows = table.rows.count() + (0 if table.unreadable is None else table.unreadable.count())
-    lines = [f"a table of messages: {table.kind}, {rows:,} rows"]
-    facts = {"files": [{"format": table.kind, "files": table.files}], "note": None}
-    return ordered(order(table.rows, **columns), table.unreadable, rows, target, lines, facts)
+        table = messages(spark, inputs, format, **told)
+        rows = table.rows.count() + table.unreadable.count()
+    lines = [f"a table of messages: {table.kind}, {many(rows, 'row')}"]
+    facts = {"files": [{"format": table.kind, "files": len(table.files)}], "note": None}
+    outcome = order(table.rows, **columns)
+    lines += renamed(outcome.names | table.names)
+    return ordered(outcome, table.quarantine(outcome), rows, target, lines, facts)

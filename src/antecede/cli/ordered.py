@@ -13,7 +13,7 @@ from rich.markup import escape
 from antecede.cli.folders import stored
 from antecede.cli.stages import stages
 from antecede.core.errors import AntecedeError
-from antecede.report.text import shown
+from antecede.report.text import many, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,12 +42,10 @@ class Ordered(NamedTuple):
 
 
 def settled(
-    outcome: Outcome, unreadable: DataFrame | None, out: str, overwrite: bool
+    outcome: Outcome, quarantine: DataFrame, out: str, overwrite: bool
 ) -> tuple[dict[str, str], dict[str, int]]:
     """Write the three tables; where they are, and how many rows are in each, as read back from there."""
-    quarantine = outcome.keep().quarantine
-    if unreadable is not None:
-        quarantine = quarantine.unionByName(unreadable, allowMissingColumns=True)
+    outcome.keep()
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
     spark = quarantine.sparkSession
     with stages(spark, "ordering"):
@@ -58,25 +56,32 @@ def settled(
 
 def ordered(
     outcome: Outcome,
-    unreadable: DataFrame | None,
+    quarantine: DataFrame,
     rows: int,
     target: tuple[str, bool],
     lines: list[str],
     facts: dict[str, Any],
 ) -> Ordered:
     """The outcome, written and added up; an error if a row is missing or is there twice."""
-    places, counts = settled(outcome, unreadable, *target)
+    places, counts = settled(outcome, quarantine, *target)
     if sum(counts.values()) != rows:
         told = " + ".join(f"{count:,} {name}" for name, count in counts.items())
         raise AntecedeError(
-            f"internal error: {rows:,} rows in, but {told} out; the tables in {target[0]} cannot be trusted: "
-            "please report this with the command and, if you can, the input"
+            f"internal error: {many(rows, 'row')} in, but {told} out; the tables in {target[0]} cannot be "
+            "trusted: please report this with the command and, if you can, the input"
         )
     gaps = outcome.gaps.orderBy("waiting", "missing", ascending=[False, True])
     found = [row.asDict() for row in gaps.limit(GAPS).collect()]
     number = outcome.gaps.count() if len(found) == GAPS else len(found)
     outcome.done()
     return Ordered({"input": rows, **counts}, found, number, places, lines, facts)
+
+
+def renamed(names: dict[str, str]) -> Iterator[str]:
+    """A line for each column of ours whose name the table has already."""
+    for name, ours in names.items():
+        if name != ours:
+            yield f"the table has a column {name!r} of its own: ours is called {ours}"
 
 
 def tell(found: Ordered, json: bool) -> None:
@@ -94,13 +99,14 @@ def _lines(found: Ordered) -> Iterator[str]:
     yield from (escape(shown(line)) for line in found.lines)
     counts = found.counts
     parts = " + ".join(f"{counts[name]:,} {name}" for name in NAMES)
-    yield f"[bold {'green' if found.clean else 'yellow'}]{counts['input']:,} rows = {parts}[/]"
+    yield f"[bold {'green' if found.clean else 'yellow'}]{many(counts['input'], 'row')} = {parts}[/]"
     if found.gaps:
         yield f"[bold]missing[/] {found.gap_count:,}"
     for gap in found.gaps:
         where = next((value for name, value in gap.items() if name not in ("missing", "waiting")), None)
         place = f" in {where}" if where else ""
-        yield escape(shown(f"  {gap['missing']}{place}: {gap['waiting']:,} depend on it"))
+        verb = "depends" if gap["waiting"] == 1 else "depend"
+        yield escape(shown(f"  {gap['missing']}{place}: {gap['waiting']:,} {verb} on it"))
     if found.gap_count > len(found.gaps):
         yield f"  [dim]... and {found.gap_count - len(found.gaps):,} more[/]"
     for name, place in found.places.items():

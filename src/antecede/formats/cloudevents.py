@@ -4,8 +4,9 @@ A correlationid is an execution, a source a process. Ids are unique only with th
 called by its id alone, unless two sources of one correlation use it; then both are called source#id. A
 causationid is looked up inside its correlation. If several events have that id, all of them but the event
 itself become parents, since an effect then never comes out before its cause, and the field `ambiguous`
-names them. The index is the rank by `sequence` (as integers if sequencetype says so, else as strings)
-where all events of a source have one.
+names them (`causationid` and `id` have what stood there). Where a log is in several files, causes are looked
+up once more in all of them (`resolve_again`). The index is the rank by `sequence` (as integers if
+sequencetype says so, else as strings) where all events of a source have one.
 """
 
 from typing import Any, NamedTuple
@@ -39,13 +40,48 @@ def read(source: Source, settings: Settings) -> Rows:
             events.append(_event(record.line, record.value))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    holders: dict[tuple[str, str], dict[str, None]] = {}
     for event in events:
-        holders.setdefault((event.execution, event.id), {})[event.source] = None
-    for event in events:
-        _add(rows, event, holders)
+        _add(rows, event)
+    _resolve(rows, [event.id for event in events], [event.cause for event in events])
     rows.index = _indices(events)
     return rows
+
+
+def resolve_again(rows: Rows) -> None:
+    """Look up causes in all files of a log; readers had one file each."""
+    ids: list[str] = []
+    causes: list[str | None] = []
+    for row, parents in enumerate(rows.parents):
+        fields = rows.fields[row] or {}
+        fields.pop("ambiguous", None)
+        ids.append(fields.pop("id", rows.event[row] or ""))
+        causes.append(fields.pop("causationid", parents[0] if parents else None))
+        rows.fields[row] = fields or None
+    _resolve(rows, ids, causes)
+
+
+def _resolve(rows: Rows, ids: list[str], causes: list[str | None]) -> None:
+    """Names and parents of events. What cannot be told from these stays in the fields id and causationid."""
+    holders: dict[tuple[str | None, str], set[str]] = {}
+    for execution, name, source in zip(rows.execution, ids, rows.process, strict=True):
+        holders.setdefault((execution, name), set()).add(source or "")
+    for row, (name, cause) in enumerate(zip(ids, causes, strict=True)):
+        execution = rows.execution[row]
+        mine = _called(rows.process[row] or "", name, holders[execution, name])
+        found = holders.get((execution, cause or ""), set())
+        known = [_called(source, cause or "", found) for source in sorted(found)]
+        parents = [parent for parent in known if parent != mine] or known or [cause or ""]
+        rows.event[row], rows.parents[row] = mine, [] if cause is None else parents
+        more = {} if mine == name else {"id": name}
+        if cause is not None and parents != [cause]:
+            more["causationid"] = cause
+        if len(parents) > 1:
+            more["ambiguous"] = f"causationid {cause} names {', '.join(parents)}"
+        rows.fields[row] = {**(rows.fields[row] or {}), **more} or None
+
+
+def _called(source: str, name: str, holders: set[str]) -> str:
+    return name if len(holders) == 1 else f"{source}#{name}"
 
 
 def _event(line: int, value: dict[str, Any]) -> _Event:
@@ -59,28 +95,14 @@ def _event(line: int, value: dict[str, Any]) -> _Event:
     )
 
 
-def _add(rows: Rows, event: _Event, holders: dict[tuple[str, str], dict[str, None]]) -> None:
-    def called(source: str, name: str) -> str:
-        return name if len(holders[event.execution, name]) == 1 else f"{source}#{name}"
-
-    mine = called(event.source, event.id)
-    parents = [] if event.cause is None else [event.cause]
-    fields = graphs.rest(event.value, *USED) or {}
-    sources = holders.get((event.execution, event.cause or ""), {})
-    if event.cause is not None and sources:
-        known = [called(source, event.cause) for source in sources]
-        parents = [parent for parent in known if parent != mine] or known
-        if len(parents) > 1:
-            fields["ambiguous"] = f"causationid {event.cause} names {', '.join(parents)}"
+def _add(rows: Rows, event: _Event) -> None:
     rows.add(
         event.line,
         execution=event.execution,
         process=event.source,
-        event=mine,
-        parents=parents,
         time=values.milliseconds(event.value.get("time")),
         text=graphs.optional(event.value, "type"),
-        fields=fields or None,
+        fields=graphs.rest(event.value, *USED),
     )
 
 

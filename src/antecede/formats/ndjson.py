@@ -4,10 +4,12 @@ Where records carry no message id, sends and receives are matched: a receive bel
 sender, receiver and payload whose own clock entry the receiver knows; first to the one whose entry it knows
 exactly, then to the oldest that was not received yet, else it is a repeat of the last one received. The
 message is then called by its sender and the sender's own entry ("0:5"), and the field `match` of a receive
-says how it was found: first, repeat, clock (the sender's log is not in this file; the entry tells), or none.
+says how it was found: first, repeat, clock (the sender's log is not there; the entry tells), or none. That of
+a send says sent. Where a log is in several files, all are matched once more together (`match_again`).
 A first record without process, kind and clock is a header and no event.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -36,6 +38,8 @@ NAMES: Names = {
 KINDS = {"d": "local"}
 """EWD998's word for a deactivation; `<` and `>` are usual."""
 
+COME = ("receive", "deliver")
+
 Key = tuple[str | None, ...]
 
 
@@ -53,8 +57,17 @@ def read(source: Source, settings: Settings) -> Rows:
             rows.refuse(record.line, str(reason), record.raw)
     mapper.settle()
     if all(message is None for message in rows.message):
-        _match(rows, mapper.owns)
+        _match(rows, mapper.owns, range(len(rows)))
     return rows
+
+
+def match_again(rows: Rows) -> None:
+    """Match what readers of single files have matched, now that all files are there."""
+    made = [row for row, fields in enumerate(rows.fields) if fields and fields.pop("match", "")]
+    for row in made:
+        rows.message[row], rows.fields[row] = None, rows.fields[row] or None
+    clocks = zip(rows.clock, rows.process, strict=True)
+    _match(rows, [None if clock is None else clock.get(process or "", 0) for clock, process in clocks], made)
 
 
 def _check(found: dict[str, Any]) -> None:
@@ -62,12 +75,14 @@ def _check(found: dict[str, Any]) -> None:
         raise Refused("a record of sends and receives has a process, and a kind or a clock; map other names")
 
 
-def _match(rows: Rows, owns: list[int | None]) -> None:
+def _match(rows: Rows, owns: list[int | None], among: Sequence[int]) -> None:
     """Give sends and receives the names of their messages."""
-    sends = _Sends(rows, owns)
-    order = sorted(range(len(rows)), key=lambda row: rows.index[row] or 0)
+    order = sorted(among, key=lambda row: rows.index[row] or 0)
+    sends = _Sends(rows, owns, order)
     for row in order:
-        if rows.kind[row] in ("receive", "deliver") and rows.sender[row] is not None:
+        if rows.kind[row] == "send":
+            rows.fields[row] = {**(rows.fields[row] or {}), "match": "sent"}
+        elif rows.kind[row] in COME and rows.sender[row] is not None:
             rows.message[row], how = sends.of_receive(row)
             rows.fields[row] = {**(rows.fields[row] or {}), "match": how}
 
@@ -75,14 +90,14 @@ def _match(rows: Rows, owns: list[int | None]) -> None:
 class _Sends:
     """Sends by sender, receiver and payload, and which of them were received."""
 
-    def __init__(self, rows: Rows, owns: list[int | None]) -> None:
+    def __init__(self, rows: Rows, owns: list[int | None], order: list[int]) -> None:
         self.rows, self.clocks = rows, list(rows.clock)
         self.lists: dict[Key, list[tuple[int, str]]] = {}
         self.received: dict[Key, dict[str, None]] = {}
         self.oldest: dict[Key, int] = {}
         self.names: set[tuple[Key, str]] = set()
         self.senders = set(zip(rows.execution, rows.process, strict=True))
-        for row in sorted(range(len(rows)), key=lambda row: rows.index[row] or 0):
+        for row in order:
             if rows.kind[row] == "send":
                 self._note(row, owns[row])
 
@@ -108,7 +123,7 @@ class _Sends:
             return next(reversed(self.received[key])), "repeat"
         if known and (rows.execution[row], sender) not in self.senders:
             return f"{sender}:{known}", "clock"
-        return f"{sender}>{receiver}@{rows.line[row]}", "none"
+        return f"{sender}>{receiver}@{rows.index[row]}", "none"
 
     def _unreceived(self, key: Key, known: int | None) -> str | None:
         sends, done = self.lists.get(key, []), self.received.get(key, {})

@@ -77,8 +77,13 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
         chosen = format or guess(source, settings)
         found = FORMATS[chosen].read(source, settings)
     except InputError as error:
-        raise _explained(error, name) from None
-    return found if isinstance(found, Parsed) else found.parsed(chosen)
+        text = str(error).removeprefix(f"{name}: ")
+        raise _explained(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None
+    if isinstance(found, Parsed):
+        return found
+    if source.torn:
+        found.refuse(source.data.count(b"\n") + 1, source.torn, "")
+    return found.parsed(chosen)
 
 
 def detect(data: bytes, name: str) -> str:

@@ -47,6 +47,17 @@ class Rows:
         self.line: list[int | None] = []
         self.refused: list[tuple[int, str, str]] = []
 
+    @classmethod
+    def of(cls, table: pa.Table) -> "Rows":
+        """The rows of an events table."""
+        rows = cls("")
+        for name in EVENTS.names:
+            column = table[name].to_pylist()
+            if pa.types.is_map(table.schema.field(name).type):
+                column = [None if pairs is None else dict(pairs) for pairs in column]
+            setattr(rows, "origin" if name == "file" else name, column)
+        return rows
+
     def __len__(self) -> int:
         return len(self.line)
 

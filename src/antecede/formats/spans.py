@@ -45,8 +45,13 @@ class Span(msgspec.Struct):
 
     def event(self, edge: str) -> str:
         """The name of an event: servers that share their id with the client stand beside it."""
-        side = f"{self.id}/server" if self.shared else self.id
-        return f"{side}/{edge}" if self.copy == 1 else f"{side}~{self.copy}/{edge}"
+        side = " at the server" if self.shared else ""
+        return named(self.id, edge) + side + (f", {self.copy}" if self.copy > 1 else "")
+
+
+def named(id: str, edge: str) -> str:
+    """What the start or the end of a span is called, by its id alone: it may stand in another file."""
+    return f"{edge} of span {id}"
 
 
 Halves = dict[tuple[str, str], list[Span]]
@@ -97,7 +102,7 @@ def _start(rows: Rows, span: Span, parent: Span | None, halves: Halves) -> None:
     for trace, linked in span.links:
         if trace == span.trace:
             target = next(iter(halves.get((trace, linked), [])), None)
-            parents.append(target.event("start") if target else f"{linked}/start")
+            parents.append(target.event("start") if target else named(linked, "start"))
         else:
             foreign.append(f"{trace}:{linked}")
     if foreign:
@@ -120,7 +125,7 @@ def _start(rows: Rows, span: Span, parent: Span | None, halves: Halves) -> None:
 def _absent(span: Span) -> list[str]:
     """Parents that this file does not have: the client half, and what the parent id names."""
     ids = [span.id] if span.shared else []
-    return [f"{one}/start" for one in [*ids, span.parent] if one]
+    return [named(one, "start") for one in [*ids, span.parent] if one]
 
 
 def _end(rows: Rows, span: Span, replies: list[str]) -> None:

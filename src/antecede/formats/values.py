@@ -34,7 +34,8 @@ def name(value: Any, what: str) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise Refused(f"{what} is no name: {as_text(value)[:80]}")
+    there = {"": "it is empty", "null": "it is null"}.get(as_text(value), as_text(value)[:80])
+    raise Refused(f"{what} is no name: {there}")
 
 
 def names(value: Any, what: str) -> list[str]:

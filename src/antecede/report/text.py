@@ -41,6 +41,12 @@ def number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else shown(value)
 
 
+def many(count: int, word: str) -> str:
+    """So many of something: 1 row, 2 rows, 3 processes, 4 deliveries."""
+    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}{'e' if word.endswith('ss') else ''}s"
+    return f"{count:,} {word if count == 1 else plural}"
+
+
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts p2 before p10."""
     parts = re.findall("[0-9]{1,18}|[^0-9]+|[0-9]+", name)

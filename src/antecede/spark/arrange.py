@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from antecede.causality.gate import Released, release
 from antecede.causality.rows import Ints, Rows
-from antecede.spark.blame import missing, root_gaps
+from antecede.spark.blame import told
 from antecede.spark.columns import Floats
 from antecede.spark.flat import Faults, Mask, groups, integers, narrow, words
 from antecede.spark.packets import packets
@@ -178,8 +178,7 @@ def _answers(
     arrival[line] = _ranks(group[line])
     lists = gaps = pa.nulls(size)
     if len(found.held):
-        lists = missing(stamps, reading, found, size)
-        gaps = root_gaps(stamps, reading, group, found, size)
+        lists, gaps = told(stamps, reading, group, found, size)
     columns = [
         pa.array(position, mask=position < 0),
         pa.array(arrival, mask=arrival < 0),

@@ -1,9 +1,8 @@
-"""What held rows wait for, in words, and the root gaps: what is missing and not itself held."""
+"""What held rows wait for, in words, and the root gaps: what is missing and not itself held, and rings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from antecede.causality.gate import Released
 from antecede.causality.rows import Ints
 from antecede.spark.flat import words
+from antecede.spark.rings import Rings, Unmet, rings
 from antecede.spark.stamps import Reading, Stamps
 
 SHOWN = 10
@@ -19,16 +19,16 @@ SHOWN = 10
 _BLOCK = 100_000
 
 
-class Unmet(NamedTuple):
-    """Needs of held rows that are not met: the place of the row among those held, the slot and the count."""
+def told(
+    stamps: Stamps, reading: Reading, group: Ints, found: Released, size: int
+) -> tuple[pa.Array, pa.Array]:
+    """What each held row misses, and the root gaps."""
+    loops = rings(stamps, reading, found, _blocks(stamps, found))
+    return _missing(stamps, reading, found, loops, size), _gaps(stamps, reading, group, found, loops, size)
 
-    row: Ints
-    slot: Ints
-    needed: Ints
 
-
-def missing(stamps: Stamps, reading: Reading, found: Released, size: int) -> pa.Array:
-    """A list for each held row, null for all others."""
+def _missing(stamps: Stamps, reading: Reading, found: Released, loops: Rings, size: int) -> pa.Array:
+    """A list for each held row, null for all others; those on a ring say so."""
     rows, texts = [], []
     for unmet in _blocks(stamps, found):
         starts = np.flatnonzero(np.diff(unmet.row, prepend=-1))
@@ -36,11 +36,13 @@ def missing(stamps: Stamps, reading: Reading, found: Released, size: int) -> pa.
         shown = np.arange(len(unmet.row)) - np.repeat(starts, lengths) < SHOWN
         kept = Unmet(*(part[shown] for part in unmet))
         more = lengths > SHOWN
-        told = _told(stamps, reading, kept.slot, found.have[kept.slot] + 1, kept.needed)
+        named = _told(stamps, reading, kept.slot, found.have[kept.slot] + 1, kept.needed)
         rest = words("and ", pa.array(lengths[more] - SHOWN), " more")
         where = np.concatenate((kept.row, unmet.row[starts][more]))
         rows.append(np.sort(where))
-        texts.append(pa.concat_arrays([told, rest]).take(pa.array(np.argsort(where, kind="stable"))))
+        texts.append(pa.concat_arrays([named, rest]).take(pa.array(np.argsort(where, kind="stable"))))
+    rows.append(loops.members)
+    texts.append(pa.array(np.repeat(np.array(loops.texts, dtype=object), loops.sizes), pa.string()))
     return _lists(found.held[np.concatenate(rows)], pa.concat_arrays(texts), size)
 
 
@@ -79,8 +81,11 @@ def _lists(rows: Ints, items: pa.Array, size: int) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(starts, mask=np.append(counts == 0, False)), flat)
 
 
-def root_gaps(stamps: Stamps, reading: Reading, group: Ints, found: Released, size: int) -> pa.Array:
-    """The gaps of each group and how many rows wait for each, at the first of its rows that is held."""
+def _gaps(
+    stamps: Stamps, reading: Reading, group: Ints, found: Released, loops: Rings, size: int
+) -> pa.Array:
+    """The gaps of each group and how many rows wait for each, at the first of its rows that is held; a ring
+    is a gap for which its members wait."""
     wanted = _wanted(stamps, found)
     here = np.stack((stamps.own[found.held], stamps.number[found.held]), axis=1)
     if stamps.add:
@@ -91,9 +96,12 @@ def root_gaps(stamps: Stamps, reading: Reading, group: Ints, found: Released, si
         slot, first, last = _named(wanted, here)
     waiting = _waiting(wanted, slot, first)
     texts = _told(stamps, reading, slot, first, last)
-    items = pa.StructArray.from_arrays([texts, pa.array(waiting)], names=["missing", "waiting"])
+    texts = pa.concat_arrays([texts, pa.array(loops.texts, pa.string())])
+    counts = pa.array(np.concatenate((waiting, loops.sizes)))
+    items = pa.StructArray.from_arrays([texts, counts], names=["missing", "waiting"])
     codes, at = np.unique(group[found.held], return_index=True)
-    rows = found.held[at][np.searchsorted(codes, stamps.slots.groups(slot))]
+    where = (stamps.slots.groups(slot), group[found.held[loops.members[loops.starts[:-1]]]])
+    rows = found.held[at][np.searchsorted(codes, np.concatenate(where))]
     return _lists(rows, items, size)
 
 

@@ -15,7 +15,8 @@ from antecede.causality.rows import Ints
 from antecede.spark.columns import column
 from antecede.spark.event_columns import event_columns
 from antecede.spark.execution import Trace, trace
-from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free
+from antecede.spark.forms import named
+from antecede.spark.outcome import ANSWER, Outcome, our_names
 from antecede.spark.partitions import beside
 
 _TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
@@ -32,19 +33,23 @@ def order_events(events: DataFrame, partitions: int | None = None) -> Outcome:
     - `held` has no rows here: an event whose parent is missing still comes out;
     - `gaps`: the ghosts of each execution, and how many events name each.
     """
-    check_free(events, (*ADDED, "ghosts"))
+    names = our_names(events, "position", "ghosts", "missing", "since", "reason")
     number = partitions or int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     columns = event_columns(events)
     rows = beside(events.repartition(number, columns["execution"]), columns, _arranged, _TYPE, ANSWER)
-    answer, own = sf.col(ANSWER), [sf.col(name) for name in events.columns]
+    answer, own = sf.col(ANSWER), [named(name) for name in events.columns]
     ordered = rows.where(answer["position"].isNotNull())
-    ordered = ordered.select(*own, answer["position"].alias("position"), answer["ghosts"].alias("ghosts"))
+    gaps = ordered.select(
+        columns["execution"].alias("execution"), sf.explode(answer["ghosts"]).alias("missing")
+    )
+    ordered = ordered.select(*own, *(answer[name].alias(names[name]) for name in ("position", "ghosts")))
+    since = sf.lit(None).cast("bigint").alias(names["since"])
     held = rows.where(answer["missing"].isNotNull())
-    held = held.select(*own, answer["missing"].alias("missing"), sf.lit(None).cast("bigint").alias("since"))
-    quarantine = rows.where(answer["reason"].isNotNull()).select(*own, answer["reason"].alias("reason"))
-    gaps = ordered.select(columns["execution"].alias("execution"), sf.explode("ghosts").alias("missing"))
+    held = held.select(*own, answer["missing"].alias(names["missing"]), since)
+    quarantine = rows.where(answer["reason"].isNotNull())
+    quarantine = quarantine.select(*own, answer["reason"].alias(names["reason"]))
     gaps = gaps.groupBy("execution", "missing").agg(sf.count("*").alias("waiting"))
-    return Outcome(ordered, held, quarantine, gaps, rows)
+    return Outcome(ordered, held, quarantine, gaps, rows, names)
 
 
 def _arranged(table: pa.Table) -> pa.StructArray:

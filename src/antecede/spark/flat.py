@@ -14,6 +14,8 @@ from antecede.core.wire import LARGEST
 from antecede.spark.columns import coded, lists, numbers
 
 Mask = NDArray[np.bool_]
+ABSENT = -(2**63)
+"""A count that is null."""
 
 
 class Faults:
@@ -91,14 +93,18 @@ def flat(column: pa.ChunkedArray, faults: Faults, what: str) -> Flat:
 
 def _cleaned(starts: Ints, counts: Counts, names: pa.ChunkedArray | None, faults: Faults, what: str) -> Flat:
     """With 0 for counts that cannot be; their rows are faults."""
-    wrong = np.flatnonzero((counts < 0) | (counts > LARGEST))
-    faults.add(_row_of(wrong, starts), f"{what} has a count that is null, negative or above 2^62 - 1")
-    counts[wrong] = 0
+    for wrong, told in (
+        (counts == ABSENT, "an entry without a count"),
+        (counts < 0, "a negative count"),
+        (counts > LARGEST, "a count above 2^62 - 1"),
+    ):
+        faults.add(_row_of(np.flatnonzero(wrong), starts), f"{what} has {told}")
+        counts[wrong] = 0
     return Flat(starts, counts.astype(narrow(int(counts.max(initial=0)))), names)
 
 
 def _filled(part: pa.Array) -> Counts:
-    filled = part.fill_null(-1) if part.null_count else part
+    filled = part.cast(pa.int64()).fill_null(ABSENT) if part.null_count else part
     found: Counts = filled.to_numpy(zero_copy_only=False)
     return found
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from antecede.core.errors import CallerError
+from antecede.spark.outcome import FILE, LINE
 from antecede.spark.stamps import Reading
 
 INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
@@ -40,7 +41,8 @@ class Table:
     def type(self, name: str) -> st.DataType:
         """The type of a column; refuses one that is not there."""
         if name not in self.frame.columns:
-            raise CallerError(f"there is no column {name!r}; there are: {', '.join(self.frame.columns)}")
+            known = ", ".join(one for one in self.frame.columns if one not in (FILE, LINE))
+            raise CallerError(f"there is no column {name!r}; there are: {known}")
         return self.frame.schema[name].dataType
 
     def column(self, name: str) -> Column:

@@ -1,6 +1,7 @@
 """Our own events table as Parquet, read by Spark itself: no row of it needs a second look."""
 
 import os
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ NAMED = ("execution", "process", "event")
 
 def rows_of_native(path: str, format: str | None, settings: Settings) -> int | None:
     """How many rows the table has, by its footer; None if it is no such table, or might hold surprises."""
-    if format not in (None, "parquet") or settings.fields or settings.kinds:
+    if format not in (None, "parquet") or settings.fields or settings.kinds or not can_open(path):
         return None
     try:
         with open(path, "rb") as file:
@@ -30,6 +31,12 @@ def rows_of_native(path: str, format: str | None, settings: Settings) -> int | N
             return footer.metadata.num_rows if _fits(footer) else None
     except (OSError, ValueError):
         return None
+
+
+def can_open(path: str) -> bool:
+    """Whether Spark takes a file of this name: not a hidden one, and none with a colon."""
+    name = os.path.basename(path)
+    return ":" not in name and not name.startswith((".", "_"))
 
 
 def _fits(file: pq.ParquetFile) -> bool:
@@ -64,7 +71,7 @@ def _is_plain(column: Any) -> bool:
 
 def native(spark: SparkSession, paths: list[str]) -> DataFrame:
     """The tables in these files. Rows without a place of their own are numbered from 1, as in readers."""
-    table = spark.read.schema(from_arrow_schema(EVENTS)).parquet(*map(os.path.abspath, paths))
+    table = spark.read.schema(from_arrow_schema(EVENTS)).parquet(*map(as_path, paths))
     place = {"file": _path(paths), "line": sf.col("_metadata.row_index") + 1}
     known = {name: sf.coalesce(sf.col(name), value) for name, value in place.items()}
     return table.withColumns(known)
@@ -74,8 +81,18 @@ def _path(paths: list[str]) -> Column:
     """The file as it was named; Spark tells it as a URL."""
     if len(paths) == 1:
         return sf.lit(paths[0])
-    plain = sf.replace(sf.col("_metadata.file_path"), sf.lit("+"), sf.lit("%2B"))
-    path = sf.regexp_replace(sf.url_decode(plain), "^file:(//)?", "")
+    path = path_of()
     if any(map(os.path.isabs, paths)):
         return path
     return sf.replace(path, sf.lit(os.path.join(os.getcwd(), "")), sf.lit(""))
+
+
+def as_path(path: str) -> str:
+    """A path for Spark's readers, which take some signs in it for patterns."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", os.path.abspath(path))
+
+
+def path_of() -> Column:
+    """The path of the file of each row."""
+    plain = sf.replace(sf.col("_metadata.file_path"), sf.lit("+"), sf.lit("%2B"))
+    return sf.regexp_replace(sf.url_decode(plain), "^file:(//)?", "")

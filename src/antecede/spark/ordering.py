@@ -30,13 +30,17 @@ from antecede.spark.arrange import ANSWER as ANSWER_TYPE
 from antecede.spark.arrange import arrange
 from antecede.spark.contents import fingerprint
 from antecede.spark.forms import INTEGERS, Table
-from antecede.spark.outcome import ADDED, ANSWER, Outcome, check_free
+from antecede.spark.outcome import ANSWER, FILE, LINE, Outcome, our_names
 from antecede.spark.partitions import beside
 from antecede.spark.stamp_types import read
 from antecede.spark.stamps import Reading
 from antecede.tables import MESSAGES
 
 _OWN = "antecede own"
+MOMENTS = (
+    st.TimestampType, st.TimestampNTZType, st.DateType, st.FloatType, st.DoubleType, st.DecimalType, *INTEGERS
+)  # fmt: skip
+"""Types of columns that rows can be in order of."""
 
 
 def order(
@@ -64,12 +68,13 @@ def order(
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
     - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
-    - `gaps`: what is missing and not itself held, with the number of rows that wait for it.
+    - `gaps`: what is missing and not itself held, or a cycle of rows, with how many rows wait for it.
 
-    A group is handled in the memory of one task, together with the other groups of its partition. Each of the
-    tables is computed when it is used; call `keep()` if you use more than one.
+    A column of ours whose name the input has is called so with `antecede_` in front. A group is handled in
+    the memory of one task, together with the other groups of its partition. Each of the tables is computed
+    when it is used; call `keep()` if you use more than one.
     """
-    check_free(messages, ADDED)
+    names = our_names(messages, "position", "arrival", "missing", "since", "reason")
     table = Table(
         messages, sender, stamp, receiver, number, keys, id, None if members is None else tuple(members)
     )
@@ -80,32 +85,41 @@ def order(
     else:
         reading, columns = read(table, form)
     where = sf.lit("") if group is None else _key(table, group)
-    arrival = arrival or ("arrival" if "arrival" in messages.columns else None)
-    if arrival != "arrival":
-        check_free(messages, ("arrival",))
+    arrival = arrival or _arrival(table)
+    names["arrival"] = "arrival" if arrival == "arrival" else names["arrival"]
     columns |= {"group": where, **_times(table, arrival, time)}
-    left_out = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
-    columns["content"] = fingerprint([f for f in table.frame.schema.fields if f.name not in left_out])
+    shown = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
+    columns["content"] = _content(table, shown)
     spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
     rows = beside(spread, columns, partial(arrange, reading=reading), ANSWER_TYPE, ANSWER)
-    return _outcome(_without_own(rows), table, group, arrival)
+    return _outcome(_without_own(rows), table, group, arrival, names)
 
 
-def _outcome(rows: DataFrame, table: Table, group: str | None, arrival: str | None) -> Outcome:
+def _outcome(
+    rows: DataFrame, table: Table, group: str | None, arrival: str | None, names: dict[str, str]
+) -> Outcome:
     """The parts of the rows."""
-    answer, own = sf.col(ANSWER), [table.column(name) for name in table.frame.columns]
+    answer = sf.col(ANSWER)
+    own = [table.column(name) for name in table.frame.columns if name not in (FILE, LINE)]
+    place = [table.column(name) for name in (FILE, LINE) if name in table.frame.columns]
     came = answer["arrival"] if arrival is None else table.column(arrival)
-    more = [] if arrival == "arrival" else [came.alias("arrival")]
-    ordered = rows.where(answer["position"].isNotNull()).select(
-        *own, answer["position"].alias("position"), *more
-    )
+    added = [answer["position"].alias(names["position"])]
+    added += [] if arrival == "arrival" else [came.alias(names["arrival"])]
+    ordered = rows.where(answer["position"].isNotNull()).select(*own, *added)
     held = rows.where(answer["missing"].isNotNull())
-    held = held.select(*own, answer["missing"].alias("missing"), came.alias("since"))
-    quarantine = rows.where(answer["reason"].isNotNull()).select(*own, answer["reason"].alias("reason"))
+    held = held.select(*own, answer["missing"].alias(names["missing"]), came.alias(names["since"]))
+    quarantine = rows.where(answer["reason"].isNotNull())
+    quarantine = quarantine.select(*own, *place, answer["reason"].alias(names["reason"]))
     name = sf.lit(None).cast("string") if group is None else table.column(group)
     gaps = rows.where(answer["gaps"].isNotNull())
     gaps = gaps.select(name.alias("group"), sf.inline(answer["gaps"]))
-    return Outcome(ordered, held, quarantine, gaps, rows)
+    return Outcome(ordered, held, quarantine, gaps, rows, names)
+
+
+def _content(table: Table, left_out: set[str | None]) -> Column:
+    """A hash of what a row says, but for its place, its arrival and what the kernel sees anyway."""
+    told = {FILE, LINE, *left_out}
+    return fingerprint([field for field in table.frame.schema.fields if field.name not in told])
 
 
 def _key(table: Table, group: str) -> Column:
@@ -117,6 +131,12 @@ def _parts(frame: DataFrame, group: str | None, partitions: int | None) -> int:
     if group is None:
         return 1
     return partitions or int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+
+
+def _arrival(table: Table) -> str | None:
+    """A column called arrival tells when rows arrived, if it can; else it is one of the user's."""
+    known = "arrival" in table.frame.columns and isinstance(table.type("arrival"), MOMENTS)
+    return "arrival" if known else None
 
 
 def _times(table: Table, arrival: str | None, time: str | None) -> dict[str, Column]:

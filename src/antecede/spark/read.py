@@ -21,6 +21,7 @@ from antecede.formats import FORMATS, Settings
 from antecede.formats.regexes import compiled
 from antecede.formats.shiviz_forms import GROUPS
 from antecede.formats.sources import expand
+from antecede.spark.across import AGAIN, across, ambiguous
 from antecede.spark.gather import Gathered, gathered
 from antecede.spark.native import native, rows_of_native
 from antecede.spark.staging import SPANS, STAGED, TOLD, Stage
@@ -42,7 +43,7 @@ class FileRead(NamedTuple):
 
 class Logs(NamedTuple):
     """The events of all files, the records that could not be read, how each file was read, and a sentence
-    where files that look like one log were taken for several."""
+    where files that look like one log were taken for several, or where a cause is ambiguous."""
 
     events: DataFrame
     quarantine: DataFrame
@@ -75,6 +76,7 @@ def read(
     if all(file.error for file in found):
         raise InputError(str(found[0].error) + _others(len(found) - 1))
     events, note = _events(spark, files, staging)
+    events, note = _together(events, note, found)
     if own:
         events = events.unionByName(native(spark, [files[at] for at in own]))
     return Logs(events, _quarantine(spark, found, staging), found, note)
@@ -137,6 +139,17 @@ def _events(spark: SparkSession, files: list[str], folder: str) -> Gathered:
     if not os.path.isdir(spans):
         return Gathered(staged.drop("number"), None)
     return gathered(spark, staged, pq.read_table(spans, schema=SPANS), files)
+
+
+def _together(events: DataFrame, note: str | None, files: list[FileRead]) -> tuple[DataFrame, str | None]:
+    """What only all files of a format tell together; and another sentence, if there is one to say."""
+    for format in AGAIN:
+        names = [file.name for file in files if file.format == format]
+        if len(names) > 1:
+            events = across(events, format, names)
+        if names and format == "cloudevents":
+            note = "; ".join(filter(None, (note, ambiguous(events)))) or None
+    return events, note
 
 
 def _loaded(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:

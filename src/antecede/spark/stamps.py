@@ -108,12 +108,11 @@ def _stamps(
 
 def _numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
     """What each message counts as at its sender."""
-    count = integers(table["number"], 0)
-    text = (
-        "the sender's own entry is 0: it must count this message"
-        if reading.counted
-        else ("the number of the message is null or below 1: the first message of a sender has number 1")
-    )
+    count = integers(table["number"], -1)
+    if reading.counted:
+        faults.add(count < 0, "the stamp has no entry for its sender, which must count this message")
+        faults.add(count == 0, "the entry of the sender is 0, and must count this message")
+    text = "the number of the message is null or below 1: the first message of a sender has number 1"
     faults.add((count < 1) | (count > LARGEST), text)
     return np.clip(count, 0, LARGEST)
 
@@ -191,7 +190,8 @@ def parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     rows = np.repeat(np.arange(len(own)), np.diff(starts))
     faults.add(own < 0, "there is no id")
     faults.add(np.unique(rows[parent < 0]), "a parent is null")
-    faults.add(np.unique(rows[parent == own[rows]]), "names itself as its parent")
+    selves = np.unique(rows[(parent == own[rows]) & (parent >= 0)])
+    faults.add(selves, words("names itself as its parent: ", names.take(pa.array(own[selves]))))
     places = [singles(np.maximum(own, 0)), Places(starts, np.maximum(parent, 0))]
     slots, (mine, wanted) = number(group, groups, len(names), places, names)
     ones = np.ones(len(own), dtype=np.int64)
