@@ -147,6 +147,7 @@ class Script:
         times, what, messages = (np.array(column, kind) for column, kind in zip(columns, "dqq", strict=True))
         sends = np.array(self.sends, np.int64).reshape(-1, 2)
         judged = self.judge.judge(Block(times, what, messages, sends, np.array(self.targets, np.int64)))
+        judged = judged._replace(orders=judged.orders[what // self.n == DELIVER])
         for name, values in judged._asdict().items():
             self.found.setdefault(name, []).extend(values)
         self.records, self.sends, self.targets = [], [], []

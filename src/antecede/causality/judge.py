@@ -31,7 +31,7 @@ class Example(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Of a block: the order of each delivery (EARLY, LATE), and times in milliseconds.
+    """Of a block: the order of each record (EARLY, LATE; 0 if it is no delivery), and times in ms.
 
     `latencies` are of all deliveries, `waits` and `needless` of those that waited after their arrival, and
     that did so for no cause; `backs` of copies that were transmitted after their send.
@@ -66,7 +66,7 @@ class Judge:
     def judge(self, block: Block) -> Judged:
         """Judge what happened since the last block."""
         size, examples = len(block.times), list[Example]()
-        found = Found(np.empty(size, np.int8), np.empty((4, size)), np.zeros(4, np.int64))
+        found = Found(np.zeros(size, np.int8), np.empty((4, size)), np.zeros(4, np.int64))
         self.state.counts[[layout.SENDS, layout.TARGETS]] = 0
         at, why = kernel(self.state, block, 0, found)
         while why != layout.DONE:
@@ -76,7 +76,7 @@ class Judge:
                 self._make_room(why, block, at)
             at, why = kernel(self.state, block, at, found)
         latencies, waits, needless, backs = map(_part, found.times, found.sizes)
-        return Judged(found.orders[: len(latencies)], latencies, waits, needless, backs, examples)
+        return Judged(found.orders, latencies, waits, needless, backs, examples)
 
     @property
     def early(self) -> int:

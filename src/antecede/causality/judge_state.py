@@ -67,6 +67,6 @@ class Block(NamedTuple):
 class Found(NamedTuple):
     """What comes out, each with room for all records, and how many there are of each time."""
 
-    orders: NDArray[np.int8]  # of each delivery
+    orders: NDArray[np.int8]  # of each record
     times: Floats  # [row, k]
     sizes: Ints  # [row]

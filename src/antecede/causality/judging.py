@@ -47,7 +47,7 @@ def judge(state: State, block: Block, at: int, found: Found) -> tuple[int, int]:
                 counts[j.TARGETS] += number
         elif kind == j.DELIVER and why == j.DONE:
             order = _land(counts, processes, past, due, events, flights, causes, missing, i, s)
-            orders[sizes[j.LATENCY]] = order
+            orders[at] = order
             _note(spans, sizes, j.LATENCY, now - sent[s])
             if processes[i, j.HELD]:
                 _release(counts, processes, due, causes, places, moments, spans, sizes, i, s, now)

@@ -5,6 +5,7 @@ What happens is only written down; now and then the judge gets it as a block.
 """
 
 from collections import Counter
+from operator import attrgetter
 
 import msgspec
 
@@ -23,6 +24,7 @@ MEMORY = 1024
 """So many of its latest own events a process can name as what a message depends on."""
 
 
+_contents = attrgetter("kind", "stamp", "payload")
 _ORDERS = {0: None, EARLY: "early", LATE: "late", EARLY | LATE: "early"}
 
 
@@ -73,10 +75,8 @@ class Watch:
         """How many sends and deliveries each process has had: the number of its latest own event."""
         self.due: list[set[bytes]] = [set() for _ in names]
         """For each process, the payloads of what is addressed to it and was not delivered."""
-        self.unjudged = 0
-        """Deliveries since the judge was asked last."""
         self.alarmed: list[tuple[int, tuple[str, ...]]] = []
-        """Those of them that came with alarms, by their number."""
+        """Deliveries with alarms since the judge was asked last, by the number of their record."""
         self.duplicated = 0
         self.alarms: Counter[str] = Counter()
         self.caught: Counter[str] = Counter()
@@ -101,7 +101,7 @@ class Watch:
 
     def posted(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
-        if len(packets) == 1 or len({(p.kind, p.stamp, p.payload) for p in packets}) == 1:
+        if len(packets) == 1 or len(set(map(_contents, packets))) == 1:
             self._tally(packets[0], len(packets))
             return
         for packet in packets:
@@ -148,8 +148,7 @@ class Watch:
         self.events[i] += 1
         if delivery.alarms and self.promised[i]:
             self.alarms.update(delivery.alarms)
-            self.alarmed.append((self.unjudged, delivery.alarms))
-        self.unjudged += 1
+            self.alarmed.append((len(self.rows) // 3 - 1, delivery.alarms))
         if self.trace is not None:
             self.trace.deliver(i, self.index[delivery.sender], int.from_bytes(payload, "little"))
 
@@ -157,7 +156,8 @@ class Watch:
         """Have everything judged that has happened until now."""
         if not self.rows:
             return
-        judged, tally = self.judge.judge(self.records.take()), self.tally
+        block, tally = self.records.take(), self.tally
+        judged = self.judge.judge(block)
         for times, more in (
             (tally.latencies, judged.latencies), (tally.waits, judged.waits),
             (tally.needless, judged.needless), (tally.backs, judged.backs),
@@ -169,8 +169,9 @@ class Watch:
                 self.caught.update(alarms)
         self.examples += map(self._told, judged.examples)
         if self.trace is not None:
-            self.trace.judged([_ORDERS[order] for order in judged.orders.tolist()])
-        self.unjudged, self.alarmed = 0, []
+            orders = judged.orders[block.what // len(self.names) == DELIVER]
+            self.trace.judged([_ORDERS[order] for order in orders.tolist()])
+        self.alarmed = []
 
     def verdict(self) -> Verdict:
         """At the end of a run, when nothing more can happen and all is settled."""
