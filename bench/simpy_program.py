@@ -4,7 +4,8 @@ Causal broadcast with vector clocks over a network with exponential delays. A co
 process that sleeps and puts the packet into the receiver's store, which is SimPy's way to do it; stamps are
 lists that are handed over as they are. What comes out is what the simulator tells of such a run: the bytes
 and entries of stamps, how long messages waited, how long of that needlessly, how long they were under way,
-how many were held at once, and what went wrong. The oracle is that of the simulator.
+how many were held at once, and what went wrong. The oracle is in plain Python, like the rest; it was the
+simulator's own before that was compiled.
 """
 
 from collections.abc import Generator
@@ -14,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from antecede.causality.window import Window
+from bench.window import Window
 
 
 class Packet:

@@ -1,6 +1,7 @@
 """Endpoints that hold at the receiver: they turn a stamp into needs and gains, and the gate does the rest."""
 
 from functools import cached_property
+from itertools import compress
 from operator import gt
 from typing import Any, ClassVar
 
@@ -17,7 +18,14 @@ class Gated(Endpoint, kw_only=True):
     dense: ClassVar[bool] = True
     """Whether every count of a slot is one packet to this process, so that gaps are whole stretches."""
 
+    learns: ClassVar[bool] = False
+    """Whether the protocol has a `_delivered` of its own."""
+
     gate: Gate[Packet] = msgspec.field(default_factory=Gate)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.learns = cls._delivered is not Gated._delivered
 
     @cached_property
     def stamps(self) -> dict[int, Any]:
@@ -41,8 +49,8 @@ class Gated(Endpoint, kw_only=True):
 
     def _take(self, key: int) -> tuple[Packet, Any]:
         packet = self.gate.take(key)
-        stamp = self.stamps.pop(key) if key in self.stamps else self._read(packet)
-        return packet, stamp
+        stamp = self.stamps.pop(key, None)
+        return packet, self._read(packet) if stamp is None else stamp
 
     def _count_from_zero(self, slots: int) -> None:
         """Begin with a count of 0 in each of so many slots; `_unmet` asks for that."""
@@ -53,11 +61,13 @@ class Gated(Endpoint, kw_only=True):
         have = self.gate.have
         if not any(map(gt, wanted, have.values())):
             return []
-        return [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
+        return list(compress(enumerate(wanted), map(gt, wanted, have.values())))
 
     def _deliver(self, packet: Packet, stamp: Any) -> Delivery:
-        self._delivered(self.index[packet.source], stamp)
-        return Delivery(packet.source, packet.payload)
+        source = packet.source
+        if self.learns:
+            self._delivered(self.index[source], stamp)
+        return Delivery(source, packet.payload)
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""

@@ -1,7 +1,9 @@
 """The applications of a run: they act as the workload says, answer, and wait while they may not send."""
 
 from collections import deque
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery
@@ -10,7 +12,7 @@ from antecede.simulate.watch import Watch
 from antecede.simulate.workloads import Workload
 
 
-class Wish(NamedTuple):
+class Wish(msgspec.Struct, frozen=True, gc=False):
     """Something that the application of a process wants to send.
 
     `depends_on`: the own event that it depends on, 0 for none, None where the workload does not say.
@@ -68,7 +70,7 @@ class Applications:
         if not self.line[wish.process] and self.carrier.may_send(wish.process):
             self.carrier.send(wish)
         else:
-            self.line[wish.process].append(wish._replace(since=self.queue.now))
+            self.line[wish.process].append(msgspec.structs.replace(wish, since=self.queue.now))
 
     def go_on(self, i: int) -> None:
         """Fulfil the wishes of a process while it may send."""
@@ -80,7 +82,7 @@ class Applications:
 
     def again(self, wish: Wish) -> None:
         """A wish came to nothing because the process crashed: it is still there, before all others."""
-        self.line[wish.process].appendleft(wish._replace(since=self.queue.now))
+        self.line[wish.process].appendleft(msgspec.structs.replace(wish, since=self.queue.now))
 
     def _plan(self, i: int) -> None:
         gap = self.workload.gap(i)

@@ -36,7 +36,7 @@ class Direct:
         payload = self.watch.sent(i, targets, wish.depends_on)
         to = None if wish.targets is None else [self.watch.names[x] for x in targets]
         endpoint = self.endpoints[i]
-        if self.watch.declared is None or wish.depends_on is None:
+        if not self.watch.declared or wish.depends_on is None:
             effects = endpoint.send(payload, to)
         else:
             how = {"depends_on": wish.depends_on}

@@ -80,7 +80,7 @@ class Linked:
         payload = self.watch.sent(i, targets, wish.depends_on)
         to = None if wish.targets is None else tuple(self.names[x] for x in targets)
         how = {}
-        if self.watch.declared is not None and wish.depends_on is not None:
+        if self.watch.declared and wish.depends_on is not None:
             how = {"depends_on": wish.depends_on}
         self._input(i, Input("send", self.queue.now, payload, to, how))
 

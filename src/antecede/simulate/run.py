@@ -121,12 +121,13 @@ class Simulation:
         while limit > 0 and not finished:
             finished = self.queue.run(STEP)
             limit -= STEP
+            self.watch.settle()
             if progress:
-                progress(self.watch.oracle.sent)
+                progress(self.watch.messages)
         if self.trace:
             self.trace.close()
         faults = {kind: count for kind, count in sorted(self.carrier.counts.items()) if count}
-        costs = self.watch.tally.costs(self.watch.oracle.sent)
+        costs = self.watch.tally.costs(self.watch.messages)
         return Run(self.plan, costs, self.watch.verdict(), faults, finished, self.watch.last)
 
 

@@ -25,12 +25,12 @@ Sink = Callable[[pa.Table], None]
 class Rows:
     """Rows of one table on their way out."""
 
-    def __init__(self, schema: pa.Schema, sink: Sink, block: int) -> None:
-        self.schema, self.sink, self.block = schema, sink, block
+    def __init__(self, schema: pa.Schema, sink: Sink, block: int, finish: Callable[[], None]) -> None:
+        self.schema, self.sink, self.block, self.finish = schema, sink, block, finish
         self.rows: list[dict[str, Any]] = []
 
-    def add(self, **row: Any) -> None:
-        """One more row; columns that are not named are null."""
+    def add(self, row: dict[str, Any]) -> None:
+        """One more row; columns that are not named are null. `finish` may still change it."""
         self.rows.append(row)
         if len(self.rows) >= self.block:
             self.flush()
@@ -38,6 +38,7 @@ class Rows:
     def flush(self) -> None:
         """Hand over what there is."""
         if self.rows:
+            self.finish()
             self.sink(pa.Table.from_pylist(self.rows, schema=self.schema))
             self.rows = []
 
@@ -58,7 +59,11 @@ class Trace:
     def __init__(self, queue: Queue, execution: str, names: list[str], events: Sink, messages: Sink) -> None:
         self.queue, self.execution, self.names = queue, execution, names
         block = max(1, min(BLOCK, CELLS // len(names)))
-        self.events, self.messages = Rows(EVENTS, events, block), Rows(MESSAGES, messages, block)
+        self.ask: Callable[[], None] = _nothing
+        """Called before rows leave: `judged` is then told of every delivery so far."""
+        self.unjudged: list[dict[str, Any]] = []
+        self.events = Rows(EVENTS, events, block, lambda: self.ask())
+        self.messages = Rows(MESSAGES, messages, block, _nothing)
         self.counts = [0] * len(names)
         self.arrivals = [0] * len(names)
         self.clocks: list[dict[str, int]] = [{} for _ in names]
@@ -79,35 +84,42 @@ class Trace:
         """A packet arrives."""
         name = None if message is None else f"m{message}"
         sent = None if message is None else self.sends.get(message)
-        self.messages.add(
-            group=self.names[i],
-            sender=packet.source,
-            protocol=packet.protocol,
-            kind=packet.kind,
-            number=packet.number,
-            stamp=packet.stamp,
-            message=name,
-            sent=None if sent is None else sent.time,
-            arrived=self.queue.now,
-            arrival=self.arrivals[i],
-        )
+        row = {
+            "group": self.names[i],
+            "sender": packet.source,
+            "protocol": packet.protocol,
+            "kind": packet.kind,
+            "number": packet.number,
+            "stamp": packet.stamp,
+            "message": name,
+            "sent": None if sent is None else sent.time,
+            "arrived": self.queue.now,
+            "arrival": self.arrivals[i],
+        }
+        self.messages.add(row)
         self.arrivals[i] += 1
         if message is not None:
             self._done(message, "unarrived")
             self._event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
 
-    def deliver(self, i: int, source: int, message: int, order: str | None) -> None:
-        """A message is delivered; `order` says if it was "early" or "late"."""
+    def deliver(self, i: int, source: int, message: int) -> None:
+        """A message is delivered; `judged` will tell if that was in order."""
         mine = self.clocks[i]
         for name, count in self.sends[message].clock.items():
             if count > mine.get(name, 0):
                 mine[name] = count
         self._done(message, "undelivered")
         clock = self._tick(i)
-        text = f"deliver m{message} from {self.names[source]}"
-        fields = None if order is None else [("order", order)]
         sender = self.names[source]
-        self._event(i, "deliver", message, sender, text, clock=list(clock.items()), fields=fields)
+        text = f"deliver m{message} from {sender}"
+        self._event(i, "deliver", message, sender, text, clock=list(clock.items()))
+
+    def judged(self, orders: list[str | None]) -> None:
+        """Of each delivery since the last time: if it was "early" or "late"."""
+        for row, order in zip(self.unjudged, orders, strict=True):
+            if order is not None:
+                row["fields"] = [("order", order)]
+        self.unjudged = []
 
     def close(self) -> None:
         """Hand over the last rows."""
@@ -135,18 +147,25 @@ class Trace:
     def _event(self, i: int, kind: str, message: int, sender: str, text: str, **more: Any) -> None:
         index = self.counts[i]
         self.counts[i] = index + 1
-        self.events.add(
-            execution=self.execution,
-            process=self.names[i],
-            index=index,
-            event=f"{self.names[i]}#{index}",
-            kind=kind,
-            message=f"m{message}",
-            sender=sender,
-            time=self.queue.now,
-            text=text,
+        row = {
+            "execution": self.execution,
+            "process": self.names[i],
+            "index": index,
+            "event": f"{self.names[i]}#{index}",
+            "kind": kind,
+            "message": f"m{message}",
+            "sender": sender,
+            "time": self.queue.now,
+            "text": text,
             **more,
-        )
+        }
+        if kind == "deliver":
+            self.unjudged.append(row)
+        self.events.add(row)
+
+
+def _nothing() -> None:
+    """Where nobody asks for more."""
 
 
 class Collected:

@@ -1,23 +1,31 @@
-"""The watch: sees everything that happens in a run, asks the oracle about each delivery, tallies the costs.
+"""The watch: sees everything that happens in a run, has each delivery judged, tallies the costs.
 
 It knows no protocol: a message is a number in the payload, and what a protocol promises is in its facts.
+What happens is only written down; now and then the judge gets it as a block.
 """
 
 from collections import Counter
+from operator import attrgetter
 
 import msgspec
 
-from antecede.causality.window import Flight, SemanticWindow, Window
+from antecede.causality.judge import Example, Judge
+from antecede.causality.judge_state import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.detectors import DETECTORS
 from antecede.protocols.sizes import count_entries
 from antecede.simulate.costs import Tally
 from antecede.simulate.queue import Queue
+from antecede.simulate.records import Records
 from antecede.simulate.trace import Trace
 
-EXAMPLES = 5
-"""So many broken deliveries are told in words."""
+MEMORY = 1024
+"""So many of its latest own events a process can name as what a message depends on."""
+
+
+_contents = attrgetter("kind", "stamp", "payload")
+_ORDERS = {0: None, EARLY: "early", LATE: "late", EARLY | LATE: "early"}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,44 +58,50 @@ class Watch:
         n = len(names)
         self.queue, self.names, self.facts, self.promised, self.trace = queue, names, facts, promised, trace
         self.index = {name: i for i, name in enumerate(names)}
-        self.declared = SemanticWindow(n) if facts.order == "semantic" else None
-        self.oracle: Window = self.declared or Window(n)
+        self.declared = facts.order == "semantic"
+        """Whether messages depend on what is declared."""
+        self.judge = Judge(promised, MEMORY if self.declared else 0)
+        self.records = Records()
+        self.rows = self.records.rows
+        self.sends, self.holds, self.transmits, self.delivers = SEND * n, HOLD * n, TRANSMIT * n, DELIVER * n
         self.tally = Tally()
         self.last = 0.0
         """When something happened last."""
+        self.messages = 0
+        """How many were sent."""
+        self.newest, self.sent_at = b"", 0.0
+        """The payload of the latest, and when it was sent."""
         self.events = [0] * n
         """How many sends and deliveries each process has had: the number of its latest own event."""
-        self.under_way: dict[bytes, tuple[Flight, float]] = {}
-        """By payload: what is not delivered everywhere, and when it was sent."""
-        self.held: list[dict[int, float]] = [{} for _ in names]
-        """For each process, what has arrived and was not delivered: since when."""
-        self.ready: list[dict[int, float]] = [{} for _ in names]
-        """For each process, what of that waits for no cause any more: since when."""
-        self.filed: list[dict[int, list[Flight]]] = [{} for _ in names]
-        """For each process, by the slot of a missing cause: what waits for that one at least."""
-        self.newest = [[-1] * n for _ in names]
-        self.early = self.late = self.out_of_turn = self.duplicated = 0
+        self.due: list[set[bytes]] = [set() for _ in names]
+        """For each process, the payloads of what is addressed to it and was not delivered."""
+        self.alarmed: list[tuple[int, tuple[str, ...]]] = []
+        """Deliveries with alarms since the judge was asked last, by the number of their record."""
+        self.duplicated = 0
         self.alarms: Counter[str] = Counter()
         self.caught: Counter[str] = Counter()
         self.examples: list[str] = []
+        if trace is not None:
+            trace.ask = self.settle
 
     def sent(self, i: int, targets: list[int], depends_on: int | None) -> bytes:
         """A process is about to send; returns the payload."""
-        if self.declared is not None:
-            message = self.declared.send_after(i, targets, depends_on)
-        else:
-            message = self.oracle.send(i, targets)
+        message, now = self.messages, self.queue.now
+        self.messages = message + 1
         self.events[i] += 1
         if self.trace is not None:
             self.trace.send(i, message, targets, depends_on)
-        payload = message.to_bytes(8, "little")
-        self.last = self.queue.now
-        self.under_way[payload] = (self.oracle.flights[message], self.last)
+        self.newest = payload = message.to_bytes(8, "little")
+        self.last = self.sent_at = now
+        self.records.send(now, self.sends + i, payload, targets, depends_on)
+        due = self.due
+        for target in targets:
+            due[target].add(payload)
         return payload
 
     def posted(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
-        if len(packets) == 1 or len({(p.kind, p.stamp, p.payload) for p in packets}) == 1:
+        if len(packets) == 1 or len(set(map(_contents, packets))) == 1:
             self._tally(packets[0], len(packets))
             return
         for packet in packets:
@@ -95,16 +109,16 @@ class Watch:
 
     def _tally(self, packet: Packet, alike: int) -> None:
         """Count a packet, and others that differ from it in their target only."""
-        tally, now, size = self.tally, self.queue.now, len(packet.stamp)
+        tally, now, size, payload = self.tally, self.queue.now, len(packet.stamp), packet.payload
         tally.packets[packet.kind] += alike
         if packet.kind != "message":
             tally.control_size += alike * size
             return
         tally.stamp_sizes[size] += alike
         tally.stamp_entries[count_entries(packet)] += alike
-        _, sent = self.under_way.get(packet.payload, (None, now))
-        if now > sent:
-            tally.backs.extend([now - sent] * alike)
+        target = self.index[packet.target]
+        if (now > self.sent_at or payload != self.newest) and payload in self.due[target]:
+            self.rows += (now, self.transmits + target, payload) * alike
 
     def arrived(self, i: int, packet: Packet, deliveries: list[Delivery]) -> None:
         """A packet came to the endpoint of a process, and this is what it delivered."""
@@ -117,97 +131,64 @@ class Watch:
         for delivery in deliveries:
             if delivery.payload == payload:
                 return
-        if packet.kind == "message" and payload in self.under_way:
-            flight, _ = self.under_way[payload]
-            if self.oracle.due[i] & flight.bit:
-                self._hold(i, flight)
+        if packet.kind == "message" and payload in self.due[i]:
+            self.rows += (self.last, self.holds + i, payload)
 
     def delivered(self, i: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
-        source, oracle = self.index[delivery.sender], self.oracle
-        if source == i:
+        if delivery.sender == self.names[i]:
             return
-        flight, sent = self.under_way.get(delivery.payload, (None, 0.0))
-        if flight is None or not oracle.due[i] & flight.bit:
+        payload = delivery.payload
+        try:
+            self.due[i].remove(payload)
+        except KeyError:
             self.duplicated += 1
             return
-        message, now = flight.message, self.queue.now
+        self.rows += (self.queue.now, self.delivers + i, payload)
         self.events[i] += 1
-        self.tally.latencies.append(now - sent)
-        late = oracle.past[i] & flight.bit
-        early = oracle.land(i, flight)
-        if self.promised[i]:
-            newest = self.newest[i]
-            if message > newest[source]:
-                newest[source] = message
-            else:
-                self.out_of_turn += 1
-            if early or late or delivery.alarms:
-                self._judge(i, message, early, bool(late), delivery.alarms)
+        if delivery.alarms and self.promised[i]:
+            self.alarms.update(delivery.alarms)
+            self.alarmed.append((len(self.rows) // 3 - 1, delivery.alarms))
         if self.trace is not None:
-            self.trace.deliver(i, source, message, "early" if early else "late" if late else None)
-        if self.held[i]:
-            self._release(i, flight, now)
-        if not flight.left:
-            del self.under_way[delivery.payload]
+            self.trace.deliver(i, self.index[delivery.sender], int.from_bytes(payload, "little"))
+
+    def settle(self) -> None:
+        """Have everything judged that has happened until now."""
+        if not self.rows:
+            return
+        block, tally = self.records.take(), self.tally
+        judged = self.judge.judge(block)
+        for times, more in (
+            (tally.latencies, judged.latencies), (tally.waits, judged.waits),
+            (tally.needless, judged.needless), (tally.backs, judged.backs),
+        ):  # fmt: skip
+            times.frombytes(more.tobytes())
+        tally.peak_held = self.judge.peak_held
+        for number, alarms in self.alarmed:
+            if judged.orders[number] & LATE:
+                self.caught.update(alarms)
+        self.examples += map(self._told, judged.examples)
+        if self.trace is not None:
+            orders = judged.orders[block.what // len(self.names) == DELIVER]
+            self.trace.judged([_ORDERS[order] for order in orders.tolist()])
+        self.alarmed = []
 
     def verdict(self) -> Verdict:
-        """At the end of a run, when nothing more can happen."""
-        left = self.oracle.undelivered()
-        stuck = sum(message in self.held[i] for i, message in left)
+        """At the end of a run, when nothing more can happen and all is settled."""
+        judge, stuck = self.judge, self.judge.held
         detectors = DETECTORS if self.facts.order == "probably causal" else ()
         return Verdict(
-            early=self.early,
-            late=self.late,
-            out_of_turn=self.out_of_turn,
+            early=judge.early,
+            late=judge.late,
+            out_of_turn=judge.out_of_turn,
             duplicated=self.duplicated,
             stuck=stuck,
-            lost=len(left) - stuck,
+            lost=sum(map(len, self.due)) - stuck,
             alarms={name: self.alarms[name] for name in detectors},
-            missed={name: self.late - self.caught[name] for name in detectors},
+            missed={name: judge.late - self.caught[name] for name in detectors},
             examples=self.examples,
         )
 
-    def _judge(self, i: int, message: int, early: int, late: bool, alarms: tuple[str, ...]) -> None:
-        if alarms:
-            self.alarms.update(alarms)
-        if late:
-            self.late += 1
-            self.caught.update(alarms)
-        if early:
-            self.early += 1
-            if len(self.examples) < EXAMPLES:
-                before = ", ".join(f"m{cause}" for cause in self.oracle.named(early))
-                self.examples.append(f"{self.names[i]} delivered m{message} before {before}")
-
-    def _hold(self, i: int, flight: Flight) -> None:
-        held = self.held[i]
-        held[flight.message] = self.queue.now
-        if len(held) > self.tally.peak_held:
-            self.tally.peak_held = len(held)
-        self._file(i, flight)
-
-    def _file(self, i: int, flight: Flight) -> None:
-        """Note under one missing cause that a message waits; without any, that it need not."""
-        missing = flight.past & self.oracle.due[i]
-        if not missing:
-            self.ready[i][flight.message] = self.queue.now
-            return
-        filed, last = self.filed[i], missing.bit_length() - 1  # most likely delivered last
-        if last in filed:
-            filed[last].append(flight)
-        else:
-            filed[last] = [flight]
-
-    def _release(self, i: int, flight: Flight, now: float) -> None:
-        held, filed, message = self.held[i], self.filed[i], flight.message
-        if message in held:
-            arrived, ready = held.pop(message), self.ready[i].pop(message, now)
-            if now > arrived:
-                self.tally.waits.append(now - arrived)
-            if now > ready:
-                self.tally.needless.append(now - ready)
-        if flight.slot in filed:
-            for other in filed.pop(flight.slot):
-                if other.message in held:
-                    self._file(i, other)
+    def _told(self, example: Example) -> str:
+        before = ", ".join(f"m{cause}" for cause in example.causes)
+        return f"{self.names[example.process]} delivered m{example.message} before {before}"
