@@ -12,7 +12,8 @@ import pyarrow as pa
 from antecede.causality.rows import Ints
 from antecede.spark.columns import column
 from antecede.spark.execution import Trace
-from antecede.spark.sentences import KINDS, Event, say
+from antecede.spark.sentences import KINDS, say
+from antecede.spark.wording import Event
 from antecede.tables import FINDINGS
 
 MOST = 10_000

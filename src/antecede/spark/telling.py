@@ -16,8 +16,9 @@ from antecede.causality.pairing import LOST, acts
 from antecede.causality.rows import Ints
 from antecede.spark.found import MOST
 from antecede.spark.positions import MISTIMED
-from antecede.spark.sentences import Event, say
+from antecede.spark.sentences import say
 from antecede.spark.slim import Cast, placed
+from antecede.spark.wording import Event
 from antecede.tables import FINDINGS
 
 COLUMNS = ("kind", "process", "index", "count", "refs", "receiver")
