@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from antecede.report.findings import MEANINGS
-from antecede.spark.sentences import KINDS
+from antecede.spark.auditing.sentences import KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "findings.md"
 

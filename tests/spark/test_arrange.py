@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import antecede
 from antecede.core.gate import Gate
 from antecede.protocols.columns import SHARED, SPARSE, UNHELD
-from antecede.spark.arrange import arrange
-from antecede.spark.stamps import Reading
+from antecede.spark.ordering.arrange import arrange
+from antecede.spark.ordering.stamps import Reading
 from tests.spark.message_rows import Row, Sent, lines
 
 VECTORS = Reading("entries", counted=True)

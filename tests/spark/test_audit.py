@@ -5,10 +5,10 @@ from random import Random
 import pytest
 from pyspark.sql import functions as sf
 
-from antecede.spark import audit as module
-from antecede.spark.audit import audit, summary
-from antecede.spark.execution import trace
-from antecede.spark.judge import judge
+from antecede.spark.auditing import audit as module
+from antecede.spark.auditing.audit import audit, summary
+from antecede.spark.auditing.judge import judge
+from antecede.spark.graph.execution import trace
 from antecede.tables import EVENTS
 from tests.spark.event_rows import table, talk, without
 

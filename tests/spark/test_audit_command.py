@@ -10,9 +10,9 @@ from pyspark.errors import PythonException
 
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import read
-from antecede.spark.audit import audit, summary
+from antecede.spark.auditing.audit import audit, summary
+from antecede.spark.pictures.windows import NEAR, slices
 from antecede.spark.running import ours
-from antecede.spark.windows import NEAR, slices
 from tests.formats.samples import GO, SAMPLES, lines
 from tests.spark.commands import TRIANGLE, apart, here, story
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antecede.spark.audit import audit
+from antecede.spark.auditing.audit import audit
 from antecede.spark.batches import NAME, UNMEASURED, unmeasured
 
 pytestmark = pytest.mark.spark

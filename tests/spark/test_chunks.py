@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from antecede.causality.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND, UNSENT
 from antecede.causality.pairing import LOST, acts
-from antecede.spark.chunks import PART, RAW, Cuts, Near
-from antecede.spark.far import Replay, gathered, states, unpack
-from antecede.spark.linking import LINKED, SLIM, Actors, Link
-from antecede.spark.positions import MISTIMED, Straighten, Untangle, offsets
+from antecede.spark.huge.chunks import PART, RAW, Cuts, Near
+from antecede.spark.huge.far import Replay, gathered, states, unpack
+from antecede.spark.huge.linking import LINKED, SLIM, Actors, Link
+from antecede.spark.huge.positions import MISTIMED, Straighten, Untangle, offsets
 from tests.causality.traces import events, flood, judged
 
 SEEDS = st.integers(0, 2**32)
@@ -102,7 +102,7 @@ def test_many_events_at_one_moment(seed, n, size, span, each, data):
 
 
 def test_late_deliveries_are_all_told_where_pairs_are_too_many(monkeypatch):
-    monkeypatch.setattr("antecede.spark.chunks.PAIRS", 3)
+    monkeypatch.setattr("antecede.spark.huge.chunks.PAIRS", 3)
     trace = flood(Random(4), 3, 60, 20)
     table, where = slim(trace, [float(i) for i in range(len(trace))])
     found, rows, _ = verdict(kept(link(table, 3)), 3, Cuts(np.empty(0), float(len(trace))))

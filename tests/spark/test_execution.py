@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from antecede.causality.direct import CLOCK, MESSAGE, PARENT, PROCESS
 from antecede.causality.topology import is_linear
-from antecede.spark.execution import trace
-from antecede.spark.messages import ARRIVE
+from antecede.spark.graph.execution import trace
+from antecede.spark.graph.messages import ARRIVE
 from antecede.tables import EVENTS
 from tests.spark.event_rows import table, talk, without
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from antecede.spark.audit import audit, summary
-from antecede.spark.execution import trace
-from antecede.spark.judge import judge
+from antecede.spark.auditing.audit import audit, summary
+from antecede.spark.auditing.judge import judge
+from antecede.spark.graph.execution import trace
 from tests.spark.by_definition import Log, Row, reach
 from tests.spark.event_rows import table
 from tests.spark.mutations import simulated

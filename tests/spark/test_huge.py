@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from antecede.causality.links import DELIVER, SEND
-from antecede.spark.huge import audit_messages
+from antecede.spark.huge.judge import audit_messages
 from antecede.tables import EVENTS
 from tests.causality.traces import flood, judged
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.spark import found, late_findings
-from antecede.spark.execution import trace
-from antecede.spark.judge import judge
-from antecede.spark.sentences import KINDS
+from antecede.spark.auditing import found, late_findings
+from antecede.spark.auditing.judge import judge
+from antecede.spark.auditing.sentences import KINDS
+from antecede.spark.graph.execution import trace
 from tests.spark.event_rows import Row, table, talk, without
 
 seeds = st.integers(0, 2**32)

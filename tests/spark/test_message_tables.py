@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.spark import lines as by_line
+from antecede.spark.reading import lines as by_line
 from tests.formats.samples import lines
 from tests.spark.commands import here
 

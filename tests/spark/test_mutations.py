@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from antecede.formats import Settings, read
-from antecede.spark.audit import audit
-from antecede.spark.execution import trace
-from antecede.spark.judge import judge
+from antecede.spark.auditing.audit import audit
+from antecede.spark.auditing.judge import judge
+from antecede.spark.graph.execution import trace
 from tests.formats.samples import DATA, needs_data, opened
 from tests.spark.by_definition import Finding, Log, Row, findings, reach
 from tests.spark.event_rows import table

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from antecede.spark.sentences import KINDS, say
-from antecede.spark.wording import LONGEST, Event, place, short
+from antecede.spark.auditing.sentences import KINDS, say
+from antecede.spark.auditing.wording import LONGEST, Event, place, short
 
 SENT = Event("p1", "send", "m4", "p1#1", "a.log", 9)
 GOT = Event("p2", "deliver", "m4", "p2#1", "a.log", 12)

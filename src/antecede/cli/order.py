@@ -18,7 +18,7 @@ from antecede.report.text import many
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from antecede.spark.read import Logs
+    from antecede.spark.reading.read import Logs
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
 Group = Annotated[str | None, typer.Option(help="Messages: column of the ordering domain.")]
@@ -83,13 +83,13 @@ def order_command(
 
 
 def _are_packets(inputs: list[str]) -> bool:
-    from antecede.spark.message_tables import is_packets
+    from antecede.spark.reading.message_tables import is_packets
 
     return is_packets(inputs)
 
 
 def _events(read: Logs, target: tuple[str, bool]) -> Ordered:
-    from antecede.spark.event_order import order_events
+    from antecede.spark.ordering.event_order import order_events
 
     rows = sum(file.events + file.quarantined for file in read.files)
     lines = list(o.file_lines(read.files, read.note))
@@ -106,8 +106,8 @@ def _messages(
     columns: dict[str, Any],
     target: tuple[str, bool],
 ) -> Ordered:
-    from antecede.spark.message_tables import messages
-    from antecede.spark.ordering import order
+    from antecede.spark.ordering.order import order
+    from antecede.spark.reading.message_tables import messages
 
     told = {name: columns[name] for name in ("sender", "stamp", "form", "number", "id") if name in columns}
     with stages(spark, "reading"):

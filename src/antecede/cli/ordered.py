@@ -18,7 +18,7 @@ from antecede.report.text import many, shown
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from antecede.spark.outcome import Outcome
+    from antecede.spark.ordering.outcome import Outcome
 
 GAPS = 10
 """So many root gaps are listed."""

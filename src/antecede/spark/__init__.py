@@ -3,21 +3,30 @@
 Owns: everything that imports pyspark. Must not know: the terminal, sockets, how pages look. Imported only
 where Spark is wanted, since starting it takes seconds and a Java.
 
-`order` and `order_events` are imported when they are asked for. Their modules have other names, since a
-module that was imported would take the name of the function.
+`reading` makes DataFrames of files, `graph` a graph of causes of events, `ordering` puts rows into order,
+`auditing` and `huge` find what is wrong, `pictures` picks what to draw. What is listed here is for callers,
+and imported when it is asked for.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antecede.spark.event_order import order_events
-    from antecede.spark.ordering import order
-    from antecede.spark.outcome import Outcome
+    from antecede.spark.auditing.audit import Audit, audit, summary
+    from antecede.spark.ordering.event_order import order_events
+    from antecede.spark.ordering.order import order
+    from antecede.spark.ordering.outcome import Outcome
 
-__all__ = ["Outcome", "order", "order_events"]
+__all__ = ["Audit", "Outcome", "audit", "order", "order_events", "summary"]
 
-_HOMES = {"Outcome": "outcome", "order": "ordering", "order_events": "event_order"}
+_HOMES = {
+    "Audit": "auditing.audit",
+    "Outcome": "ordering.outcome",
+    "audit": "auditing.audit",
+    "order": "ordering.order",
+    "order_events": "ordering.event_order",
+    "summary": "auditing.audit",
+}
 
 
 def __getattr__(name: str) -> Any:

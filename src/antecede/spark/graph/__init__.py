@@ -1,0 +1,1 @@
+"""A table of events as a graph of causes, which order, audit and pictures share. Start at `execution`."""

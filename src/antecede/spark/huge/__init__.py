@@ -1,0 +1,1 @@
+"""One huge execution judged by many tasks, in overlapping chunks. Start at `judge`."""

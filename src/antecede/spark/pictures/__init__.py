@@ -1,0 +1,1 @@
+"""Which events of a log to draw, and their clocks. Start at `windows`."""
