@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import pickle
 import random
 
@@ -242,3 +243,21 @@ def test_a_file_under_two_names_is_read_once(tmp_path, monkeypatch):
     (tmp_path / "a.log").write_text("x")
     monkeypatch.chdir(tmp_path)
     assert expand(["a.log", "./a.*", str(tmp_path)]) == ["a.log"]
+
+
+def test_a_pipe_is_no_log(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CallerError, match="is a pipe or a device; write it into a file first"):
+        expand([str(tmp_path / "pipe")])
+
+
+def test_of_gzip_that_is_cut_off_all_that_can_be_read_is_read():
+    data = gzip.compress(
+        lines(*({"process": "a", "event": f"e{n}"} for n in range(20_000))).encode(), mtime=0
+    )
+    parsed = read(data[: len(data) // 2], "x.gz")
+    (*_, last) = parsed.quarantine.to_pylist()
+    assert 100 < len(parsed.events) < 20_000 and len(parsed.quarantine) <= 2
+    assert "gzip is broken (it ends too early)" in last["reason"] and last["line"] > len(parsed.events)
+    both = read(gzip.compress(SAMPLES["xtrace"], mtime=0) * 2, "two members")
+    assert len(both.events) == 4

@@ -109,7 +109,7 @@ def _shown(files: list[FileRead], most: int) -> list[FileRead]:
 
 def _told(file: FileRead) -> str:
     if file.error:
-        return f"cannot be read: {file.error.removeprefix(file.name + ': ')}"
+        return f"cannot be read: {file.error.removeprefix(file.name + ': ').removeprefix('cannot be read ')}"
     bad = f", {file.quarantined:,} cannot be read" if file.quarantined else ""
     return f"{file.format}, {many(file.events, 'event')}{bad}"
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from antecede.cli.work import PATIENCE
+from antecede.report.text import many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,5 +53,5 @@ class Lines:
 
 
 def words(found: progress.Progress) -> str:
-    rows = f", {found.rows:,} rows" if found.rows else ""
-    return f"stage {found.stage}, {found.done:,} of {found.tasks:,} tasks{rows}"
+    rows = f", {many(found.rows, 'row')}" if found.rows else ""
+    return f"stage {found.stage}, {found.done:,} of {many(found.tasks, 'task')}{rows}"

@@ -25,6 +25,8 @@ def _one(path: str) -> list[str]:
     if os.path.isdir(path):
         return _folder(path)
     if os.path.exists(path):
+        if not os.path.isfile(path):
+            raise CallerError(f"{path}: is a pipe or a device; write it into a file first")
         return [path]
     found = sorted(glob.glob(path, recursive=True))
     if not found:
