@@ -12,12 +12,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec.structs import astuple
 
 from antecede.core import wire
 from antecede.core.errors import CallerError, DuplicateError, InputError
 from antecede.core.facts import Facts
-from antecede.core.packet import FIELD_TYPES, Delivery, Effects, Gap, Held, Kind, Packet
+from antecede.core.packet import Delivery, Effects, Gap, Held, Kind, Packet
 from antecede.core.seen import Seen
 from antecede.core.wire import LARGEST
 
@@ -55,10 +54,13 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """Take in a packet from the network; what can be delivered comes out in order."""
         if not (
             type(packet) is Packet
-            and tuple(map(type, fields := astuple(packet))) == FIELD_TYPES
-            and (fields[0], fields[1], fields[4]) == self.label
-            and (seen := self.seen.get(fields[3])) is not None
-            and seen.low < (number := fields[5]) <= LARGEST
+            and type(source := packet.source) is type(packet.kind) is str
+            and type(packet.stamp) is type(packet.payload) is bytes
+            and type(number := packet.number) is int
+            and type(protocol := packet.protocol) is type(target := packet.target) is str
+            and (protocol, packet.group, target) == self.label
+            and (seen := self.seen.get(source)) is not None
+            and seen.low < number <= LARGEST
             and number not in seen.above
         ):
             seen, number = self._check(packet)  # finds out what is wrong, if anything

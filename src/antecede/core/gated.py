@@ -1,7 +1,6 @@
 """Endpoints that hold at the receiver: they turn a stamp into needs and gains, and the gate does the rest."""
 
 from functools import cached_property
-from itertools import compress
 from operator import gt
 from typing import Any, ClassVar
 
@@ -61,7 +60,7 @@ class Gated(Endpoint, kw_only=True):
         have = self.gate.have
         if not any(map(gt, wanted, have.values())):
             return []
-        return list(compress(enumerate(wanted), map(gt, wanted, have.values())))
+        return [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
 
     def _deliver(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source

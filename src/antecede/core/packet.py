@@ -47,10 +47,6 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return wire.encode((VERSION, *msgspec.structs.astuple(self)))
 
 
-FIELD_TYPES = (str, int, str, str, str, int, bytes, bytes)
-"""What the fields of a sound packet are."""
-
-
 class _Versioned(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     version: Literal[1]
     protocol: str

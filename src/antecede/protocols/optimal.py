@@ -136,10 +136,11 @@ class Optimal(Gated, kw_only=True):
         Where both have a time for a pair, the later one is of a message that the other has not heard of.
         """
         n, mine, ours = self.n, self.newest, self.waiting
-        for p in ours.keys() - waiting.keys():
-            if ours[p] <= newest[p // n]:
-                del ours[p]
+        for p in [p for p, t in ours.items() if p not in waiting and t <= newest[p // n]]:
+            del ours[p]
         for p, t in waiting.items():
             if t > mine[p // n]:
                 ours[p] = t  # RCV 5 has nothing left to purge
-        self.newest = [a if a > b else b for a, b in zip(mine, newest, strict=True)]
+        for s, t in enumerate(newest):
+            if t > mine[s]:
+                mine[s] = t

@@ -9,7 +9,7 @@ from antecede.protocols.counts import entries_of
 
 _PACKED = ("matrix", "semantic")
 """Protocols whose stamps hold packed arrays."""
-_optimal = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw, msgspec.Raw, msgspec.Raw]).decode
+_optimal = msgspec.msgpack.Decoder(tuple[int, list[int], list[int], dict[int, int]]).decode
 _matrix = msgspec.msgpack.Decoder(tuple[list[int], bytes]).decode
 """Two stamps of which the size is known without looking at each number."""
 _WITH_BYTES = (*_PACKED, "history")
@@ -25,22 +25,14 @@ def count_entries(packet: Packet) -> int:
     if not packet.stamp:
         return 0
     if packet.protocol == "optimal":
-        _, to, newest, waiting = _optimal(packet.stamp)
-        return 1 + _elements(to) + _elements(newest) + 2 * _elements(waiting)
+        _, dests, newest, waiting = _optimal(packet.stamp)
+        return 1 + len(dests) + len(newest) + 2 * len(waiting)
     if packet.protocol == "matrix":
         dests, sent = _matrix(packet.stamp)
         return len(dests) + entries_of(sent)
     if packet.protocol in _WITH_BYTES:
         return _numbers(_decode(packet.stamp), packet.protocol in _PACKED)
     return _count(packet.stamp)
-
-
-def _elements(value: msgspec.Raw) -> int:
-    """The length of an encoded array or map, which is in its first bytes."""
-    head = bytes(memoryview(value)[:5])
-    if head[0] < 0xA0:
-        return head[0] & 0x0F
-    return int.from_bytes(head[1:3] if head[0] in (0xDC, 0xDE) else head[1:], "big")
 
 
 @lru_cache(maxsize=1)

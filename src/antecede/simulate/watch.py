@@ -5,7 +5,6 @@ What happens is only written down; now and then the judge gets it as a block.
 """
 
 from collections import Counter
-from operator import attrgetter
 
 import msgspec
 
@@ -24,7 +23,6 @@ MEMORY = 1024
 """So many of its latest own events a process can name as what a message depends on."""
 
 
-_contents = attrgetter("kind", "stamp", "payload")
 _ORDERS = {0: None, EARLY: "early", LATE: "late", EARLY | LATE: "early"}
 
 
@@ -101,8 +99,13 @@ class Watch:
 
     def posted(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
-        if len(packets) == 1 or len(set(map(_contents, packets))) == 1:
-            self._tally(packets[0], len(packets))
+        first = packets[0]
+        kind, stamp, payload = first.kind, first.stamp, first.payload
+        for packet in packets:
+            if packet.stamp != stamp or packet.payload != payload or packet.kind != kind:
+                break
+        else:
+            self._tally(first, len(packets))
             return
         for packet in packets:
             self._tally(packet, 1)
