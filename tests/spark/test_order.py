@@ -213,7 +213,7 @@ def test_malformed_stamps_go_to_quarantine_with_the_reason(spark):
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_remedy(spark, change, options, sentence):
-    columns = ["room", "sender", "stamp", "time", *({"text", change} - {""})]
+    columns = ["room", "sender", "stamp", "time", *dict.fromkeys(("text", change))]
     frame = spark.createDataFrame([], SCHEMA).selectExpr(*columns)
     with pytest.raises(CallerError, match=f"(?s){sentence}"):
         order(frame, **{"group": "room", **options})
