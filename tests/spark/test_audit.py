@@ -66,6 +66,13 @@ def test_a_huge_execution_gets_the_same_verdict(spark):
         found.done()
 
 
+def test_a_huge_execution_of_a_table_with_few_columns(spark):
+    made = [{name: row[name] for name in ("process", "index", "kind", "message")} for row in rows("x")]
+    found = audit(spark.createDataFrame(table(*made)).select("process", "index", "kind", "message"), huge=2)
+    assert found.huge == 1 and summary(found).counts == {"late": 1}
+    found.done()
+
+
 def test_the_clocks_of_a_huge_execution_are_judged_process_by_process(spark):
     """Faults that the clocks of one process show are found, and others are said not to be known."""
     made = without(talk(5, 4, 200, "big"), "parents")

@@ -236,7 +236,7 @@ CLOCKS = {
     "clock-restart": (put(b_3=clock(b=1)), "b began to count from 1 again"),
     "clock-uncounted": (put(b_3=clock(a=1)), "does not count b itself"),
     "clock-unknown": (put(b_3=clock(a=1, b=3, z=1)), "but the log has none of z"),
-    "clock-beyond": (put(b_3=clock(a=1, b=3, c=9)), "but c logged only 2"),
+    "clock-beyond": (put(b_3=clock(a=1, b=3, c=9)), "but in the log c counts only to 2"),
     "clock-not-transitive": (put(b_3=clock(a=3, b=3)), "which knew of 2 events of c"),
     "clock-cyclic": (put(b_3=clock(a=4, b=3, c=2), a_4=clock(a=4, b=3, c=2)), "both came before the other"),
     "concurrent": (put(a_4=clock(a=3, b=3, c=1)), "a did two things at once"),

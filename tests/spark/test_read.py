@@ -64,7 +64,7 @@ def test_every_format_gives_the_rows_of_its_reader(reads, tmp_path) -> None:
             if row["execution"] in ("", path):  # two of them are runs with a process of one name
                 del row["execution"]
         assert sorted(found, key=by_event) == sorted(want, key=by_event)
-    assert [file[1:] for file in logs.files] == [
+    assert [file[1:5] for file in logs.files] == [
         (name, len(read_one(content, "x").events), 0, None) for name, content in SAMPLES.items()
     ]
     assert refused == []
@@ -315,6 +315,34 @@ def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:
     events, _, logs = reads("one", "two", format="jsonl")
     assert texts_in_order(events) == ["1.0", "2.0", "3.0", "4.0"]
     assert logs.note.endswith("at the same time: its events are taken by their times")
+
+
+def test_lines_of_one_file_stay_in_their_order_when_its_clock_goes_back(reads, tmp_path) -> None:
+    one, two = (
+        lines(*({"process": "p", "kind": "local", "text": str(t), "time": t} for t in times))
+        for times in ((5.0, 3.0), (4.0, 6.0))
+    )
+    write(tmp_path, one=one, two=two)
+    events, _, _ = reads("one", "two", format="jsonl")
+    assert texts_in_order(events) == ["4.0", "5.0", "3.0", "6.0"]
+
+
+def test_words_for_kinds_that_are_not_known_are_told(reads, tmp_path) -> None:
+    rows = [{"process": "a", "kind": kind, "message": "m"} for kind in ("publish", "consume", "send")]
+    write(tmp_path, log=lines(*rows))
+    _, _, logs = reads("log", format="jsonl")
+    assert logs.note == (
+        "kinds that are not known are taken as local: consume, publish; say what they are, as in "
+        "--kind consume=send"
+    )
+
+
+def test_an_event_whose_clock_does_not_count_its_process_stands_beside_it(reads, tmp_path) -> None:
+    clocks = ({"a": 1}, {"b": 1}, {"a": 2})
+    write(tmp_path, log=lines(*({"process": "a", "clock": clock} for clock in clocks)))
+    events, refused, _ = reads("log", format="jsonl")
+    assert [row["index"] for row in sorted(events, key=lambda row: row["line"])] == [0, None, 1]
+    assert refused == []
 
 
 def texts_in_order(events):

@@ -143,7 +143,8 @@ OTHERS: list[Row] = [
         "clock-beyond",
         [ONE],
         {"slot": "p2", "value": 5, "last": 3},
-        "The clock of p1's e1 (a.log:3) says that 5 events of p2 came before, but p2 logged only 3",
+        "The clock of p1's e1 (a.log:3) says that 5 events of p2 came before, "
+        "but in the log p2 counts only to 3",
     ),
     (
         "clock-not-transitive",

@@ -24,7 +24,10 @@ NAMES = {
 """The totals that are told on the screen."""
 
 
-UNSEEN = "parents, false causality and what needs the clocks of several processes were not looked at"
+UNSEEN = (
+    "there, what is late was judged by messages and the order of processes alone; not looked at were "
+    "parents, clocks of several processes together, false causality, messages astray and ids used twice"
+)
 
 
 class Audited(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,9 @@ def checked(out: str, overwrite: bool) -> None:
     path = Path(out)
     if path.exists() and not path.is_dir():
         raise CallerError(f"--out {out}: is a file; name a folder")
+    there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+    if not os.access(there, os.W_OK | os.X_OK) or not there.is_dir():
+        raise CallerError(f"--out {out}: {there} cannot be written to; name another folder")
     if not overwrite and path.is_dir() and any(path.iterdir()):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
 

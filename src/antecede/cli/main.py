@@ -1,6 +1,8 @@
 """The `antecede` command: gathers the subcommands and turns our errors into a sentence and an exit code."""
 
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,8 +24,19 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"antecede {version('antecede')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+
+
 @app.callback()
-def root() -> None:
+def root(version: Version = False) -> None:
     """Puts the events of distributed systems back into causal order."""
 
 

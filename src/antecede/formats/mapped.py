@@ -7,7 +7,7 @@ import numpy as np
 
 from antecede.core.errors import CallerError
 from antecede.formats import clocks, order, values
-from antecede.formats.rows import Clock, Refused, Rows
+from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 
 Names = Mapping[str, Sequence[str]]
@@ -71,7 +71,7 @@ class Mapper:
         for name in ("kind", "time"):
             if name in found and row.get(name) is None:
                 fields[name] = values.as_text(found[name])
-        self.owns.append(_own(row.get("clock"), row["process"]))
+        self.owns.append((row.get("clock") or {}).get(row["process"]))
         if row.get("clock"):
             row["clock"] = clocks.without_zeros(row["clock"])
         self.rows.add(row.pop("line", line), **row, fields=fields or None)
@@ -115,12 +115,17 @@ class Mapper:
                 )
 
     def _positions(self) -> list[int | None]:
-        """By own clock entry if all have one; else by line, unless parents say what follows what."""
+        """By own clock entry if all have clocks (one that does not count its process has no place in it);
+        else by line, unless parents say what follows what."""
         rows = self.rows
         groups = order.codes(zip(rows.execution, rows.process, strict=True))
-        owns = [own for own in self.owns if own is not None]
-        if len(owns) == len(rows):
-            return list(order.by_clock(groups, np.array(owns, np.int64)).tolist())
+        counted = np.flatnonzero([own is not None for own in self.owns])
+        if len(counted) and all(clock is not None for clock in rows.clock):
+            owns = np.array([self.owns[row] for row in counted], np.int64)
+            places: list[int | None] = [None] * len(rows)
+            for row, place in zip(counted, order.by_clock(groups[counted], owns).tolist(), strict=True):
+                places[row] = place
+            return places
         if any(parents is not None for parents in rows.parents):
             return [None] * len(rows)
         return list(order.positions(groups).tolist())
@@ -132,10 +137,6 @@ def _below(record: Any, path: tuple[str, ...]) -> Any:
             return None
         record = record.get(key)
     return record
-
-
-def _own(clock: Clock | None, process: str) -> int | None:
-    return None if clock is None else clocks.own_entry(clock, process)
 
 
 def _listed(paths: list[tuple[str, ...]]) -> str:

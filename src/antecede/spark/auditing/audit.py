@@ -22,7 +22,7 @@ from antecede.spark.auditing.judge import MEANT, NUMBERS, TOTALS, judge
 from antecede.spark.auditing.sentences import KINDS
 from antecede.spark.batches import unmeasured
 from antecede.spark.graph.columns import coded, column
-from antecede.spark.graph.event_columns import event_columns
+from antecede.spark.graph.event_columns import complete, event_columns
 from antecede.spark.graph.execution import trace
 from antecede.spark.huge import clocks as huge_clocks
 from antecede.spark.huge.judge import audit_messages
@@ -98,7 +98,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
     sources: tuple[DataFrame, ...] = ()
     if large:
-        chunked, sources = _chunked(named.where(apart), parts)
+        chunked, sources = _chunked(complete(named.where(apart)), parts)
         rows = rows.unionByName(chunked)
     rows = rows.persist(StorageLevel.DISK_ONLY)
     findings = rows.where("kind is not null").select(*FINDINGS.names)

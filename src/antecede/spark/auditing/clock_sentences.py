@@ -47,8 +47,8 @@ def _unknown(event: Event, slot: str, value: int, **_: Any) -> str:
 
 
 def _beyond(event: Event, slot: str, value: int, last: int | None = None, **_: Any) -> str:
-    only = "fewer" if last is None else f"only {last:,}"
-    return f"{_claim(event, slot, value)}, but {short(slot)} logged {only}"
+    only = "fewer" if last is None else f"only to {last:,}"
+    return f"{_claim(event, slot, value)}, but in the log {short(slot)} counts {only}"
 
 
 def _not_transitive(

@@ -149,7 +149,8 @@ def _timestamp(cause: Event, effect: Event, **_: Any) -> str:
 def _apart(later: float, earlier: float) -> str:
     """The time between, as exact as the two are."""
     exact = math.floor(-math.log10(math.ulp(max(abs(later), abs(earlier), 1.0))))
-    return f"{round(later - earlier, exact):,.6g}"
+    apart = round(later - earlier, exact)
+    return f"{apart:,.0f}" if apart >= 1e6 else f"{apart:,.6g}"
 
 
 _TELLERS: dict[str, Teller] = {

@@ -73,14 +73,12 @@ def _clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Row
 def tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
     """Where each event stands in its process's order: the process's code and a key that ascends.
 
-    A process is ordered by index where every step has one, else by own clock entries if there are any, else
-    by such indexes as there are. Steps that this leaves out have a code of their own, from `codes` on.
+    A process is ordered by index, or by own clock entries where more of its steps have those. Steps that this
+    leaves out have a code of their own, from `codes` on.
     """
     indexed = index.is_valid().to_numpy(zero_copy_only=False)
-    lacking, counted = (
-        np.bincount(process[step & mask], minlength=codes) > 0 for mask in (~indexed, own > 0)
-    )
-    by_own = (lacking & counted)[process]
+    placed, counted = (np.bincount(process[step & mask], minlength=codes) for mask in (indexed, own > 0))
+    by_own = (counted > placed)[process]
     alone = ~step | np.where(by_own, own < 1, ~indexed)
     track = process.copy()
     track[alone] = codes + np.arange(np.count_nonzero(alone))

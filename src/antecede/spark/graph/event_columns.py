@@ -21,6 +21,12 @@ def event_columns(events: DataFrame) -> dict[str, Column]:
     return found
 
 
+def complete(events: DataFrame) -> DataFrame:
+    """The events with all columns of EVENTS; those that they do not have are null."""
+    lacking = [field for field in _TYPES.fields if field.name not in events.columns]
+    return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})
+
+
 def _cast(events: DataFrame, wanted: st.StructField) -> Column:
     column, kind = sf.col(wanted.name), events.schema[wanted.name].dataType
     if wanted.name == "time" and isinstance(kind, st.TimestampType | st.TimestampNTZType):

@@ -185,13 +185,17 @@ def _same(one: Span, two: Span) -> bool:
 
 
 def _moved(events: DataFrame, moves: DataFrame, timed: bool) -> DataFrame:
-    """Positions, and the event ids that were made from them; `timed` if some go by time."""
+    """Positions, and the event ids that were made from them; `timed` if some go by time.
+
+    By time means by the latest time so far in their file: the lines of one file stay in their order.
+    """
     joined = events.join(moves, PROCESS, "left")
     how = sf.col("how")
     own = sf.expr("try_element_at(clock, process)") - 1
     place = sf.when(how == "own", own).when(how == "further", sf.col("index") + sf.col("further"))
     if timed:
-        line = Window.partitionBy("execution", "process", "how").orderBy("time", "further", "index")
+        joined = joined.withColumn("since", sf.max("time").over(Window.partitionBy(PROCESS).orderBy("index")))
+        line = Window.partitionBy("execution", "process", "how").orderBy("since", "further", "index")
         place = place.when(how == "time", sf.row_number().over(line) - 1)
     place = sf.coalesce(place, sf.col("index")).cast("long")
     made = sf.col("event") == sf.concat_ws("#", "process", "index")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heapify, heapreplace
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +24,7 @@ from antecede.formats.sources import expand
 from antecede.spark.reading.across import AGAIN, across, ambiguous
 from antecede.spark.reading.gather import Gathered, gathered
 from antecede.spark.reading.native import native, rows_of_native
-from antecede.spark.reading.staging import SPANS, STAGED, TOLD, Stage
+from antecede.spark.reading.staging import SPANS, STAGED, TOLD, WORDS, Stage
 from antecede.tables import QUARANTINE
 
 TASKS = 4
@@ -39,11 +39,12 @@ class FileRead(NamedTuple):
     events: int
     quarantined: int
     error: str | None = None
+    unknown: tuple[str, ...] = ()
 
 
 class Logs(NamedTuple):
     """The events of all files, the records that could not be read, how each file was read, and a sentence
-    where files that look like one log were taken for several, or where a cause is ambiguous."""
+    where files that look like one log were taken for several, a cause is ambiguous or a kind not known."""
 
     events: DataFrame
     quarantine: DataFrame
@@ -116,10 +117,10 @@ def _staged(
     return {row["number"]: _told(files[row["number"]], row.asDict()) for row in rows}
 
 
-def _told(path: str, row: dict[str, str | int | None]) -> FileRead:
+def _told(path: str, row: dict[str, Any]) -> FileRead:
     if row["error"] is not None:
         return FileRead(path, None, 0, 1, str(row["error"]))
-    return FileRead(path, str(row["format"]), int(row["events"] or 0), int(row["quarantined"] or 0))
+    return FileRead(path, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))
 
 
 def _shared_out(paths: list[str], tasks: int) -> list[int]:
@@ -149,7 +150,16 @@ def _together(events: DataFrame, note: str | None, files: list[FileRead]) -> tup
             events = across(events, format, names)
         if names and format == "cloudevents":
             note = "; ".join(filter(None, (note, ambiguous(events)))) or None
-    return events, note
+    return events, "; ".join(filter(None, (note, _unknown(files)))) or None
+
+
+def _unknown(files: list[FileRead]) -> str | None:
+    words = sorted({word for file in files for word in file.unknown})
+    if not words:
+        return None
+    listed = ", ".join(words[:WORDS]) + (", ..." if len(words) > WORDS else "")
+    remedy = f"say what they are, as in --kind {words[0]}=send"
+    return f"kinds that are not known are taken as local: {listed}; {remedy}"
 
 
 def _loaded(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:

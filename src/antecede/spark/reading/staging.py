@@ -24,6 +24,7 @@ TOLD = pa.schema(
         "format": pa.string(),
         "events": pa.int64(),
         "quarantined": pa.int64(),
+        "unknown": pa.list_(pa.string()),  # words for kinds that are not known, some
         "error": pa.string(),
         "caller": pa.bool_(),  # the error is the caller's, and would be the same for every file
     }
@@ -47,6 +48,8 @@ SPANS = pa.schema(
 
 CLOCK = EVENTS.field("clock").type
 STAGED = EVENTS.append(pa.field("number", pa.int64()))
+WORDS = 5
+"""Words for kinds that are told of a file."""
 GROUP = 100_000
 """Rows of a row group: what Spark can split a staged file at."""
 
@@ -87,7 +90,13 @@ class Stage(NamedTuple):
             if len(table):
                 write(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))
         counts = {"events": len(events), "quarantined": len(parsed.quarantine)}
-        return {"format": parsed.format, **counts}
+        return {"format": parsed.format, "unknown": unknown(parsed.events), **counts}
+
+
+def unknown(events: pa.Table) -> list[str]:
+    """Words for kinds that are not known, which readers leave in the fields."""
+    words = pc.map_lookup(events["fields"], "kind", "first").filter(pc.is_null(events["kind"]))
+    return sorted(words.unique().drop_null().to_pylist())[:WORDS]
 
 
 def write(table: pa.Table, path: str) -> None:
