@@ -36,3 +36,36 @@ def test_a_row_of_another_group_changes_nothing(spark, others):
         line, held, bad = by_pairs(spark.createDataFrame(rows, TYPE), group="dst", partitions=1)
         assert (line, held) == (["r1"] if others else [], {"r2": ["time 1 of 2"]})
         assert set(bad) == ({"z"} if BAD in others else set())
+
+
+def test_a_cause_that_the_receiver_itself_passed_on_comes_first(spark):
+    """c writes x to b; b delivers it and writes to a; a writes y to b, which needs nothing that b lacks."""
+    rows = [(0, 1, "y", ([1, 1, 1], [])), (2, 1, "x", ([0, 0, 1], [])), (2, 1, "w", ([1, 1, 2], []))]
+    frame = spark.createDataFrame(rows, TYPE)
+    assert by_pairs(frame, group="dst")[0] == ["x", "y", "w"]
+    told = frame.selectExpr("*", "10 - length(m) - if(m = 'y', 5, 0) as at")
+    assert by_pairs(told, group="dst", arrival="at")[0] == ["y", "x", "w"]
+    named = frame.selectExpr(
+        "src", "dst", "m", "struct(map('0', pairs.t[0], '1', pairs.t[1], '2', pairs.t[2]) as t, "
+        "cast(map() as map<string, map<string, int>>) as l) as pairs",
+    )  # fmt: skip
+    assert by_pairs(named, group="dst")[0] == ["x", "y", "w"]
+
+
+def test_a_log_tells_of_causes_that_are_not_for_the_receiver(spark):
+    """What z wrote to q came before y, so what z wrote to the receiver before that did too, as y2 did."""
+    rows = [("y", 2, "y2", []), ("y", 1, "y1", [("z", 4, ["q"])]), ("z", 3, "z3", []), ("z", 5, "z5", [])]
+    rows += [
+        ("a", 1, "a1", [("y", 2, [])]),
+        ("b", 1, "b1", [("b", 1, []), ("z", 9, ["q"])]),
+        ("c", None, "c", []),
+    ]
+    kind = "sender string, number int, m string, stamp array<struct<s:string, n:int, d:array<string>>>"
+    frame = spark.createDataFrame(rows, kind).selectExpr("*", "'r' as receiver", "ascii(m) as at")
+    outcome = order(frame, receiver="receiver", number="number")
+    line = [row["m"] for row in outcome.ordered.orderBy("position").collect()]
+    assert line == ["z3", "y1", "y2", "a1", "z5", "b1"]
+    assert [row["m"] for row in outcome.quarantine.collect()] == ["c"]
+    outcome = order(frame, receiver="receiver", number="number", arrival="at")
+    line = [row["m"] for row in outcome.ordered.orderBy("position").collect()]
+    assert line == ["a1", "b1", "y1", "y2", "z3", "z5"]

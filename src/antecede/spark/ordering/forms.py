@@ -153,16 +153,19 @@ def log(table: Table) -> Read:
     """Messages of the past: sender, number and, unless all are for this receiver, destinations."""
     stamp, (sender, number, *others) = table.column(table.stamp), _fields(table.type(table.stamp))
     table.need("number", "log", "the number of the message at its sender, to whomever")
+    own = _long(table.whole(str(table.number), "the number of a message"))
+    found = {"sender": table.process(table.sender, sender.dataType).cast("string"), "number": own}
+
+    def counts(entries: Column) -> Column:
+        return sf.transform(entries, lambda one: _pair(one[sender.name], _long(one[number.name])))
+
     if others:
         table.need("receiver", "log", "the process that the message is for")
         here = table.process(str(table.receiver), others[0].dataType.elementType)  # type: ignore[attr-defined]
+        before = _pair(found["sender"], sf.greatest(own - 1, sf.lit(0)))
+        found["past"] = sf.concat(counts(stamp), sf.array(before))
         stamp = sf.filter(stamp, lambda one: sf.array_contains(one[others[0].name], here))
-    needs = sf.transform(stamp, lambda one: _pair(one[sender.name], one[number.name]))
-    found = {
-        "needs": needs,
-        "sender": table.process(table.sender, sender.dataType).cast("string"),
-        "number": _long(table.whole(str(table.number), "the number of a message")),
-    }
+    found["needs"] = counts(stamp)
     if table.receiver is not None:
         found["receiver"] = table.process(table.receiver, sender.dataType).cast("string")
     return Reading("pairs", stretches=False), found
