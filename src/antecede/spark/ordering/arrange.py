@@ -43,6 +43,9 @@ def arrange(table: pa.Table, reading: Reading) -> pa.StructArray:
     """For each row its position and arrival, or what it misses and its arrival, or the reason to leave it."""
     faults = Faults(len(table))
     group, count = groups(table["group"], faults)
+    if "fault" in table.column_names:
+        fault = table["fault"].combine_chunks()
+        faults.add(np.asarray(fault.is_valid()), fault.drop_null())
     stamps = _READERS[reading.shape](table, reading, group, count, faults)
     content = integers(table["content"], 0)
     line = _line(table, stamps, content, faults)

@@ -158,6 +158,7 @@ def _check_lengths(lengths: Ints, size: Ints, empty: bool, faults: Faults) -> No
 def _index(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
     """The place of the row's sender or receiver."""
     index = integers(table[name], -1)
+    faults.add(np.asarray(table[name].is_null()), f"there is no {name}")
     unknown = (index < 0) | (index >= size)
     faults.add(unknown, f"the {name} is unknown: the stamp has no entry for it")
     return np.where(unknown, 0, index)
