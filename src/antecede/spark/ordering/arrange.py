@@ -1,7 +1,8 @@
 """The kernel: rows of many groups in a canonical order of arrival, through one gate, and what became of each.
 
 The answer depends on the set of rows alone. Rows arrive by `arrival` if there is one, then by time if there
-is one, then by sender and number; rows that are still equal are the same message, and then contents decide.
+is one; without either, causes that only the rest of a stamp tells of come first. Then by sender and number;
+rows that are still equal are the same message, and then contents decide.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from antecede.causality.rows import Ints, Rows
 from antecede.spark.graph.columns import Floats
 from antecede.spark.ordering.blame import told
 from antecede.spark.ordering.flat import Faults, Mask, groups, integers, narrow, words
-from antecede.spark.ordering.packets import packets
+from antecede.spark.ordering.packets import packets, present
 from antecede.spark.ordering.stamps import Reading, Stamps, entries, pairs, parents, sequence, shared
 
 AnyInts = NDArray[Any]
@@ -42,6 +43,9 @@ def arrange(table: pa.Table, reading: Reading) -> pa.StructArray:
     """For each row its position and arrival, or what it misses and its arrival, or the reason to leave it."""
     faults = Faults(len(table))
     group, count = groups(table["group"], faults)
+    if "fault" in table.column_names:
+        fault = table["fault"].combine_chunks()
+        faults.add(np.asarray(fault.is_valid()), fault.drop_null())
     stamps = _READERS[reading.shape](table, reading, group, count, faults)
     content = integers(table["content"], 0)
     line = _line(table, stamps, content, faults)
@@ -81,6 +85,7 @@ def _line(table: pa.Table, stamps: Stamps, content: Ints, faults: Faults) -> Int
     """The good rows in the order of arrival; more keys are read only where the first leaves rows equal."""
     line = np.flatnonzero(~faults.bad)
     keys = [_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
+    keys = keys or ([] if stamps.age is None else [stamps.age])
     line = line[np.argsort(keys[0][line])] if keys else line
     same = np.ones(max(len(line) - 1, 0), dtype=bool)
     if keys:
@@ -92,7 +97,16 @@ def _line(table: pa.Table, stamps: Stamps, content: Ints, faults: Faults) -> Int
         tied = line[_either(same)]
         digest[tied] = _digests(stamps.needs, tied)
         line, _ = _settled(line, same, [digest])
-    return line
+    return line if stamps.past is None else _causes_first(stamps, stamps.past, line, faults)
+
+
+def _causes_first(stamps: Stamps, past: Rows, line: Ints, faults: Faults) -> Ints:
+    """The line, but each row behind those of its past that are there; rows that cannot be so come last."""
+    numbers = np.where(faults.bad, 0, stamps.number)
+    before = Rows(past.starts, past.slots, present(past.slots, past.counts, stamps.own, numbers))
+    own = Rows(np.arange(len(stamps.own) + 1), stamps.own, stamps.number)
+    found = release(np.zeros(stamps.slots.size, dtype=np.int64), before, own, arrivals=line)
+    return np.concatenate((found.order, found.held))
 
 
 def _either(same: Mask) -> Mask:

@@ -7,6 +7,8 @@ is read by the order of its fields, whatever their names are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -77,9 +79,9 @@ class Table:
         return (sf.array_position(names, self.column(name).cast("string")) - 1).cast("int")
 
     def process(self, name: str, like: st.DataType) -> Column:
-        """The process in the column, to be compared with those inside stamps."""
+        """The process in the column, to be compared with those inside stamps; null if it is no member."""
         if isinstance(like, INTEGERS):
-            return self.place(name)
+            return sf.when(self.place(name) >= 0, self.place(name))
         return self.column(name).cast("string")
 
 
@@ -106,10 +108,20 @@ def matrix(table: Table) -> Read:
     """Row x has what x has sent to each, before this message; only the receiver's column is of use."""
     to = table.need("receiver", "matrix", "the process that the message is for")
     place, sender = table.place(str(table.receiver)), table.place(table.sender)
-    column = sf.transform(table.column(table.stamp), lambda row: sf.get(row, place))
-    column = sf.when(to.isNotNull(), column)
+    stamp = table.column(table.stamp)
+    size = sf.size(stamp)
+    column = sf.transform(stamp, lambda row: sf.get(row, place))
     number = _long(sf.get(column, sender)) + 1
-    return _by_place(table, Reading("entries")), {"needs": column, "sender": sender, "number": number}
+    odd = sf.exists(stamp, lambda row: row.isNull() | (sf.size(row) != size))
+    told = sf.concat(
+        sf.lit("the stamp is not square: it has "), size, sf.lit(" rows, and one not as many entries")
+    )
+    fault = sf.when(to.isNull(), "there is no receiver").when(stamp.isNotNull() & odd, told)
+    fault = fault.when(
+        (place < 0) | (place >= size), "the receiver is unknown: the stamp has no entry for it"
+    )
+    found = {"needs": column, "sender": sender, "number": number, "fault": fault}
+    return _by_place(table, Reading("entries")), found
 
 
 def triples(table: Table) -> Read:
@@ -121,7 +133,11 @@ def triples(table: Table) -> Read:
     own = sf.filter(column, lambda one: one[sender.name] == mine)
     number = sf.coalesce(_long(sf.get(own, 0)[count.name]), sf.lit(0)) + 1
     pairs = sf.transform(column, lambda one: _pair(one[sender.name], one[count.name]))
-    found = {"needs": pairs, "sender": mine.cast("string"), "number": number}
+    fault = _nobody(table, here).when(
+        _without(table.column(table.stamp), sender, to, count),
+        "the stamp has an entry without from, to or count",
+    )
+    found = {"needs": pairs, "sender": mine.cast("string"), "number": number, "fault": fault}
     return Reading("pairs"), found
 
 
@@ -133,12 +149,19 @@ def pairs(table: Table) -> Read:
     if isinstance(last.dataType, st.MapType):
         here = table.process(str(table.receiver), last.dataType.keyType)
         entry = sf.try_element_at(stamp[last.name], here.cast(last.dataType.keyType))
+        odd = sf.exists(sf.map_values(stamp[last.name]), lambda vector: vector.isNull())
     else:
         process, vector = last.dataType.elementType.fields
         here = table.process(str(table.receiver), process.dataType)
         entry = sf.get(sf.filter(stamp[last.name], lambda one: one[process.name] == here), 0)[vector.name]
+        odd = _without(stamp[last.name], process, vector)
+    fault = _nobody(table, here)
+    fault = fault.when(
+        stamp.isNotNull() & stamp[last.name].isNull(), "the stamp has no list of last messages"
+    )
+    fault = fault.when(odd, "the stamp has a last message without a process or a time")
     needs = sf.when(stamp.isNotNull(), sf.coalesce(entry, _empty(time.dataType)))
-    found = {"needs": needs, "gains": stamp[time.name], **_receiver(table, time.dataType)}
+    found = {"needs": needs, "gains": stamp[time.name], "fault": fault, **_receiver(table, time.dataType)}
     if isinstance(time.dataType, st.MapType):
         key = table.column(table.sender).cast(time.dataType.keyType)
         number = sf.try_element_at(stamp[time.name], key)
@@ -153,16 +176,24 @@ def log(table: Table) -> Read:
     """Messages of the past: sender, number and, unless all are for this receiver, destinations."""
     stamp, (sender, number, *others) = table.column(table.stamp), _fields(table.type(table.stamp))
     table.need("number", "log", "the number of the message at its sender, to whomever")
+    own = _long(table.whole(str(table.number), "the number of a message"))
+    found = {"sender": table.process(table.sender, sender.dataType).cast("string"), "number": own}
+
+    def counts(entries: Column) -> Column:
+        return sf.transform(entries, lambda one: _pair(one[sender.name], _long(one[number.name])))
+
     if others:
         table.need("receiver", "log", "the process that the message is for")
         here = table.process(str(table.receiver), others[0].dataType.elementType)  # type: ignore[attr-defined]
+        before = _pair(found["sender"], sf.greatest(own - 1, sf.lit(0)))
+        found["past"] = sf.concat(counts(stamp), sf.array(before))
+        nameless = sf.exists(stamp, lambda one: sf.exists(one[others[0].name], lambda to: to.isNull()))
+        odd = _without(stamp, sender, number, *others) | sf.coalesce(nameless, sf.lit(False))
+        found["fault"] = _nobody(table, here).when(
+            odd, "the stamp has an entry without a sender, a number or destinations"
+        )
         stamp = sf.filter(stamp, lambda one: sf.array_contains(one[others[0].name], here))
-    needs = sf.transform(stamp, lambda one: _pair(one[sender.name], one[number.name]))
-    found = {
-        "needs": needs,
-        "sender": table.process(table.sender, sender.dataType).cast("string"),
-        "number": _long(table.whole(str(table.number), "the number of a message")),
-    }
+    found["needs"] = counts(stamp)
     if table.receiver is not None:
         found["receiver"] = table.process(table.receiver, sender.dataType).cast("string")
     return Reading("pairs", stretches=False), found
@@ -210,6 +241,18 @@ def _receiver(table: Table, stamp: st.DataType) -> dict[str, Column]:
 
 def _fields(kind: st.DataType) -> list[st.StructField]:
     return list(kind.elementType.fields)  # type: ignore[attr-defined]
+
+
+def _nobody(table: Table, here: Column) -> Column:
+    """The reason of rows whose receiver is null, or not to be found among those inside stamps."""
+    missing = sf.when(table.column(str(table.receiver)).isNull(), "there is no receiver")
+    return missing.when(here.isNull(), "the receiver is not one of the members")
+
+
+def _without(entries: Column, *fields: st.StructField) -> Column:
+    """Whether one of the entries is null, or one of its fields; false where there are no entries."""
+    missing = sf.exists(entries, lambda one: reduce(or_, (one[field.name].isNull() for field in fields)))
+    return sf.coalesce(missing, sf.lit(False))
 
 
 def _pair(name: Column, count: Column) -> Column:

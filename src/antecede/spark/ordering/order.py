@@ -63,7 +63,9 @@ def order(
 
     `group` names the ordering domain (without it all rows are one), `members` the processes in the order of
     the stamps' entries. Messages arrive in the order of `arrival` (or of a column of that name), else of
-    `time`, else of sender and number: never as the rows happen to lie.
+    `time`, else of sender and number: never as the rows happen to lie. Stamps of SES, KS and PRS leave out
+    causes that the receiver is known to have. Without `arrival` and `time` the rest of the stamp counts: the
+    time of SES tells of all causes, the log of KS of some, and PRS of none, so name one of the columns there.
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
@@ -87,7 +89,10 @@ def order(
     where = sf.lit("") if group is None else _key(table, group)
     arrival = arrival or _arrival(table)
     names["arrival"] = "arrival" if arrival == "arrival" else names["arrival"]
-    columns |= {"group": where, **_times(table, arrival, time)}
+    times = _times(table, arrival, time)
+    if times:
+        columns.pop("past", None)  # who came first is told
+    columns |= {"group": where, **times}
     shown = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
     columns["content"] = _content(table, shown)
     spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))

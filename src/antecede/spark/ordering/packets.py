@@ -14,7 +14,7 @@ from antecede.protocols.keys import entries, sets
 from antecede.protocols.probabilistic import ProbabilisticStamp
 from antecede.spark.ordering.flat import Faults, integers
 from antecede.spark.ordering.slots import Places, number, singles
-from antecede.spark.ordering.stamps import Reading, Stamps, shared
+from antecede.spark.ordering.stamps import Reading, Stamps, shared, sums
 
 
 def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
@@ -39,8 +39,9 @@ def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     counts = np.where(np.diff(gains.starts) > 0, first, numbers)
     wants, gives = Rows(needs.starts, wanted, needs.counts), Rows(gains.starts, gained, gains.counts)
     if reading.protocol in WHOLE_PAST:
-        wants = wants._replace(counts=_present(wanted, needs.counts, own, counts))
-    return Stamps(wants, gives, slots, own.astype(np.int64), counts, numbers)
+        wants = wants._replace(counts=present(wanted, needs.counts, own, counts))
+    age = sums(gives) if reading.protocol == "pairs" else None
+    return Stamps(wants, gives, slots, own.astype(np.int64), counts, numbers, age=age)
 
 
 def _asked(table: pa.Table, reading: Reading, source: Ints, me: Ints, n: int, faults: Faults) -> list[Asked]:
@@ -70,7 +71,7 @@ def _at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: 
     return Rows(needs.starts, needs.slots, np.where(kept, needs.counts, 0))
 
 
-def _present(slots: Counts, counts: Counts, own: Counts, numbers: Ints) -> Ints:
+def present(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> Ints:
     """The last message of each slot up to the count that is in the table, 0 if none is."""
     values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
     known = np.unique(own.astype(np.int64) * len(values) + codes[len(counts) :])

@@ -47,9 +47,10 @@ class Places(NamedTuple):
     places: Ints | None
 
     def of(self, process: Ints, rows: Sequence[int] | Any) -> Ints:
-        """Where the process of each row is, for some of the rows."""
+        """Where the process of each row is, for those of the rows that have an entry for it."""
         if self.places is None:
-            return (self.starts[:-1] + process)[rows]
+            chosen = process[rows]
+            return (self.starts[:-1][rows] + chosen)[chosen < np.diff(self.starts)[rows]]
         chosen = np.zeros(len(process), dtype=bool)
         chosen[rows] = True
         lengths = np.diff(self.starts)

@@ -38,6 +38,8 @@ class Stamps(NamedTuple):
     number: Ints  # what the message counts as in that slot
     twin: Ints  # equal for the same message of a sender that came twice
     add: bool = False
+    age: Ints | None = None  # grows from cause to effect
+    past: Rows | None = None  # counts of the past beyond the needs: what of it is there came before
 
 
 def entries(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
@@ -63,6 +65,8 @@ def pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: F
     parts = [flat(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
         parts.append(flat(table["gains"], faults, "the time of the message"))
+    if "past" in table.column_names:
+        parts.append(flat(table["past"], faults, "the stamp"))
     who = [name for name in ("sender", "receiver") if name in table.column_names]
     names, codes = codes_of(*(table[name] for name in who), *(part.names for part in parts))
     for name, code in zip(who, codes, strict=False):
@@ -101,9 +105,20 @@ def _stamps(
     slots, found = number(group, groups, width, [singles(who[0]), *places], labels)
     own = found[0].astype(np.int64)
     gains = Rows(np.arange(len(own) + 1), own, count)
-    if len(places) > 1:
-        gains = Rows(places[1].starts, found[2], counts[1])
-    return Stamps(Rows(places[0].starts, found[1], counts[0]), gains, slots, own, count, count)
+    needs, *others = (
+        Rows(*part) for part in zip((one.starts for one in places), found[1:], counts, strict=True)
+    )
+    if "past" in table.column_names:
+        return Stamps(needs, gains, slots, own, count, count, past=others[0])
+    if others:
+        return Stamps(needs, others[0], slots, own, count, count, age=sums(others[0]))
+    return Stamps(needs, gains, slots, own, count, count)
+
+
+def sums(rows: Rows) -> Ints:
+    """The sum of the counts of each row."""
+    total: Ints = np.concatenate(([0], np.cumsum(rows.counts, dtype=np.int64)))[rows.starts]
+    return np.diff(total)
 
 
 def _numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
@@ -143,6 +158,7 @@ def _check_lengths(lengths: Ints, size: Ints, empty: bool, faults: Faults) -> No
 def _index(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
     """The place of the row's sender or receiver."""
     index = integers(table[name], -1)
+    faults.add(np.asarray(table[name].is_null()), f"there is no {name}")
     unknown = (index < 0) | (index >= size)
     faults.add(unknown, f"the {name} is unknown: the stamp has no entry for it")
     return np.where(unknown, 0, index)
@@ -163,7 +179,7 @@ def shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: 
     uncounted = _uncounted(needs.starts, needs.counts, rows, at, faults)
     faults.add(uncounted, "an entry of the sender is 0: it must count this message")
     good = ~faults.bad[rows]
-    total = np.concatenate(([0], np.cumsum(needs.counts, dtype=np.int64)))[needs.starts]
+    total = sums(Rows(needs.starts, needs.counts, needs.counts))
     needs.counts[(needs.starts[rows] + at)[good]] -= 1
     width = int(size.max(initial=0))
     places = [Places(needs.starts, None), Places(keys.starts, np.minimum(at, max(width - 1, 0)))]
@@ -171,7 +187,7 @@ def shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: 
     _, (sender,) = codes_of(table["sender"])
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
-    twin = integers(table["number"], -1) if "number" in table.column_names else np.diff(total)
+    twin = integers(table["number"], -1) if "number" in table.column_names else total
     gains = Rows(keys.starts, gained, np.ones(len(gained), dtype=np.int64))
     return Stamps(Rows(needs.starts, wanted, needs.counts), gains, slots, own, twin, twin, add=True)
 

@@ -15,14 +15,15 @@ from antecede.spark.ordering.forms import INTEGERS, named
 VECTOR, COUNTS, MATRIX, IDS, NUMBER = (
     "map<string, bigint>", "array<bigint>", "array<array<bigint>>", "array<string>", "bigint"
 )  # fmt: skip
-_LOG = "array<struct<sender: string, number: bigint, destinations: array<string>>>"
 
 
 class Kind(NamedTuple):
-    """A type of stamps, and how it looks in JSON."""
+    """A type of stamps, how it looks in JSON, and the keys that objects (in a list, if `listed`) have."""
 
     type: str
     example: str
+    keys: tuple[str, ...] = ()
+    listed: bool = True
 
 
 _KINDS = {
@@ -34,16 +35,28 @@ _KINDS = {
     "triples": Kind(
         "array<struct<`from`: string, `to`: string, `count`: bigint>>",
         'a list of entries, as in [{"from": "a", "to": "b", "count": 1}]',
+        ("from", "to", "count"),
     ),
     "pairs": Kind(
         f"struct<time: {VECTOR}, last: map<string, {VECTOR}>>",
         'an object, as in {"time": {"a": 1}, "last": {"b": {"a": 1}}}',
+        ("time", "last"),
+        listed=False,
     ),
-    "log": Kind(_LOG, 'a list of messages, as in [{"sender": "a", "number": 1, "destinations": ["b"]}]'),
+    "log": Kind(
+        "array<struct<sender: string, number: bigint, destinations: array<string>>>",
+        'a list of messages, as in [{"sender": "a", "number": 1, "destinations": ["b"]}]',
+        ("sender", "number", "destinations"),
+    ),
+    "direct": Kind(
+        "array<struct<sender: string, number: bigint>>",
+        'a list of messages, as in [{"sender": "a", "number": 1}]',
+        ("sender", "number"),
+    ),
 }
 _FORMS = {
     "vector": ("object", "list"), "matrix": ("matrix",), "triples": ("triples",), "pairs": ("pairs",),
-    "log": ("log",), "predecessors": ("log",), "shared": ("list",), "parents": ("ids",),
+    "log": ("log", "direct"), "predecessors": ("direct", "log"), "shared": ("list",), "parents": ("ids",),
     "sequence": ("number",), None: ("object", "list", "matrix", "ids", "number"),
 }  # fmt: skip
 
@@ -89,7 +102,20 @@ def _loose(text: Column, kind: Kind) -> Column:
     if kind.type == NUMBER:
         return text
     plain = sf.from_json(text, kind.type.replace("bigint", "string"))
+    if kind.keys:
+        return sf.when(_keyed(text, kind), plain)
     return plain if kind.type != IDS else sf.when(text.startswith("["), plain)
+
+
+def _keyed(text: Column, kind: Kind) -> Column:
+    """Whether the objects have the keys of the kind and no others; an item that is null has none to check."""
+    keys = sf.array(*map(sf.lit, sorted(kind.keys)))
+    objects = sf.from_json(text, "array<map<string, string>>" if kind.listed else "map<string, string>")
+    found = sf.forall(
+        objects if kind.listed else sf.array(objects),
+        lambda one: one.isNull() | (sf.array_sort(sf.map_keys(one)) == keys),
+    )
+    return found & text.startswith("[" if kind.listed else "{")
 
 
 def _strict(text: Column, kind: Kind) -> Column:

@@ -1,0 +1,156 @@
+"""Stamps with something left out go to quarantine and say what it is: no need is lost in silence."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from antecede.spark import order
+from tests.formats.samples import lines
+from tests.spark.commands import here
+
+pytestmark = pytest.mark.spark
+ENTRY = "the stamp has an entry without from, to or count"
+LOG = "the stamp has an entry without a sender, a number or destinations"
+LAST = "the stamp has a last message without a process or a time"
+NO_LAST = "the stamp has no list of last messages"
+UNKNOWN = "the receiver is unknown: the stamp has no entry for it"
+FORMS = {
+    "triples": "array<struct<x:string, y:string, c:int>>",
+    "log": "array<struct<s:string, n:int, d:array<string>>>",
+    "predecessors": "array<struct<s:string, n:int>>",
+    "pairs": "struct<t:map<string,int>, l:array<struct<p:string, t:map<string,int>>>>",
+    "named": "struct<t:map<string,int>, l:map<string, map<string,int>>>",
+}
+BAD = [
+    ("triples", "c", [("a", None, 1)], ENTRY),
+    ("triples", "c", [(None, "c", 1)], ENTRY),
+    ("triples", "c", [("a", "c", None)], ENTRY),
+    ("triples", "c", [None], ENTRY),
+    ("triples", None, [("a", "c", 1)], "there is no receiver"),
+    ("triples", "c", None, "the stamp is null"),
+    ("log", "c", [("a", 1, None)], LOG),
+    ("log", "c", [("a", 1, ["d", None])], LOG),
+    ("log", "c", [None], LOG),
+    ("log", "c", [(None, 1, ["d"])], LOG),
+    ("log", None, [], "there is no receiver"),
+    ("log", "c", None, "the stamp is null"),
+    ("predecessors", "c", [None], "the stamp has an entry without a count"),
+    ("pairs", "c", ({"b": 7}, None), NO_LAST),
+    ("pairs", "c", ({"b": 7}, [None]), LAST),
+    ("pairs", "c", ({"b": 7}, [("c", None)]), LAST),
+    ("pairs", "c", ({"b": 7}, [(None, {"a": 1})]), LAST),
+    ("pairs", "c", (None, []), "the time of the message is null"),
+    ("pairs", None, ({"b": 7}, []), "there is no receiver"),
+    ("pairs", "c", None, "the stamp is null"),
+    ("named", "c", ({"b": 7}, None), NO_LAST),
+    ("named", "c", ({"b": 7}, {"c": None}), LAST),
+]
+GOOD = {
+    "triples": [("b", "c", 0)],
+    "log": [],
+    "predecessors": [],
+    "pairs": ({"b": 1}, []),
+    "named": ({"b": 1}, {}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_left_out_is_told(spark, form):
+    rows = [("b", at + 2, to, stamp) for at, (name, to, stamp, _) in enumerate(BAD) if name == form]
+    frame = spark.createDataFrame(
+        [*rows, ("b", 1, "c", GOOD[form])], f"sender string, n int, receiver string, stamp {FORMS[form]}"
+    )
+    form = "pairs" if form == "named" else form
+    outcome = order(frame, form=form, receiver="receiver", number="n")
+    assert [row["n"] for row in outcome.ordered.collect()] == [1]
+    reasons = {row["n"]: row["reason"] for row in outcome.quarantine.collect()}
+    assert reasons == {at: BAD[at - 2][3] for _, at, _, _ in rows}
+
+
+def test_what_is_wrong_with_a_matrix(spark):
+    square = [[0, 0], [0, 0]]
+    rows = [
+        (0, 1, square, None),
+        (0, None, square, "there is no receiver"),
+        (0, 9, square, UNKNOWN),
+        (0, -1, square, UNKNOWN),
+        (None, 1, square, "there is no sender"),
+        (7, 1, square, "the sender is unknown: the stamp has no entry for it"),
+        (0, 1, [[0, 0], [0]], "the stamp is not square: it has 2 rows, and one not as many entries"),
+        (0, 1, [[0, 0], None], "the stamp is not square: it has 2 rows, and one not as many entries"),
+        (0, 1, [[0, None], [0, 0]], "the stamp has an entry without a count"),
+        (0, 1, None, "the stamp is null"),
+    ]
+    frame = spark.createDataFrame(rows, "sender int, receiver int, stamp array<array<int>>, told string")
+    outcome = order(frame, form="matrix", receiver="receiver")
+    assert [row["told"] for row in outcome.ordered.collect()] == [None]
+    found = outcome.quarantine.collect()
+    assert len(found) == len(rows) - 1 and [row["reason"] for row in found] == [row["told"] for row in found]
+
+
+@pytest.mark.parametrize(
+    ("form", "type", "stamp"),
+    [
+        ("triples", "array<struct<x:int, y:int, c:int>>", [(0, 2, 1)]),
+        ("log", "array<struct<s:int, n:int, d:array<int>>>", [(0, 1, [2])]),
+        (
+            "pairs",
+            "struct<t:map<string,int>, l:array<struct<p:int, t:map<string,int>>>>",
+            ({"b": 1}, [(2, {"a": 1})]),
+        ),
+    ],
+)
+def test_a_receiver_that_is_no_member_is_told(spark, form, type, stamp):
+    rows = [("b", 1, "c", stamp), ("b", 1, "who", stamp)]
+    frame = spark.createDataFrame(rows, f"sender string, n int, receiver string, stamp {type}")
+    outcome = order(frame, form=form, receiver="receiver", number="n", members=["a", "b", "c"])
+    assert [row["receiver"] for row in outcome.held.collect()] == ["c"]
+    (bad,) = outcome.quarantine.collect()
+    assert (bad["receiver"], bad["reason"]) == ("who", "the receiver is not one of the members")
+
+
+@pytest.mark.parametrize(
+    ("form", "good", "bad", "example"),
+    [
+        ("log", [{"sender": "a", "number": 1, "destinations": ["d"]}],
+         [{"sender": "a", "number": 1, "dest": ["c"]}],
+         '"destinations": ["b"]}]'),
+        ("predecessors", [], [{"sender": "a", "no": 1}], '[{"sender": "a", "number": 1}]'),
+        ("triples", [], [{"from": "a", "to": "c", "counts": 1}], '"count": 1}]'),
+        ("pairs", {"time": {"b": 1}, "last": {}}, {"time": {"b": 2}, "was": {"c": {"a": 1}}}, '"last": {"b"'),
+        ("pairs", {"time": {"b": 1}, "last": {}}, {"time": {"b": 2}}, '"last": {"b"'),
+    ],
+)  # fmt: skip
+def test_keys_of_json_that_are_not_those_of_the_form(
+    spark, monkeypatch, capsys, tmp_path, form, good, bad, example
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"sender": "b", "n": at, "to": "c", "stamp": stamp} for at, stamp in enumerate((good, bad), 1)]
+    Path("m.jsonl").write_text(lines(*rows))
+    words = ("m.jsonl", "--form", form, "--receiver", "to", "--number", "n", "--out", "out")
+    done = here(monkeypatch, capsys, "order", *words)
+    assert done.code == 1 and "2 rows = 1 ordered + 0 held + 1 quarantined" in done.out
+    (row,) = pq.read_table("out/quarantine").to_pylist()
+    assert "the stamp is not a" in row["reason"] and f"{example}" in row["reason"]
+    assert json.dumps(bad)[:10] in row["reason"].replace('":', '": ').replace(":  ", ": ")
+
+
+def test_direct_predecessors_in_json_keep_their_needs(spark, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"sender": "b", "n": 1, "stamp": [{"sender": "z", "number": 1}]},
+        {"sender": "z", "n": 1, "stamp": []},
+    ]
+    Path("m.jsonl").write_text(
+        lines(*rows, {"sender": "c", "n": 1, "stamp": [{"sender": "z", "number": "2"}]})
+    )
+    done = here(
+        monkeypatch, capsys, "order", "m.jsonl", "--form", "predecessors", "--number", "n", "--out", "out"
+    )
+    assert "3 rows = 2 ordered + 1 held + 0 quarantined" in done.out, done
+    assert {row["sender"]: row["position"] for row in pq.read_table("out/ordered").to_pylist()} == {
+        "z": 0,
+        "b": 1,
+    }
