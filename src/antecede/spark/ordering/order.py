@@ -16,8 +16,8 @@ With `receiver`, what the receiver itself has sent is taken to be there: a table
 does not have it. Without, all messages of the group must be in the table.
 
 Stamps of pairs, log and predecessors leave out causes that their sender knows the receiver to have. Where no
-column tells in which order rows arrived, the rest of the stamp does: the time of pairs knows all causes, a log
-with destinations some of them, predecessors none, so that these need `arrival` or `time`.
+column tells in which order rows arrived, the rest of the stamp does: the time of pairs knows all of them, a
+log with destinations some, predecessors none: name a column there, `arrival` or `time`.
 """
 
 from collections.abc import Sequence
