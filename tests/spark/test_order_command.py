@@ -144,6 +144,28 @@ def test_triples_as_json_lines(run) -> None:
     assert [row["sender"] for row in sorted(rows("ordered"), key=lambda row: row["position"])] == ["a", "b"]
 
 
+def test_senders_by_place_as_csv(run) -> None:
+    Path("m.csv").write_text('who,clk\n1,"[1,1]"\n0,"[1,0]"\n')
+    done = run("m.csv", "--sender", "who", "--stamp", "clk", "--out", "out")
+    assert done.code == 0, done
+    assert {row["who"]: row["position"] for row in rows("ordered")} == {"0": 0, "1": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "column 'who' has names, such as 'b': give --members, the names"),
+        (("--form", "parents"), "form 'parents' needs --id, the column"),
+        (("--form", "nope"), "give --form, one of vector"),
+        (("--form", "shared"), "form 'shared' needs --keys, the column"),
+    ],
+)
+def test_an_option_that_is_missing_is_called_as_it_is_written(run, words, sentence) -> None:
+    Path("m.csv").write_text('who,clk\nb,"[1,1]"\n0,"[1,0]"\n')
+    done = run("m.csv", "--sender", "who", "--stamp", "clk", *words, "--out", "out")
+    assert done.code == 2 and sentence in done.err.replace("\n", " "), done
+
+
 def test_a_sum_that_does_not_add_up_is_an_error(run, monkeypatch) -> None:
     Path("log").write_text(TRIANGLE)
     counts = {"ordered": 5, "held": 0, "quarantined": 0}

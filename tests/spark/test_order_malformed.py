@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -47,7 +48,7 @@ BAD = [
     ("named", "c", ({"b": 7}, None), NO_LAST),
     ("named", "c", ({"b": 7}, {"c": None}), LAST),
 ]
-GOOD = {
+GOOD: dict[str, Any] = {
     "triples": [("b", "c", 0)],
     "log": [],
     "predecessors": [],

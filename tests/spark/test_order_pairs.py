@@ -1,14 +1,16 @@
 """Stamps of SES, with what they leave out: no entry for the receiver, and causes that it delivered itself."""
 
+from typing import Any
+
 import pytest
 
 from antecede.spark import order
 
 pytestmark = pytest.mark.spark
 TYPE = "src int, dst int, m string, pairs struct<t:array<int>, l:array<struct<p:int, v:array<int>>>>"
-FIRST = (0, 2, "r1", ([1, 0, 0], []))
-SECOND = (0, 1, "r2", ([2, 0, 1], [(1, [0, 0, 1])]))
-BAD = (0, 0, "z", ([0, 0, 0], [(0, [0, 0, 0])]))
+FIRST: tuple[Any, ...] = (0, 2, "r1", ([1, 0, 0], []))
+SECOND: tuple[Any, ...] = (0, 1, "r2", ([2, 0, 1], [(1, [0, 0, 1])]))
+BAD: tuple[Any, ...] = (0, 0, "z", ([0, 0, 0], [(0, [0, 0, 0])]))
 
 
 def by_pairs(frame, **options):
@@ -40,7 +42,11 @@ def test_a_row_of_another_group_changes_nothing(spark, others):
 
 def test_a_cause_that_the_receiver_itself_passed_on_comes_first(spark):
     """c writes x to b; b delivers it and writes to a; a writes y to b, which needs nothing that b lacks."""
-    rows = [(0, 1, "y", ([1, 1, 1], [])), (2, 1, "x", ([0, 0, 1], [])), (2, 1, "w", ([1, 1, 2], []))]
+    rows: list[tuple[Any, ...]] = [
+        (0, 1, "y", ([1, 1, 1], [])),
+        (2, 1, "x", ([0, 0, 1], [])),
+        (2, 1, "w", ([1, 1, 2], [])),
+    ]
     frame = spark.createDataFrame(rows, TYPE)
     assert by_pairs(frame, group="dst")[0] == ["x", "y", "w"]
     told = frame.selectExpr("*", "10 - length(m) - if(m = 'y', 5, 0) as at")
@@ -54,7 +60,12 @@ def test_a_cause_that_the_receiver_itself_passed_on_comes_first(spark):
 
 def test_a_log_tells_of_causes_that_are_not_for_the_receiver(spark):
     """What z wrote to q came before y, so what z wrote to the receiver before that did too, as y2 did."""
-    rows = [("y", 2, "y2", []), ("y", 1, "y1", [("z", 4, ["q"])]), ("z", 3, "z3", []), ("z", 5, "z5", [])]
+    rows: list[tuple[Any, ...]] = [
+        ("y", 2, "y2", []),
+        ("y", 1, "y1", [("z", 4, ["q"])]),
+        ("z", 3, "z3", []),
+        ("z", 5, "z5", []),
+    ]
     rows += [
         ("a", 1, "a1", [("y", 2, [])]),
         ("b", 1, "b1", [("b", 1, []), ("z", 9, ["q"])]),

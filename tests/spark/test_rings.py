@@ -27,10 +27,16 @@ def test_parents_in_a_circle_name_its_members(spark):
     ring = "a cycle: x, y wait for each other"
     held, gaps = told(outcome)
     assert held == {"x": ["y", "g", ring], "y": ["x", ring], "z": ["y"]}
-    assert gaps == [(ring, 2), ("g", 1)]
+    assert gaps == [(ring, 3), ("g", 1)]
     assert sorted(row["name"] for row in outcome.ordered.collect()) == ["a", "b"]
     (bad,) = outcome.quarantine.collect()
     assert (bad["name"], bad["reason"]) == ("c", "names itself as its parent: c")
+
+
+def test_whoever_waits_for_two_of_a_circle_counts_once(spark):
+    rows = [("a", "b"), ("b", "a"), ("c", "ab"), ("d", "ax"), ("x", "y"), ("y", "x"), ("z", "")]
+    _, gaps = told(by_parents(spark, *rows))
+    assert gaps == [("a cycle: a, b wait for each other", 4), ("a cycle: x, y wait for each other", 3)]
 
 
 def test_a_large_circle_is_cut_short_and_each_one_is_told(spark):

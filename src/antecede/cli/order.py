@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,6 +41,8 @@ Time = Annotated[str | None, typer.Option(help="Messages: column of a time, for 
 Members = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="Messages: processes in the order of stamps' entries.")
 ]
+_OPTION = re.compile(r"\b(members|form|receiver|number|keys|id)=(?=,)")
+"""An option as the errors of `antecede.spark.order` name it."""
 
 
 def order_command(
@@ -115,6 +118,9 @@ def _messages(
         rows = table.rows.count() + table.unreadable.count()
     lines = [f"a table of messages: {table.kind}, {many(rows, 'row')}"]
     facts = {"files": [{"format": table.kind, "files": len(table.files)}], "note": None}
-    outcome = order(table.rows, **columns)
+    try:
+        outcome = order(table.rows, **columns)
+    except CallerError as error:
+        raise CallerError(_OPTION.sub(r"--\1", str(error))) from None
     lines += renamed(outcome.names | table.names)
     return ordered(outcome, table.quarantine(outcome), rows, target, lines, facts)

@@ -85,7 +85,7 @@ def _gaps(
     stamps: Stamps, reading: Reading, group: Ints, found: Released, loops: Rings, size: int
 ) -> pa.Array:
     """The gaps of each group and how many rows wait for each, at the first of its rows that is held; a ring
-    is a gap for which its members wait."""
+    is a gap for which its members wait, and those that need one of them."""
     wanted = _wanted(stamps, found)
     here = np.stack((stamps.own[found.held], stamps.number[found.held]), axis=1)
     if stamps.add:
@@ -97,7 +97,7 @@ def _gaps(
     waiting = _waiting(wanted, slot, first)
     texts = _told(stamps, reading, slot, first, last)
     texts = pa.concat_arrays([texts, pa.array(loops.texts, pa.string())])
-    counts = pa.array(np.concatenate((waiting, loops.sizes)))
+    counts = pa.array(np.concatenate((waiting, loops.waiting)))
     items = pa.StructArray.from_arrays([texts, counts], names=["missing", "waiting"])
     codes, at = np.unique(group[found.held], return_index=True)
     where = (stamps.slots.groups(slot), group[found.held[loops.members[loops.starts[:-1]]]])

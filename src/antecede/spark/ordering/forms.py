@@ -71,12 +71,22 @@ class Table:
         if isinstance(self.type(name), INTEGERS):
             return self.column(name).cast("int")
         if self.members is None:
-            raise CallerError(
-                f"stamps with entries by place, and column {name!r} has names: give members=, "
-                "the names in the order of the entries"
-            )
+            return self._counted(name)
         names = sf.array(*(sf.lit(member) for member in self.members))
         return (sf.array_position(names, self.column(name).cast("string")) - 1).cast("int")
+
+    def _counted(self, name: str) -> Column:
+        """Places that stand in a column of another type; refuses names, which are no places."""
+        text = sf.trim(self.column(name).cast("string"))
+        names = sf.min(sf.when(~text.rlike("^[0-9]{1,9}$"), text))
+        found = self.frame.select(sf.count(text), names).first()
+        if found and found[0] and found[1] is None:
+            return text.cast("int")
+        such = f", such as {found[1][:80]!r}" if found and found[1] is not None else ""
+        raise CallerError(
+            f"stamps with entries by place, and column {name!r} has names{such}: give members=, "
+            "the names in the order of the entries"
+        )
 
     def process(self, name: str, like: st.DataType) -> Column:
         """The process in the column, to be compared with those inside stamps; null if it is no member."""

@@ -14,6 +14,10 @@
 
 With `receiver`, what the receiver itself has sent is taken to be there: a table of what arrived at a process
 does not have it. Without, all messages of the group must be in the table.
+
+Stamps of pairs, log and predecessors leave out causes that their sender knows the receiver to have. Where no
+column tells in which order rows arrived, the rest of the stamp does: the time of pairs knows all of them, a
+log with destinations some, predecessors none: name a column there, `arrival` or `time`.
 """
 
 from collections.abc import Sequence
@@ -63,9 +67,7 @@ def order(
 
     `group` names the ordering domain (without it all rows are one), `members` the processes in the order of
     the stamps' entries. Messages arrive in the order of `arrival` (or of a column of that name), else of
-    `time`, else of sender and number: never as the rows happen to lie. Stamps of SES, KS and PRS leave out
-    causes that the receiver is known to have. Without `arrival` and `time` the rest of the stamp counts: the
-    time of SES tells of all causes, the log of KS of some, and PRS of none, so name one of the columns there.
+    `time`, else of sender and number: never as the rows happen to lie.
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
@@ -89,10 +91,7 @@ def order(
     where = sf.lit("") if group is None else _key(table, group)
     arrival = arrival or _arrival(table)
     names["arrival"] = "arrival" if arrival == "arrival" else names["arrival"]
-    times = _times(table, arrival, time)
-    if times:
-        columns.pop("past", None)  # who came first is told
-    columns |= {"group": where, **times}
+    columns = {"group": where, **_with_times(columns, _times(table, arrival, time))}
     shown = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
     columns["content"] = _content(table, shown)
     spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
@@ -147,6 +146,11 @@ def _arrival(table: Table) -> str | None:
 def _times(table: Table, arrival: str | None, time: str | None) -> dict[str, Column]:
     """The columns that tell when a message arrived, as numbers."""
     return {name: _moment(table, column) for name, column in (("arrival", arrival), ("time", time)) if column}
+
+
+def _with_times(columns: dict[str, Column], times: dict[str, Column]) -> dict[str, Column]:
+    """Beside the columns of the stamp; what it knows of the past is of use only where no time is told."""
+    return columns if not times else {name: columns[name] for name in columns if name != "past"} | times
 
 
 def _moment(table: Table, name: str) -> Column:

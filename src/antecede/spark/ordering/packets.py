@@ -71,7 +71,7 @@ def _at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: 
     return Rows(needs.starts, needs.slots, np.where(kept, needs.counts, 0))
 
 
-def present(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> Ints:
+def present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
     """The last message of each slot up to the count that is in the table, 0 if none is."""
     values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
     known = np.unique(own.astype(np.int64) * len(values) + codes[len(counts) :])

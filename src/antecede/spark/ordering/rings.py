@@ -35,6 +35,8 @@ class Rings(NamedTuple):
     starts: Ints
     members: Ints
     texts: list[str]
+    waiting: Ints
+    """How many held rows wait for a member of each ring, its members with them."""
 
     @property
     def sizes(self) -> Ints:
@@ -44,11 +46,23 @@ class Rings(NamedTuple):
 def rings(stamps: Stamps, reading: Reading, found: Released, unmet: Iterator[Unmet]) -> Rings:
     """The rings among held rows; where gains add up nobody can tell who waits for whom."""
     if stamps.add:
-        return Rings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64), [])
+        return Rings(
+            np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64), [], np.empty(0, dtype=np.int64)
+        )
     source, target = _edges(stamps, reading, found, unmet)
     starts, members = cycles(len(found.held), source, target)
     named = _labels(stamps, reading, found.held[members]).to_pylist()
-    return Rings(starts, members, [_told(named[low:high]) for low, high in pairwise(starts.tolist())])
+    texts = [_told(named[low:high]) for low, high in pairwise(starts.tolist())]
+    return Rings(starts, members, texts, _waiting(starts, members, source, target, len(found.held)))
+
+
+def _waiting(starts: Ints, members: Ints, source: Ints, target: Ints, held: int) -> Ints:
+    """How many rows have an edge into each ring; a row with several counts once."""
+    ring = np.full(held, -1, dtype=np.int64)
+    ring[members] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    into = ring[target] >= 0
+    pairs = np.unique(ring[target[into]] * max(held, 1) + source[into])
+    return np.bincount(pairs // max(held, 1), minlength=len(starts) - 1)
 
 
 def _edges(stamps: Stamps, reading: Reading, found: Released, unmet: Iterator[Unmet]) -> tuple[Ints, Ints]:
