@@ -297,20 +297,14 @@ def test_field_names_and_kinds_can_be_mapped(reads, tmp_path) -> None:
 
 
 def test_rotated_logs_go_on_by_their_times(reads, tmp_path) -> None:
-    older, newer = (
-        lines(*({"process": "p", "kind": "local", "text": str(t), "time": t} for t in times))
-        for times in ((1.0, 2.0), (2.0, 4.0))
-    )
+    older, newer = timed(1.0, 2.0), timed(2.0, 4.0)
     write(tmp_path, **{"app.log": newer, "app.log.1": older})
     events, _, logs = reads("app.log", "app.log.1", format="jsonl")
     assert texts_in_order(events) == ["1.0", "2.0", "2.0", "4.0"] and logs.note is None
 
 
 def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:
-    one, two = (
-        lines(*({"process": "p", "kind": "local", "text": str(t), "time": t} for t in times))
-        for times in ((1.0, 3.0), (2.0, 4.0))
-    )
+    one, two = timed(1.0, 3.0), timed(2.0, 4.0)
     write(tmp_path, one=one, two=two)
     events, _, logs = reads("one", "two", format="jsonl")
     assert texts_in_order(events) == ["1.0", "2.0", "3.0", "4.0"]
@@ -318,10 +312,7 @@ def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:
 
 
 def test_lines_of_one_file_stay_in_their_order_when_its_clock_goes_back(reads, tmp_path) -> None:
-    one, two = (
-        lines(*({"process": "p", "kind": "local", "text": str(t), "time": t} for t in times))
-        for times in ((5.0, 3.0), (4.0, 6.0))
-    )
+    one, two = timed(5.0, 3.0), timed(4.0, 6.0)
     write(tmp_path, one=one, two=two)
     events, _, _ = reads("one", "two", format="jsonl")
     assert texts_in_order(events) == ["4.0", "5.0", "3.0", "6.0"]
@@ -343,6 +334,11 @@ def test_an_event_whose_clock_does_not_count_its_process_stands_beside_it(reads,
     events, refused, _ = reads("log", format="jsonl")
     assert [row["index"] for row in sorted(events, key=lambda row: row["line"])] == [0, None, 1]
     assert refused == []
+
+
+def timed(*times: float) -> str:
+    """A log of one process without clocks."""
+    return lines(*({"process": "p", "kind": "local", "text": str(time), "time": time} for time in times))
 
 
 def texts_in_order(events):
