@@ -138,7 +138,10 @@ def _judged(line: _Line, who: Cast, parts: int, span: float | None) -> DataFrame
         rows = _kept(rows)
     size = len(who.actors.names)
     near = _kept(rows.mapInArrow(Near(size, cuts, strays).run, from_arrow_schema(RAW)))
-    if not strays or _crooked(near):
+    if not strays:
+        return near
+    if _crooked(near):
+        _forget(rows)
         return near
     lists = [unpack(row.blob) for row in near.where("kind = 'far'").select("blob").collect()]
     copies = gathered(lists)
