@@ -47,7 +47,7 @@ def _measured(place: Path, events: int, huge: int) -> dict[str, float]:
 
 
 def _audit(folder: str, huge: int) -> dict[str, float]:
-    from antecede.spark.auditing.audit import audit, summary
+    from antecede.spark.auditing.event_audit import audit, summary
     from antecede.spark.session import session
 
     spark = session("local[*]", spark_driver_memory=HEAP)

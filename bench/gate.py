@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from rich.table import Table
 
-from antecede.causality.gate import release
 from antecede.core.gate import Gate
+from antecede.kernels.gate import release
 from bench import workload
 from bench.measure import count, free_memory, least, verdict
 

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.table import Table
 
 from antecede.formats.settings import Settings
-from antecede.spark.auditing.audit import audit
-from antecede.spark.ordering.order import order
-from antecede.spark.reading.read import read
+from antecede.spark.auditing.event_audit import audit
+from antecede.spark.ordering.message_order import order
+from antecede.spark.reading.logs import read
 from antecede.spark.session import session
 from bench import traffic
 from bench.driver import memory

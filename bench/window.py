@@ -6,7 +6,7 @@ others: the work per event depends on how much is in flight, not on the length o
 numbered from 0, messages from 0 in the order of their sends.
 """
 
-from antecede.causality.oracle import bits
+from antecede.simulate.oracle import bits
 
 SWEEP = 256
 """Dead slots are kept until there are this many, and half of all."""

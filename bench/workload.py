@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from antecede.causality.rows import Rows
 from antecede.core.gate import Pairs
+from antecede.kernels.ragged import Rows
 
 ARRIVALS = ("in order", "reversed", "shuffled")
 Item = tuple[int, Pairs, Pairs]

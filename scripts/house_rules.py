@@ -11,8 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-MAX_FILE_LINES = 300
-MAX_FUNCTION_LINES = 50
 
 # These patterns are written so that they do not match their own source.
 UNFINISHED = re.compile(r"\b(?:TO[D]O|FI[X]ME|X{3})\b")
@@ -62,11 +60,8 @@ def check_text(file: PurePosixPath, text: str) -> Iterator[Breach]:
             yield Breach(file, number, f"{word.group()} left in the code; do it, or file it as an issue")
 
 
-def check_source(file: PurePosixPath, text: str, tree: ast.Module) -> Iterator[Breach]:
-    """Files and functions under src stay small, and each module says what it is for."""
-    lines = len(text.splitlines())
-    if lines > MAX_FILE_LINES:
-        yield Breach(file, 1, f"{lines} lines; split it so that each file has at most {MAX_FILE_LINES}")
+def check_source(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
+    """Each module under src says what it is for, and the room spark is for what needs Spark."""
     if ast.get_docstring(tree) is None:
         if file.name == "__init__.py":
             remedy = "open it with what the package owns and what it must not know"
@@ -75,11 +70,16 @@ def check_source(file: PurePosixPath, text: str, tree: ast.Module) -> Iterator[B
         yield Breach(file, 1, f"no docstring; {remedy}")
     if file.parent.name != "src" and not (ROOT / file.parent / "__init__.py").is_file():
         yield Breach(file, 1, "its directory has no __init__.py; add one that says what the package owns")
-    for function in functions_of(tree):
-        length = (function.end_lineno or function.lineno) - function.lineno + 1
-        if length > MAX_FUNCTION_LINES:
-            sentence = f"{function.name} has {length} lines; split it, at most {MAX_FUNCTION_LINES} each"
-            yield Breach(file, function.lineno, sentence)
+    in_spark = file.is_relative_to("src/antecede/spark") and file.name != "__init__.py"
+    if in_spark and not any(map(imports_pyspark, ast.walk(tree))):
+        yield Breach(file, 1, "does not import pyspark; move it to a room without Spark")
+
+
+def imports_pyspark(node: ast.AST) -> bool:
+    """Whether a node is an import of pyspark."""
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").split(".")[0] == "pyspark"
+    return isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "pyspark" for alias in node.names)
 
 
 def is_checking(node: ast.AST) -> bool:
@@ -115,7 +115,7 @@ def check_file(file: PurePosixPath) -> Iterator[Breach]:
         yield Breach(file, error.lineno or 1, f"not Python: {error.msg}; repair the syntax")
         return
     if file.parts[0] == "src":
-        yield from check_source(file, text, tree)
+        yield from check_source(file, tree)
     if file.parts[0] == "tests" and file.name.startswith("test_"):
         yield from check_tests(file, tree)
 

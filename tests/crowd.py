@@ -4,10 +4,10 @@ from typing import Any
 
 import antecede
 from antecede import CallerError, Effects, Packet
-from antecede.causality.oracle import Oracle
 from antecede.protocols.detectors import SHARPER
 from antecede.protocols.keys import sets
 from antecede.protocols.membership import Probabilistic
+from antecede.simulate.oracle import Oracle
 
 FOUNDERS, NEWCOMERS = ["a", "b", "c"], ["d", "e"]
 NAMES = [*FOUNDERS, *NEWCOMERS]

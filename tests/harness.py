@@ -6,7 +6,7 @@ from typing import Any
 
 import antecede
 from antecede import Delivery, Effects, Endpoint, Packet
-from antecede.causality.oracle import Oracle
+from antecede.simulate.oracle import Oracle
 
 Make = Callable[[str, list[str]], Endpoint]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.causality.oracle import Oracle
+from antecede.simulate.oracle import Oracle
 from bench import window
 from bench.window import Window
 

@@ -12,7 +12,7 @@ import pytest
 
 import antecede
 from antecede import Effects, Endpoint, Packet
-from antecede.causality.oracle import Oracle
+from antecede.simulate.oracle import Oracle
 from tests.cases import DELAY_OPTIMAL, EXACT, Case
 
 NAMES = ["p0", "p1", "p2"]

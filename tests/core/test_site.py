@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import antecede
 from antecede import CallerError, Delivery, InputError
-from antecede.causality.oracle import Oracle
 from antecede.core.link import Frame, decode_frame, link
 from antecede.core.site import Input, Output, Site, recover
+from antecede.simulate.oracle import Oracle
 from tests.cases import EXACT, OTHER, Case
 from tests.harness import destinations
 

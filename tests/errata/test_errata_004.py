@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import antecede
-from antecede.causality.clocks import PlausibleClock, Stamp, VectorClock
+from antecede.core.clocks import PlausibleClock, Stamp, VectorClock
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
 from antecede.protocols.keys import entries
 from antecede.protocols.membership import Probabilistic

@@ -6,8 +6,8 @@ import numpy as np
 
 import antecede
 from antecede import Effects, Packet
-from antecede.causality.oracle import bits
 from antecede.core.gated import Gated
+from antecede.simulate.oracle import bits
 from tests.harness import World, maker
 
 KINDS = ["unicast", "multicast", "broadcast"]

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import Delivery, Effects
-from antecede.causality.semantic_oracle import SemanticOracle
 from antecede.protocols.semantic import Semantic
 from tests.harness import destinations
 from tests.invariants.checked import KINDS, Checked
+from tests.semantic_oracle import SemanticOracle
 
 Event = tuple[str, int]
 STEP = st.tuples(st.integers(0, 5), st.integers(0, 999), st.integers(0, 999), st.integers(0, 999))

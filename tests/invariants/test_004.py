@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import Delivery, Effects, Packet
-from antecede.causality.oracle import bits
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
 from antecede.protocols.keys import entries, sets
 from antecede.protocols.probabilistic import Sharing
+from antecede.simulate.oracle import bits
 from tests.cases import SCRIPTS, Script
 from tests.harness import maker, run_script
 from tests.invariants.checked import Checked, vector

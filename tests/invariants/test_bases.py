@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import Effects
-from antecede.causality.oracle import bits
 from antecede.protocols.history import History
 from antecede.protocols.matrix import Matrix
 from antecede.protocols.monitor import Monitor
@@ -17,6 +16,7 @@ from antecede.protocols.pairs import Pairs89
 from antecede.protocols.predecessors import Predecessors
 from antecede.protocols.server import Server
 from antecede.protocols.vector import Vector
+from antecede.simulate.oracle import bits
 from tests.cases import SCRIPTS, Script
 from tests.harness import run_script
 from tests.invariants.checked import KINDS, Checked, vector

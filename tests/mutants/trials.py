@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from antecede import Delivery, Effects
-from antecede.causality.semantic_oracle import SemanticOracle
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
 from tests.harness import World
+from tests.semantic_oracle import SemanticOracle
 
 ALARMS = (ALGORITHM_4, ALGORITHM_5, SHARPER)
 

@@ -6,8 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.causality.clocks import LamportClock, PlausibleClock, Stamp, VectorClock
-from antecede.causality.oracle import Oracle
+from antecede.core.clocks import LamportClock, PlausibleClock, Stamp, VectorClock
+from antecede.simulate.oracle import Oracle
 from tests.cases import SCRIPTS, Script
 
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from antecede.auditing.sentences import KINDS
 from antecede.report.findings import MEANINGS
-from antecede.spark.auditing.sentences import KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "findings.md"
 

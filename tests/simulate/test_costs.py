@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from antecede.causality.oracle import Oracle, bits
-from antecede.causality.semantic_oracle import SemanticOracle
 from antecede.protocols.sizes import count_entries
 from antecede.simulate.applications import Wish
 from antecede.simulate.costs import Costs, Figure, counted, padded
 from antecede.simulate.network import Network
+from antecede.simulate.oracle import Oracle, bits
 from antecede.simulate.run import Plan, Run, Simulation
+from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import FAULTY, Traced, packet, plan_of, talk
 
 Sends = list[tuple[float, int, list[int] | None]]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import here
 from tests.formats.samples import lines
-from tests.spark.commands import here
 
 pytestmark = pytest.mark.spark
 

@@ -5,12 +5,12 @@ from random import Random
 import pytest
 from pyspark.sql import functions as sf
 
-from antecede.spark.auditing import audit as module
-from antecede.spark.auditing.audit import audit, summary
-from antecede.spark.auditing.judge import judge
-from antecede.spark.graph.execution import trace
+from antecede.auditing.judge import judge
+from antecede.events.graph import trace
+from antecede.spark.auditing import event_audit as module
+from antecede.spark.auditing.event_audit import audit, summary
 from antecede.tables import EVENTS
-from tests.spark.event_rows import table, talk, without
+from tests.event_rows import table, talk, without
 
 pytestmark = pytest.mark.spark
 

@@ -10,11 +10,11 @@ from pyspark.errors import PythonException
 
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import read
-from antecede.spark.auditing.audit import audit, summary
+from antecede.spark.auditing.event_audit import audit, summary
 from antecede.spark.pictures.windows import NEAR, slices
 from antecede.spark.running import ours
+from tests.commands import TRIANGLE, apart, here, story
 from tests.formats.samples import GO, SAMPLES, lines
-from tests.spark.commands import TRIANGLE, apart, here, story
 
 pytestmark = pytest.mark.spark
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from antecede.spark.auditing.audit import audit
-from antecede.spark.batches import NAME, UNMEASURED, unmeasured
+from antecede.spark.arrow_batches import NAME, UNMEASURED, unmeasured
+from antecede.spark.auditing.event_audit import audit
 
 pytestmark = pytest.mark.spark
 

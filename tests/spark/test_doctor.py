@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError
 
 from typer.testing import CliRunner
 
+from antecede import java
 from antecede.cli import doctor as command
 from antecede.cli.main import app
 from antecede.core.errors import SetupError
-from antecede.spark import java
 
 
 def test_a_machine_that_has_all() -> None:

@@ -7,7 +7,7 @@ from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.spark import order_events
-from antecede.spark.auditing.audit import audit, summary
+from antecede.spark.auditing.event_audit import audit, summary
 
 pytestmark = pytest.mark.spark
 ROWS = [("a", 0, "send", "m"), ("b", 1, "deliver", "m"), ("b", 0, "send", "n"), ("a", 1, "deliver", "n")]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from antecede.spark.auditing.audit import audit, summary
-from antecede.spark.auditing.judge import judge
-from antecede.spark.graph.execution import trace
-from tests.spark.by_definition import Log, Row, reach
-from tests.spark.event_rows import table
-from tests.spark.mutations import simulated
+from antecede.auditing.judge import judge
+from antecede.events.graph import trace
+from antecede.spark.auditing.event_audit import audit, summary
+from tests.by_definition import Log, Row, reach
+from tests.event_rows import table
+from tests.mutations import simulated
 
 
 def meant(log: Log) -> list[set[int]]:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.spark.reading import lines as by_line
+from tests.commands import here
 from tests.formats.samples import lines
-from tests.spark.commands import here
 
 pytestmark = pytest.mark.spark
 WORDS = ("--group", "room", "--out", "out")

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from antecede.auditing.judge import judge
+from antecede.events.graph import trace
 from antecede.formats import Settings, read
-from antecede.spark.auditing.audit import audit
-from antecede.spark.auditing.judge import judge
-from antecede.spark.graph.execution import trace
+from antecede.spark.auditing.event_audit import audit
+from tests.by_definition import Finding, Log, Row, findings, reach
+from tests.event_rows import table
 from tests.formats.samples import DATA, needs_data, opened
-from tests.spark.by_definition import Finding, Log, Row, findings, reach
-from tests.spark.event_rows import table
-from tests.spark.mutations import FAULTS, clocked, simulated
+from tests.mutations import FAULTS, clocked, simulated
 
 SEEDS = 6
 CLEAN: dict[str, list[Row]] = {}

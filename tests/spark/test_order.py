@@ -10,7 +10,7 @@ import pytest
 
 from antecede.core.errors import CallerError
 from antecede.spark import order
-from tests.spark.message_rows import lines
+from tests.message_rows import lines
 
 pytestmark = pytest.mark.spark
 SCHEMA = "room string, sender string, stamp map<string,int>, time double, text string"

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.cli import ordered
+from tests.commands import TRIANGLE, apart, here
 from tests.formats.samples import GO, SAMPLES, lines
-from tests.spark.commands import TRIANGLE, apart, here
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ import pytest
 
 from antecede.spark import order_events
 from antecede.tables import EVENTS
-from tests.spark.event_rows import Row, table, talk
-from tests.spark.message_rows import lines
+from tests.event_rows import Row, table, talk
+from tests.message_rows import lines
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from antecede.core.errors import CallerError
 from antecede.protocols.counts import unpack
 from antecede.protocols.keys import entries, set_id_of
 from antecede.spark import order
-from tests.spark.message_rows import Row, Sent, lines
+from tests.message_rows import Row, Sent, lines
 
 pytestmark = pytest.mark.spark
 decode = msgspec.msgpack.decode

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.spark import order
+from tests.commands import here
 from tests.formats.samples import lines
-from tests.spark.commands import here
 
 pytestmark = pytest.mark.spark
 ENTRY = "the stamp has an entry without from, to or count"

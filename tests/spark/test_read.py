@@ -13,9 +13,9 @@ import pytest
 from antecede.core.errors import CallerError, InputError
 from antecede.formats import Settings
 from antecede.formats import read as read_one
+from antecede.formats.staging import Stage
 from antecede.spark.reading import native
-from antecede.spark.reading.read import read, staging
-from antecede.spark.reading.staging import Stage
+from antecede.spark.reading.logs import read, staging
 from antecede.tables import EVENTS, QUARANTINE
 from tests.formats.samples import GO, SAMPLES, lines, opened
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antecede.formats import Settings, read
-from antecede.spark.auditing.audit import audit, summary
+from antecede.spark.auditing.event_audit import audit, summary
 from tests.formats.samples import DATA, needs_data
 
 pytestmark = [needs_data, pytest.mark.spark]

@@ -25,7 +25,7 @@ from antecede.tables import EVENTS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from antecede.spark.reading.read import Logs
+    from antecede.spark.reading.logs import Logs
 
 Report = Annotated[Path | None, typer.Option(help="Write a page with findings and pictures (HTML).")]
 ShiViz = Annotated[Path | None, typer.Option("--shiviz", help="Write the log, or a part, for ShiViz.")]
@@ -87,7 +87,7 @@ class Wanted(NamedTuple):
 
 
 def _audited(spark: SparkSession, read: Logs) -> Audited:
-    from antecede.spark.auditing.audit import audit, summary
+    from antecede.spark.auditing.event_audit import audit, summary
 
     with stages(spark, "auditing"):
         found = audit(read.events, number=sum(file.events for file in read.files))
@@ -132,7 +132,7 @@ def _windows(read: Logs, found: Audited) -> list[Window]:
 
 def _shiviz(read: Logs, found: Audited, windows: list[Window], file: Path) -> str:
     """Write what ShiViz can draw in comfort: all, or else the first picture. Where that is, or why not."""
-    from antecede.spark.pictures.clocked import clocked
+    from antecede.events.clocked import clocked
 
     few = found.summary.totals["events"] <= COMFORTABLE
     events = read.events.toArrow() if few else windows[0].events.slice(len(windows[0].ghosts))

@@ -12,8 +12,8 @@ from antecede.report.findings import MEANINGS, groups
 from antecede.report.text import many, shown
 
 if TYPE_CHECKING:
-    from antecede.spark.auditing.audit import Audit, Summary
-    from antecede.spark.reading.read import FileRead
+    from antecede.spark.auditing.event_audit import Audit, Summary
+    from antecede.spark.reading.logs import FileRead
 
 SENTENCES = 3
 """Findings of a kind that are told on the screen."""

@@ -13,10 +13,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from antecede import java
 from antecede.cli.options import Json
 from antecede.core.errors import SetupError
-from antecede.spark import java
-from antecede.spark.machine import memory_gigabytes
+from antecede.machine import memory_gigabytes
 
 PYTHON = (3, 11)
 LEAST_MEMORY = 2

@@ -18,7 +18,7 @@ from antecede.report.text import many
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from antecede.spark.reading.read import FileRead, Logs
+    from antecede.spark.reading.logs import FileRead, Logs
 
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs; gzip too.")]
 FormatName = Annotated[
@@ -80,7 +80,7 @@ def logs(
     spark: SparkSession, inputs: list[str], format: str | None, settings: Settings, folder: str | None
 ) -> Iterator[Logs]:
     """The logs, read; what was staged for them is gone behind the block."""
-    from antecede.spark.reading.read import read, staging
+    from antecede.spark.reading.logs import read, staging
 
     with staging(folder) as place:
         with stages(spark, "reading"):

@@ -19,7 +19,7 @@ from antecede.report.text import many
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from antecede.spark.reading.read import Logs
+    from antecede.spark.reading.logs import Logs
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
 Group = Annotated[str | None, typer.Option(help="Messages: column of the ordering domain.")]
@@ -109,7 +109,7 @@ def _messages(
     columns: dict[str, Any],
     target: tuple[str, bool],
 ) -> Ordered:
-    from antecede.spark.ordering.order import order
+    from antecede.spark.ordering.message_order import order
     from antecede.spark.reading.message_tables import messages
 
     told = {name: columns[name] for name in ("sender", "stamp", "form", "number", "id") if name in columns}

@@ -3,7 +3,7 @@
 An item *needs* have[slot] >= count for some slots; taking it *gains* some slots. A held item is filed
 under its first missing slot and count, and is looked at again only when the slot reaches that count: no
 queue is ever rescanned, and the work is the number of needs and of the counts that slots pass. Of several
-ready items the one that arrived first is taken first. `antecede.causality.gate` is the same gate over arrays.
+ready items the one that arrived first is taken first. `antecede.kernels.gate` is the same gate over arrays.
 """
 
 from collections.abc import Callable, Iterable, Iterator

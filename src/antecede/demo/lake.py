@@ -22,7 +22,7 @@ from antecede.report.window import Window
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from antecede.spark.auditing.audit import Audit, Summary
+    from antecede.spark.auditing.event_audit import Audit, Summary
 
 ROOMS, MESSAGES = 40, 5_000
 """Rooms, and messages in each."""
@@ -88,7 +88,7 @@ def _readings(spark: SparkSession, folder: Path) -> list[Reading]:
 
 def _audited(spark: SparkSession, name: str, people: DataFrame, landed: DataFrame, column: str) -> Reading:
     """Audit the order of the messages in each room by a column."""
-    from antecede.spark.auditing.audit import audit, summary
+    from antecede.spark.auditing.event_audit import audit, summary
 
     start = monotonic()
     events = people.unionByName(_deliveries(landed, column), allowMissingColumns=True)

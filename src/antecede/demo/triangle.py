@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 import antecede
-from antecede.causality.oracle import Oracle
 from antecede.cli.tables import costs_table, verdict_lines
 from antecede.simulate.network import PRESETS
+from antecede.simulate.oracle import Oracle
 from antecede.simulate.run import Plan, simulate
 
 GROUP = ["P1", "P2", "P3"]

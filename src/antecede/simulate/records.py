@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from antecede.causality.judge_state import Block
+from antecede.simulate.verdict.layout import Block
 
 
 class Records:

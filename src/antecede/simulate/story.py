@@ -6,11 +6,11 @@ the oracle says which messages were received too early.
 
 from typing import NamedTuple
 
-from antecede.causality.oracle import Oracle
 from antecede.core.endpoint import Endpoint
 from antecede.core.packet import Effects, Packet, decode
 from antecede.simulate.explorer import End, Exploration
 from antecede.simulate.moves import Step, perform
+from antecede.simulate.oracle import Oracle
 
 
 class Line(NamedTuple):

@@ -8,8 +8,6 @@ from collections import Counter
 
 import msgspec
 
-from antecede.causality.judge import Example, Judge
-from antecede.causality.judge_state import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.detectors import DETECTORS
@@ -18,6 +16,8 @@ from antecede.simulate.costs import Tally
 from antecede.simulate.queue import Queue
 from antecede.simulate.records import Records
 from antecede.simulate.trace import Trace
+from antecede.simulate.verdict.judge import Example, Judge
+from antecede.simulate.verdict.layout import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT
 
 MEMORY = 1024
 """So many of its latest own events a process can name as what a message depends on."""

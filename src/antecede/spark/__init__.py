@@ -3,29 +3,29 @@
 Owns: everything that imports pyspark. Must not know: the terminal, sockets, how pages look. Imported only
 where Spark is wanted, since starting it takes seconds and a Java.
 
-`reading` makes DataFrames of files, `graph` a graph of causes of events, `ordering` puts rows into order,
-`auditing` and `huge` find what is wrong, `pictures` picks what to draw. What is listed here is for callers,
-and imported when it is asked for.
+`reading` makes DataFrames of files, `ordering` puts rows into order, `auditing` finds what is wrong,
+`pictures` picks what to draw: each runs the functions of the rooms without Spark inside Spark's tasks. What is
+listed here is for callers, and imported when it is asked for.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antecede.spark.auditing.audit import Audit, audit, summary
+    from antecede.spark.auditing.event_audit import Audit, audit, summary
     from antecede.spark.ordering.event_order import order_events
-    from antecede.spark.ordering.order import order
+    from antecede.spark.ordering.message_order import order
     from antecede.spark.ordering.outcome import Outcome
 
 __all__ = ["Audit", "Outcome", "audit", "order", "order_events", "summary"]
 
 _HOMES = {
-    "Audit": "auditing.audit",
+    "Audit": "auditing.event_audit",
     "Outcome": "ordering.outcome",
-    "audit": "auditing.audit",
-    "order": "ordering.order",
+    "audit": "auditing.event_audit",
+    "order": "ordering.message_order",
     "order_events": "ordering.event_order",
-    "summary": "auditing.audit",
+    "summary": "auditing.event_audit",
 }
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from antecede.spark import batches, java
-from antecede.spark.machine import cores, memory_gigabytes
+from antecede import java
+from antecede.machine import cores, memory_gigabytes
+from antecede.spark import arrow_batches as batches
 
 LOG = Path(tempfile.gettempdir()) / "antecede-spark.log"
 """What Spark and Java print, which is of use only when something is wrong with them."""

@@ -1,1 +1,1 @@
-"""Findings with witnesses, and totals, of executions that fit into a task. Start at `audit`, then `judge`."""
+"""The audit on Spark: many executions in a task, one huge execution in many. Start at `event_audit`."""

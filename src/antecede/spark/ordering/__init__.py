@@ -1,4 +1,4 @@
-"""Rows into causal order: tables of messages by their stamps, events by all that their log tells.
+"""Order on Spark: tables of messages by their stamps, events by all that their log tells.
 
-Start at `order` (messages) and `event_order` (events); `outcome` is what both give.
+Start at `message_order` and `event_order`; `outcome` is what both give.
 """

@@ -15,8 +15,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from antecede.core.errors import CallerError
+from antecede.ordering.stamps import Reading
 from antecede.spark.ordering.outcome import FILE, LINE
-from antecede.spark.ordering.stamps import Reading
 
 INTEGERS = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 Read = tuple[Reading, dict[str, Column]]

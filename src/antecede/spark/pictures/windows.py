@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from antecede.spark.auditing.audit import Audit, Summary
-from antecede.spark.graph.execution import Trace, trace
+from antecede.events.graph import Trace, trace
+from antecede.spark.auditing.event_audit import Audit, Summary
 from antecede.spark.pictures.nearby import fetched, rows_of
 from antecede.tables import EVENTS
 

@@ -1,4 +1,4 @@
 """Logs and tables into DataFrames: files are read inside Spark tasks, whatever their format.
 
-Start at `read` (event logs) and `message_tables` (tables of messages).
+Start at `logs` (event logs) and `message_tables` (tables of messages).
 """

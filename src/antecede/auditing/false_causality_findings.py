@@ -1,0 +1,148 @@
+"""False causality: what causal order orders although the application says that it does not depend on it.
+
+That is known of an execution in which every send names the events it depends on as its parents (none, if the
+list is empty), where some name any, and all that are named are in the log. What is received depends on what
+was sent; a delivery or a local event depends on nothing else of its process but what it names.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from antecede.auditing.findings import MOST, Found
+from antecede.events.columns import column
+from antecede.events.graph import Trace
+from antecede.events.messages import ARRIVE
+from antecede.kernels.causes import MESSAGE, PARENT
+from antecede.kernels.false_causality import Waits, waits
+from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link
+from antecede.kernels.pair_counts import ordered_pairs
+from antecede.kernels.ragged import Ints
+from antecede.kernels.witness import Graph, chains, graph
+
+PAIRS = 2**20
+"""Most pairs that are listed at once."""
+Bools = NDArray[np.bool_]
+
+
+class Unmeant(NamedTuple):
+    """Findings, and numbers by execution: -1 where dependencies are not known."""
+
+    part: Found
+    counts: dict[str, Ints]
+
+
+class _Events(NamedTuple):
+    """The events of the executions whose dependencies are known, in linear order."""
+
+    rows: Ints
+    execution: Ints
+    linked: Linked
+    past: Graph
+    meant: Graph
+    arrival: Ints  # the position of the arrival of each delivery, or -1
+
+
+def false_causality(trace: Trace, ordered: Ints) -> Unmeant:
+    """Pairs in which a message was delivered before another one on which it depends by causal order alone.
+
+    Besides, how often a message that was there had to wait for such a one, and how many of the ordered pairs
+    of events are not meant, given how many each execution has.
+    """
+    known = _known(trace)
+    size = len(trace.executions)
+    none = np.full(size, -1, dtype=np.int64)
+    if not known.any():
+        empty = Found("false-causality", none[:0], np.zeros(1, dtype=np.int64), none[:0], {})
+        zero = np.zeros(size, dtype=np.int64)
+        return Unmeant(empty, {"false-causality": zero, "needless_waits": none, "false_pairs": none})
+    events = _events(trace, known)
+    found = waits(events.linked, events.past, events.meant, cap=PAIRS)
+    counts = {
+        "false-causality": _sums(events, found.needless, size),
+        "needless_waits": np.where(known, _sums(events, _waited(events), size), -1),
+        "false_pairs": np.where(known & (ordered >= 0), ordered - _meant(trace, known), -1),
+    }
+    return Unmeant(_told(trace, events, found), counts)
+
+
+def _known(trace: Trace) -> Bools:
+    """Which executions tell what their sends depend on."""
+    size = len(trace.executions)
+    parents = column(trace.table, "parents")
+    count = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
+    sends = (trace.kind == SEND) & (trace.messages.code >= 0)
+    some = np.bincount(trace.execution[sends & (count > 0)], minlength=size) > 0
+    lacking = [np.flatnonzero(sends & (count < 0)), trace.sorted.stuck, trace.selves]
+    lacking.append(np.asarray(trace.ghosts["row"].to_numpy(), dtype=np.int64))
+    some[trace.execution[np.concatenate(lacking)]] = False
+    return some
+
+
+def _events(trace: Trace, known: Bools) -> _Events:
+    rows = trace.sorted.order[known[trace.execution[trace.sorted.order]]]
+    source, target, what = _edges(trace, rows)
+    code = trace.messages.code[rows]
+    kind = trace.kind[rows]
+    again = (kind == SEND) & (trace.messages.first[code] != rows)
+    plain = (code < 0) | again | (kind == ARRIVE)
+    names = np.unique(code, return_inverse=True)[1]
+    process = np.unique(trace.process[rows], return_inverse=True)[1]
+    linked = link(process, np.where(plain, OTHER, kind), names).trace
+    track = np.unique(trace.track[rows], return_inverse=True)[1]
+    named = what & PARENT > 0
+    over = (what & MESSAGE > 0) & (kind[source] == ARRIVE) & (kind[target] == DELIVER)
+    arrival = np.full(len(rows), -1, dtype=np.int64)
+    arrival[target[over]] = source[over]
+    past, meant = graph(track, source, target), graph(track, source[named], target[named])
+    return _Events(rows, trace.execution[rows], linked, past, meant, arrival)
+
+
+def _edges(trace: Trace, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """The edges among these rows, by their positions, and what each is known from."""
+    place = np.full(len(trace.kind), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    source, target = place[trace.edges.source], place[trace.edges.target]
+    inside = (source >= 0) & (target >= 0)
+    return source[inside], target[inside], trace.known[inside].astype(np.int64)
+
+
+def _waited(events: _Events) -> Ints:
+    """Of each event, how many messages keep the one that is there at last waiting without need."""
+    asked = events.linked.sent.copy()
+    early = np.flatnonzero((asked >= 0) & (events.arrival >= 0))
+    asked[events.arrival[early]] = asked[early]
+    asked[early] = -1
+    return waits(events.linked, events.past, events.meant, asked, cap=0).needless
+
+
+def _sums(events: _Events, counts: Ints, size: int) -> Ints:
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, events.execution, counts)
+    return sums
+
+
+def _meant(trace: Trace, known: Bools) -> Ints:
+    """How many pairs of steps are ordered by what they depend on; too much to count is none."""
+    order = trace.sorted.order
+    rows = order[known[trace.execution[order]] & (trace.kind[order] != ARRIVE)]
+    source, target, what = _edges(trace, rows)
+    real = what & (PARENT | MESSAGE) > 0
+    starts = np.searchsorted(trace.execution[rows], np.arange(len(trace.executions) + 1))
+    counts = ordered_pairs(starts, np.arange(len(rows)), source[real], target[real], 0)
+    return np.maximum(counts, 0)
+
+
+def _told(trace: Trace, events: _Events, found: Waits) -> Found:
+    """As many as are told, with the chain that orders the two."""
+    execution = events.execution[found.at]
+    picks = np.flatnonzero(np.arange(len(execution)) - np.searchsorted(execution, execution) < MOST)
+    at, cause = found.at[picks], found.cause[picks]
+    shown = chains(events.past, cause, events.linked.sent[at])
+    receiver = trace.names.take(trace.process[events.rows[at]]).to_pylist()
+    rows = events.rows[shown.events]
+    return Found("false-causality", events.rows[at], shown.starts, rows, {"receiver": receiver})

@@ -1,0 +1,51 @@
+"""What is wrong with the graph of a trace: cycles, parents that are not there, ids and times that clash."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from antecede.auditing.findings import Found, found
+from antecede.events.columns import column, floats
+from antecede.events.graph import Trace
+from antecede.kernels.feedback_arcs import ring
+from antecede.kernels.ragged import Ints
+from antecede.kernels.times import contradictions
+
+MEMBERS = 100
+"""Events of a cycle that are named."""
+
+
+def graph_findings(trace: Trace, cyclic: Ints) -> list[Found]:
+    """Cycles, but for those that hold an event whose clock is told to be cyclic; and all else."""
+    ghosts = np.asarray(trace.ghosts["row"].to_numpy(), dtype=np.int64)
+    return [
+        _cycles(trace, cyclic),
+        found("self-parent", trace.selves, trace.selves),
+        found("missing", ghosts, ghosts, name=trace.ghosts["event"].to_pylist()),
+        found("same-id", trace.doubles[1], *trace.doubles),
+        _times(trace),
+    ]
+
+
+def _cycles(trace: Trace, cyclic: Ints) -> Found:
+    """Each with a shortest way around, and then the other members."""
+    starts, members = trace.cycles
+    lines = [members[low:high] for low, high in pairwise(starts)]
+    lines = [line for line in lines if not np.isin(line, cyclic).any()]
+    sizes = [len(line) for line in lines]
+    told = [
+        np.concatenate((way := ring(trace.edges, line), np.setdiff1d(line, way)))[:MEMBERS] for line in lines
+    ]
+    ends = np.append(0, np.cumsum([len(line) for line in told], dtype=np.int64))
+    first = np.array([line[0] for line in told], dtype=np.int64)
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *told])
+    return Found("cycle", first, ends, flat, {"size": sizes})
+
+
+def _times(trace: Trace) -> Found:
+    """Every direct cause that is later than its effect by their times, looking through events without one."""
+    time = floats(column(trace.table, "time"))
+    source, target = contradictions(trace.sorted.order, trace.edges, time)
+    return found("timestamp", target, source, target)

@@ -1,0 +1,45 @@
+"""Clocks for events of a log that has none, where the log tells the order of every process."""
+
+import numpy as np
+import pyarrow as pa
+
+from antecede.core.errors import CallerError
+from antecede.events.columns import column
+from antecede.events.graph import Trace, trace
+from antecede.events.messages import ARRIVE
+from antecede.kernels.vector_clocks import clocks
+from antecede.tables import EVENTS
+
+TYPE = EVENTS.field("clock").type
+
+
+def clocked(table: pa.Table) -> pa.Table:
+    """The events with their clocks; if none has one, those that their causes in this table make."""
+    if column(table, "clock").null_count < len(table):
+        return table
+    found = trace(table)
+    rows = found.sorted.order[found.kind[found.sorted.order] != ARRIVE]
+    _check(found, rows)
+    place = np.full(len(found.kind), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    source, target = place[found.edges.source], place[found.edges.target]
+    steps = (source >= 0) & (target >= 0)
+    counts = clocks(found.track[rows], source[steps], target[steps], len(found.names))
+    at, process = np.nonzero(counts)
+    starts = np.append(0, np.cumsum(np.bincount(at, minlength=len(rows)))).astype(np.int32)
+    keys, items = found.names.take(pa.array(process)), pa.array(counts[at, process].astype(np.int64))
+    maps = pa.MapArray.from_arrays(pa.array(starts), keys, items).cast(TYPE)
+    events = found.table.take(pa.array(rows))
+    return events.set_column(events.column_names.index("clock"), EVENTS.field("clock"), maps)
+
+
+def _check(found: Trace, rows: np.typing.NDArray[np.int64]) -> None:
+    if len(found.sorted.stuck):
+        raise CallerError("the log has cycles, so its events have no clocks; repair these first")
+    free = rows[found.track[rows] >= len(found.names)]
+    if len(free):
+        event, process = (column(found.table, name)[int(free[0])].as_py() for name in ("event", "process"))
+        raise CallerError(
+            f"the log does not tell where {event} stands in the order of process {process}, and ShiViz draws "
+            "processes as lines; use --dot or --report"
+        )

@@ -1,0 +1,66 @@
+"""Arrays for compiled code, which checks no bounds: their check, and the grouping kernels start from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from antecede.core.errors import CallerError
+from antecede.kernels.ragged import Ints
+
+
+def whole(array: ArrayLike, name: str, low: int, high: int, length: int | None = None) -> Ints:
+    """The array as flat 64-bit integers, all in low..high-1, of the given length."""
+    found = np.asarray(array)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise CallerError(f"{name} must be a flat array of integers, not {found.dtype} {found.shape}")
+    if length is not None and len(found) != length:
+        raise CallerError(f"{name} has {len(found)} entries and must have {length}")
+    if found.size and not low <= found.min() <= found.max() < high:
+        raise CallerError(
+            f"{name} must be at least {low} and below {high}, not {found.min()} to {found.max()}"
+        )
+    return np.ascontiguousarray(found, dtype=np.int64)
+
+
+def edges(size: int, source: ArrayLike, target: ArrayLike) -> tuple[Ints, Ints]:
+    """Two checked arrays, cause and effect of each edge among `size` events."""
+    causes = whole(source, "source", 0, size)
+    return causes, whole(target, "target", 0, size, len(causes))
+
+
+def forward(size: int, source: ArrayLike, target: ArrayLike) -> tuple[Ints, Ints]:
+    """Checked edges of events that are numbered in a linear extension."""
+    causes, effects = edges(size, source, target)
+    if (causes >= effects).any():
+        raise CallerError("a cause does not come before its effect; number the events with topology.order")
+    return causes, effects
+
+
+def inverse(order: Ints) -> Ints:
+    """The position of each event in an order of all."""
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    return position
+
+
+@njit(cache=True, nogil=True)
+def grouped(keys: Ints, size: int) -> tuple[Ints, Ints]:
+    """Where the group of each key starts, and the items by group; items of a group stay in their order.
+
+    Items with a negative key are in no group.
+    """
+    starts = np.zeros(size + 1, dtype=np.int64)
+    for key in keys:
+        if key >= 0:
+            starts[key + 1] += 1
+    for key in range(size):
+        starts[key + 1] += starts[key]
+    items = np.empty(starts[size], dtype=np.int64)
+    ends = starts[:-1].copy()
+    for item in range(len(keys)):
+        if keys[item] >= 0:
+            items[ends[keys[item]]] = item
+            ends[keys[item]] += 1
+    return starts, items

@@ -1,0 +1,218 @@
+"""The compiled gate: the delivery rule of `antecede.core.gate` over arrays, a batch at a time.
+
+An item *needs* `have[slot] >= count` for its pairs and, when taken, *gains* its (slot, value) pairs. Items
+arrive in row order or in a given one. After each arrival all that can be delivered is delivered, earliest
+arrival first.
+
+No queue is ever rescanned. A held item is filed under its first missing slot, in the bucket of the first
+*stop* of that slot that is at least the count it waits for. A slot that rises empties each bucket it passes.
+Any set of stops will do that has one in count..h whenever the slot can come to stand at h >= count. There are
+three: every integer up to the highest reachable one, which takes no search; where these are too many, the
+values to which gains raise the slot; and where gains add up in an unknown order, the counts that are needed.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from antecede.core.errors import CallerError
+from antecede.kernels.ragged import Counts, Ints, Rows, checked
+
+_compiled = njit(cache=True, nogil=True)
+_inlined = njit(cache=True, nogil=True, inline="always")
+_AT, _END, _BELOW = 0, 1, 2
+_LIMIT = 2**63
+_SPREAD = 4  # with more integers per item than this, it costs less to sort the values that occur
+
+
+class Released(NamedTuple):
+    """What became of a batch; items are row numbers."""
+
+    order: Ints  # the items delivered, in the order of delivery
+    held: Ints  # the others, in the order of arrival
+    missing: Ints  # the first missing slot of each held item
+    have: Ints  # the state after the batch
+
+
+class _Shelf(NamedTuple):
+    """Where held items wait: a bucket for each stop, a linked list of items in each bucket."""
+
+    floor: Ints  # what each slot had at first
+    first: Ints  # the buckets of slot s are first[s]:first[s + 1]
+    stops: Ints  # the stop of each bucket, ascending in a slot; empty if every integer above the floor is one
+    heads: Ints  # the item on top of each bucket, or -1
+    swept: Ints  # the first bucket of each slot that was not emptied yet
+    places: (
+        Ints  # for each arrival: the need it waits AT, the END of its needs, the item BELOW it in the bucket
+    )
+
+
+def release(
+    have: ArrayLike, needs: Rows, gains: Rows, *, add: bool = False, arrivals: Ints | None = None
+) -> Released:
+    """Deliver what can be delivered of the items, from the state `have`, which is left as it was.
+
+    A gain raises its slot to the value or, with `add`, adds the value to it. Items arrive in row order, or in
+    the order of `arrivals`, which are row numbers, each at most once; other rows are then left out.
+
+    To go on with a later batch, pass on the returned state and put the held items, in their order, before the
+    new ones. Between two arrivals the state and the held items are all that the gate knows, and a held item
+    that arrives again is still not ready. So rows may be cut into batches anywhere: what is delivered, in
+    which order, and what is held in the end are the same as in one batch.
+    """
+    state = _state(have)
+    needs, gains = checked(needs, "needs", len(state)), checked(gains, "gains", len(state))
+    if len(needs.starts) != len(gains.starts):
+        raise CallerError(f"needs are of {len(needs.starts) - 1} items and gains of {len(gains.starts) - 1}")
+    if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:
+        raise CallerError("the gains add up to more than 64 bits can count")
+    rows = _arriving(len(needs.starts) - 1, arrivals)
+    shelf = _shelf(state, needs, gains, add, rows)
+    order = np.empty(len(rows), dtype=np.int64)
+    taken = _run(state, needs, gains, add, shelf, rows, order)
+    held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
+    missing = needs.slots[shelf.places[held, _AT]].astype(np.int64)
+    return Released(rows[order[:taken]], rows[held], missing, state)
+
+
+def _state(have: ArrayLike) -> Ints:
+    """A checked copy of the state."""
+    state = np.asarray(have)
+    if state.ndim != 1 or (state.size and state.dtype.kind not in "iu"):
+        raise CallerError("have must be a flat array with an integer for each slot")
+    if state.size and not 0 <= state.min() <= state.max() < _LIMIT:
+        raise CallerError(f"have must not be negative nor exceed 63 bits, not {state.min()} to {state.max()}")
+    return state.astype(np.int64)
+
+
+def _arriving(items: int, arrivals: Ints | None) -> Ints:
+    """The checked row of each arrival."""
+    if arrivals is None:
+        return np.arange(items)
+    rows = np.asarray(arrivals)
+    if rows.ndim != 1 or rows.dtype != np.int64:
+        raise CallerError("arrivals must be a flat array of 64-bit row numbers")
+    if rows.size and (not 0 <= rows.min() <= rows.max() < items or np.bincount(rows).max() > 1):
+        raise CallerError(f"arrivals must be rows from 0 to {items - 1}, each at most once")
+    return rows
+
+
+def _shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> _Shelf:
+    """An empty shelf with the stops that suit the batch."""
+    items = len(rows)
+    widths, stops = _widths(have, gains.slots, gains.counts, add), np.empty(0, dtype=np.int64)
+    if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
+        reached = needs if add else gains
+        widths = np.bincount(reached.slots, minlength=len(have))
+        stops = _occurring(widths, reached.slots, reached.counts)
+    first = np.concatenate(([0], np.cumsum(widths)))
+    places = np.stack((needs.starts[rows], needs.starts[rows + 1], np.full(items, -1)), axis=1)
+    return _Shelf(have.copy(), first, stops, np.full(first[-1], -1), first[:-1].copy(), places)
+
+
+@_compiled
+def _widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
+    """How far each slot could rise."""
+    top = have.copy()
+    for k in range(len(slots)):
+        top[slots[k]] = top[slots[k]] + counts[k] if add else max(top[slots[k]], counts[k])
+    return top - have
+
+
+@_compiled
+def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
+    """The counts, sorted within each slot."""
+    stops = np.empty(len(slots), dtype=np.int64)
+    ends = np.cumsum(widths) - widths
+    for k in range(len(slots)):
+        stops[ends[slots[k]]] = counts[k]
+        ends[slots[k]] += 1
+    for slot in range(len(ends)):
+        stops[ends[slot] - widths[slot] : ends[slot]].sort()
+    return stops
+
+
+@_compiled
+def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints) -> int:
+    """Let the items arrive one by one, counted by arrival; returns how many were delivered."""
+    # As plain arrays, since counting references to a tuple's fields in the loops would double the time.
+    _, slots, counts = needs
+    starts, gained, values = gains
+    floor, first, stops, heads, swept, places = shelf
+    ready = [0 for _ in range(0)]
+    taken = 0
+    for arrived in range(len(order)):
+        _look(arrived, have, slots, counts, floor, first, stops, heads, places, ready)
+        while ready:
+            item = heappop(ready)
+            order[taken] = item
+            taken += 1
+            for k in range(starts[rows[item]], starts[rows[item] + 1]):
+                slot = gained[k]
+                have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
+                while _passed(slot, swept[slot], have, floor, first, stops):
+                    woken = heads[swept[slot]]
+                    swept[slot] += 1
+                    while woken >= 0:
+                        below = places[woken, _BELOW]
+                        _look(woken, have, slots, counts, floor, first, stops, heads, places, ready)
+                        woken = below
+    return taken
+
+
+@_inlined
+def _look(
+    item: int,
+    have: Ints,
+    slots: Counts,
+    counts: Counts,
+    floor: Ints,
+    first: Ints,
+    stops: Ints,
+    heads: Ints,
+    places: Ints,
+    ready: list[int],
+) -> None:
+    """Go on through the item's needs; it is ready, or it is filed where it waits."""
+    k, end = places[item, _AT], places[item, _END]
+    while k < end and have[slots[k]] >= counts[k]:
+        k += 1
+    places[item, _AT] = k
+    if k == end:
+        heappush(ready, item)
+    else:
+        bucket = _bucket(slots[k], counts[k], floor, first, stops)
+        if bucket >= 0:
+            places[item, _BELOW] = heads[bucket]
+            heads[bucket] = item
+
+
+@_inlined
+def _passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
+    """Whether this is a bucket of the slot, and its stop is reached."""
+    if bucket == first[slot + 1]:
+        return False
+    stop = stops[bucket] if len(stops) else floor[slot] + 1 + bucket - first[slot]
+    return bool(stop <= have[slot])
+
+
+@_inlined
+def _bucket(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
+    """The bucket of the slot's first stop at or above the count; -1 if nothing in this batch gets there."""
+    low, end = first[slot], first[slot + 1]
+    if len(stops) == 0:
+        above = count - floor[slot] - 1
+        return int(low + above) if above < end - low else -1
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if stops[middle] < count:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low) if low < end else -1

@@ -1,0 +1,188 @@
+"""The events of each process, in their own order and by own entry, and what clocks say caused them.
+
+Clocks are sparse: (process, count) pairs in rows, in which absent means 0. An event *claims* (q, c), the
+event of q whose own entry is c, if that is what its clock has for q.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from antecede.core.errors import CallerError
+from antecede.kernels.arrays import whole
+from antecede.kernels.ragged import Ints, Rows, checked
+
+_compiled = njit(cache=True, nogil=True)
+
+
+class Histories(NamedTuple):
+    """Checked events with clocks, fit for compiled code."""
+
+    process: Ints
+    own: Ints
+    starts: Ints  # the clock of event e is at starts[e]:starts[e + 1], processes ascending
+    slots: Ints
+    counts: Ints
+    walk: Ints  # the events, process by process, each in its own order
+    previous: Ints  # of each event, the one before it in its process, or -1
+    first: Ints  # the events of process q by own entry: events[first[q]:first[q + 1]]
+    owns: Ints
+    events: Ints
+
+
+class Edges(NamedTuple):
+    """Causes and effects."""
+
+    source: Ints
+    target: Ints
+
+
+def histories(process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike | None = None) -> Histories:
+    """Sort events by process; the order in a process is by `index`, or by own entry if there is none.
+
+    Own entries below 1 say that an event has none. Processes that occur in clocks alone are numbered too.
+    """
+    places = whole(process, "process", 0, 2**31)
+    owns = whole(own, "own", -(2**62), 2**62, len(places))
+    starts, slots, counts = _ascending(checked(clocks, "clocks", 2**31), len(places))
+    keys = owns if index is None else whole(index, "index", -(2**62), 2**62, len(places))
+    width = int(max(places.max(initial=-1), slots.max(initial=-1))) + 1
+    walk = np.lexsort((keys, places))
+    previous = np.full(len(places), -1, dtype=np.int64)
+    inside = places[walk[1:]] == places[walk[:-1]]
+    previous[walk[1:][inside]] = walk[:-1][inside]
+    events = np.lexsort((owns, places))
+    first = np.searchsorted(places[events], np.arange(width + 1))
+    return Histories(places, owns, starts, slots, counts, walk, previous, first, owns[events], events)
+
+
+def edges_of_clocks(
+    process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike | None = None
+) -> Edges:
+    """The direct causes of each event: the one before it in its process, and what its clock newly claims.
+
+    ShiViz's rule: each entry for another process that exceeds all before it in this process is a candidate; a
+    candidate that another one's clock has exactly is implied by it; the others are causes, where the log has
+    them (the first of several). Where clocks are consistent this is the transitive reduction.
+    """
+    return edges_of(histories(process, own, clocks, index))
+
+
+def edges_of(found: Histories) -> Edges:
+    """The same, of histories at hand."""
+    return Edges(*_edges(found, _weights(found.starts, found.counts)))
+
+
+def _ascending(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
+    """The rows as 64-bit integers, with slots ascending in each."""
+    if len(rows.starts) != size + 1:
+        raise CallerError(f"clocks has {len(rows.starts) - 1} rows and must have {size}, one for each event")
+    slots, counts = (array.astype(np.int64, copy=False) for array in (rows.slots, rows.counts))
+    item = np.repeat(np.arange(size), np.diff(rows.starts))
+    same = item[1:] == item[:-1]
+    if (same & (slots[1:] <= slots[:-1])).any():
+        order = np.lexsort((slots, item))
+        slots, counts = slots[order], counts[order]
+        if (same & (slots[1:] == slots[:-1])).any():
+            raise CallerError("a clock has two entries for one process; keep the one that counts")
+    return rows.starts, slots, counts
+
+
+@_compiled
+def find(found: Histories, process: int, count: int) -> int:
+    """The first event of the process with this own entry, or -1."""
+    low, end = found.first[process], found.first[process + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if found.owns[middle] < count:
+            low = middle + 1
+        else:
+            high = middle
+    return int(found.events[low]) if low < end and found.owns[low] == count else -1
+
+
+@_compiled
+def entry(found: Histories, event: int, process: int) -> int:
+    """What the event's clock has for the process."""
+    low, end = found.starts[event], found.starts[event + 1]
+    at = low + np.searchsorted(found.slots[low:end], process)
+    return int(found.counts[at]) if at < end and found.slots[at] == process else 0
+
+
+@_compiled
+def _weights(starts: Ints, counts: Ints) -> Ints:
+    """The sum of each clock: more than that of any clock it implies."""
+    weights = np.zeros(len(starts) - 1, dtype=np.int64)
+    for event in range(len(weights)):
+        for k in range(starts[event], starts[event + 1]):
+            weights[event] += counts[k]
+    return weights
+
+
+@_compiled
+def _edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
+    width = len(found.first) - 1
+    most, whose = np.zeros(width, dtype=np.int64), np.full(width, -1, dtype=np.int64)
+    slots, wanted = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    source, target = np.empty(16, dtype=np.int64), np.empty(16, dtype=np.int64)
+    size = 0
+    for event in found.walk:
+        grown = slots[: _grown(event, found, most, whose, slots, wanted)]
+        while size + len(grown) + 1 > len(source):
+            source = np.concatenate((source, np.empty_like(source)))
+            target = np.concatenate((target, np.empty_like(target)))
+        before = size
+        if found.previous[event] >= 0:
+            source[size] = found.previous[event]
+            size += 1
+        if len(grown):
+            size = _causes(found, grown, wanted, weights, source, size)
+        target[before:size] = event
+    return source[:size], target[:size]
+
+
+@_compiled
+def _grown(event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, wanted: Ints) -> int:
+    """Note the entries for others that exceed all before them in this process; returns how many."""
+    here, grown = found.process[event], 0
+    for k in range(found.starts[event], found.starts[event + 1]):
+        slot, count = found.slots[k], found.counts[k]
+        if slot == here:
+            continue
+        if whose[slot] != here:
+            whose[slot], most[slot] = here, 0
+        if count > most[slot]:
+            most[slot] = wanted[slot] = count
+            slots[grown] = slot
+            grown += 1
+    return grown
+
+
+@_compiled
+def _causes(found: Histories, grown: Ints, wanted: Ints, weights: Ints, source: Ints, size: int) -> int:
+    """Append the candidates that no other implies; returns the new size.
+
+    The heaviest clocks are read first. What they imply need not be read, so that in consistent logs this
+    reads only the clocks of direct causes.
+    """
+    causes, heavy = np.empty(len(grown), dtype=np.int64), np.zeros(len(grown), dtype=np.int64)
+    for i in range(len(grown)):
+        causes[i] = find(found, grown[i], wanted[grown[i]])
+        if causes[i] >= 0:
+            heavy[i] = -weights[causes[i]]
+    for i in np.argsort(heavy, kind="mergesort"):
+        if causes[i] >= 0 and wanted[grown[i]]:
+            for k in range(found.starts[causes[i]], found.starts[causes[i] + 1]):
+                slot = found.slots[k]
+                if slot != grown[i] and wanted[slot] == found.counts[k]:
+                    wanted[slot] = 0
+    for i in range(len(grown)):
+        if causes[i] >= 0 and wanted[grown[i]]:
+            source[size] = causes[i]
+            size += 1
+    return size

@@ -1,0 +1,89 @@
+"""Which deliveries of a recorded execution broke causal order, and with which others; whole, or in chunks.
+
+A delivery is *late* when a message that depends on it was delivered at the same process before, and that one
+was *early*. The whole trace is one pass with a bit for each message in flight (slots are used again): time
+grows with events times messages in flight / 64, memory with what is in flight.
+
+A trace may also be judged chunk by chunk, each with the events of a *span* before it: a path from a send to
+a delivery lies between their positions, and so cannot pass through a message sent before the chunk's events.
+That is exact for every message delivered within the span of its send; `stragglers` judges the others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from antecede.core.errors import CallerError
+from antecede.kernels.arrays import grouped, whole
+from antecede.kernels.bits import EARLY, FIFO, LATE, Plan, Seen, flow, slots, words
+from antecede.kernels.links import Linked
+from antecede.kernels.ragged import Ints
+
+_ALL = 2**62
+
+
+class Verdict(NamedTuple):
+    """Positions of events that broke causal order; the union over chunks and stragglers is the whole.
+
+    A pair says that at `pair_process` the delivery at `pair_early` came before a message on which it depends:
+    the one sent at `pair_cause`.
+    """
+
+    late: Ints
+    fifo: Ints  # those late because a later message of the same sender came first
+    early: Ints
+    pair_early: Ints
+    pair_cause: Ints
+    pair_process: Ints
+    pairs: int  # how many there are, also beyond the cap
+
+
+def audit(trace: Linked, processes: int, cap: int = _ALL) -> Verdict:
+    """Judge all deliveries of a trace; of the violating pairs, the first `cap` are listed."""
+    return audit_chunk(trace, 0, len(trace.process), _ALL, processes, cap)
+
+
+def audit_chunk(events: Linked, low: int, high: int, span: int, processes: int, cap: int = _ALL) -> Verdict:
+    """Judge the deliveries at positions low..high-1 that are at most `span` behind their send.
+
+    The events are those at max(low - span, 0)..high-1. Early deliveries may lie before `low`.
+    """
+    start = max(low - span, 0)
+    trace = checked(events, start, high, processes)
+    position = np.arange(start, high)
+    sent = np.where(trace.sent >= start, trace.sent - start, -1)
+    judged = (sent >= 0) & (trace.sender >= 0) & (position >= low) & (position - trace.sent <= span)
+    left = np.bincount(sent[sent >= 0], minlength=len(sent))
+    act, slot, used = slots(sent, left, 0, processes)
+    starts, copies = grouped(np.where(judged, sent, -1), len(sent))
+    bit = np.where(judged | (np.diff(starts) > 0), slot, -1)
+    plan = Plan(trace.process, trace.sender, act, slot, bit, starts, trace.process[copies])
+    sets = np.zeros((5, processes, words(used)), dtype=np.uint64)
+    rows = np.zeros((used, words(used)), dtype=np.uint64)
+    seen = flow(plan, sets, rows, np.zeros(used, dtype=np.int64), start, cap)
+    late, fifo = (start + np.flatnonzero(seen.flags & flag) for flag in (LATE, FIFO))
+    return verdict(trace, start, seen, late, fifo)
+
+
+def verdict(trace: Linked, start: int, seen: Seen, late: Ints, fifo: Ints) -> Verdict:
+    """The verdict of a pass over events that begin at position `start`."""
+    early = start + np.flatnonzero(seen.flags & EARLY)
+    at, cause = seen.pairs[:, 0], seen.pairs[:, 1]
+    return Verdict(late, fifo, early, at, cause, trace.process[at - start], int(seen.total))
+
+
+def checked(events: Linked, low: int, high: int, processes: int) -> Linked:
+    """The events at positions low..high-1, fit for compiled code."""
+    size = high - low
+    place = whole(events.process, "process", 0, processes, size)
+    sender = whole(events.sender, "sender", -1, processes, size)
+    sent = whole(events.sent, "sent", -1, high, size)
+    until = whole(events.until, "until", -1, _ALL, size)
+    position = np.arange(low, high)
+    if (sent >= position).any() or ((until >= 0) & (until <= position)).any():
+        raise CallerError("a delivery is not behind its send; order the events with topology.order first")
+    if ((sent >= 0) & (until >= 0)).any() or ((sent < 0) & (sender >= 0)).any():
+        raise CallerError("an event is a send and a delivery, or has a sender and no send; use links.link")
+    return Linked(place, sender, sent, until)

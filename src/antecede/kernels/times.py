@@ -1,0 +1,44 @@
+"""Where times contradict causes: an event that by its time came before something that led to it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from antecede.kernels.arrays import grouped
+from antecede.kernels.histories import Edges
+from antecede.kernels.ragged import Ints
+
+Floats = NDArray[np.float64]
+
+
+def contradictions(order: Ints, edges: Edges, time: Floats) -> Edges:
+    """Causes and effects against their times; an event without a time (nan) hands on those of its causes.
+
+    Of what comes through an event without a time, the latest is named. Each pair is named once.
+    """
+    starts, items = grouped(edges.target, len(time))
+    source, target = _contradictions(order, starts, edges.source[items], time)
+    pairs = np.unique(np.stack((target, source), axis=1), axis=0)
+    return Edges(pairs[:, 1].copy(), pairs[:, 0].copy())
+
+
+@njit(cache=True, nogil=True)
+def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tuple[Ints, Ints]:
+    latest = np.arange(len(time))  # the event whose time an event hands on, or -1
+    latest[np.isnan(time)] = -1
+    source, target = np.empty(len(causes), dtype=np.int64), np.empty(len(causes), dtype=np.int64)
+    size = 0
+    for event in order:
+        for cause in causes[starts[event] : starts[event + 1]]:
+            heard, mine = latest[cause], latest[event]
+            if heard < 0:
+                continue
+            if np.isnan(time[event]):
+                if mine < 0 or time[heard] > time[mine]:
+                    latest[event] = heard
+            elif time[heard] > time[event]:
+                source[size], target[size] = heard, event
+                size += 1
+    return source[:size], target[:size]

@@ -1,0 +1,173 @@
+"""Orders of events that keep every cause before its effects, and the cycles that no order can keep.
+
+The order is Kahn's, with a heap: of the events whose causes are all out, the one of least rank comes next. It
+depends on the events, their ranks and the set of edges alone, not on how edges are listed.
+
+Events on a cycle have no right order. The members of a cycle (of a strongly connected component) come out
+together, in the order of their ranks, once all that caused any of them is out and the least of their ranks is
+due; so whatever is behind a cycle still comes out behind all of its members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from antecede.core.errors import CallerError
+from antecede.kernels.arrays import edges, grouped, inverse
+from antecede.kernels.histories import Edges, edges_of_clocks
+from antecede.kernels.ragged import Ints
+
+__all__ = ["Cycles", "Edges", "Sorted", "cycles", "edges_of_clocks", "is_linear", "order"]
+
+_compiled = njit(cache=True, nogil=True)
+
+
+class Sorted(NamedTuple):
+    """A linear extension of happened-before, but for the events that are stuck."""
+
+    order: Ints  # all events, causes first
+    position: Ints  # the place of each event in the order
+    stuck: Ints  # the events that lie on a cycle, ascending
+
+
+class Cycles(NamedTuple):
+    """Strongly connected components; the events of component i are `members[starts[i]:starts[i + 1]]`."""
+
+    starts: Ints
+    members: Ints
+
+
+def order(size: int, source: ArrayLike, target: ArrayLike, ranks: Sequence[ArrayLike] = ()) -> Sorted:
+    """Order the events 0..size-1 so that source[k] comes before target[k] for each edge k.
+
+    Where edges leave a choice, the first of the ranks decides, then the next, then the number of the event;
+    not-a-number is a rank behind all others.
+    """
+    causes, effects = edges(size, source, target)
+    line = _line(size, ranks)
+    keys = inverse(line)
+    found = np.empty(size, dtype=np.int64)
+    if _kahn(line, keys, causes, effects, found) == size:
+        return Sorted(found, inverse(found), np.empty(0, dtype=np.int64))
+    rings = cycles(size, causes, effects)
+    head = _heads(size, rings, keys)
+    causes, effects = head[causes], head[effects]
+    across = causes != effects
+    # A member that is not the head of its cycle is left without edges here, and moved to its head after.
+    _kahn(line, keys, causes[across], effects[across], found)
+    found = np.lexsort((keys, inverse(found)[head]))
+    return Sorted(found, inverse(found), np.sort(rings.members))
+
+
+def cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
+    """The components of more than one event, and events that cause themselves; by least member, ascending."""
+    causes, effects = edges(size, source, target)
+    starts, items = grouped(causes, size)
+    component = _components(starts, effects[items])
+    cyclic = np.bincount(component) > 1
+    cyclic[component[causes[causes == effects]]] = True
+    members = np.flatnonzero(cyclic[component])
+    _, first, name = np.unique(component[members], return_index=True, return_inverse=True)
+    least = members[first][name]
+    ends = np.cumsum(np.unique(least, return_counts=True)[1])
+    return Cycles(np.concatenate(([0], ends)).astype(np.int64), members[np.lexsort((members, least))])
+
+
+def is_linear(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:
+    """Whether the order has each of its events once, and every cause before its effects."""
+    found = np.asarray(order, dtype=np.int64)
+    size = len(found)
+    causes, effects = edges(size, source, target)
+    if not np.array_equal(np.sort(found), np.arange(size)):
+        return False
+    position = inverse(found)
+    return bool((position[causes] < position[effects]).all())
+
+
+def _line(size: int, ranks: Sequence[ArrayLike]) -> Ints:
+    """The events by rank."""
+    columns = [np.asarray(rank) for rank in ranks]
+    if any(column.shape != (size,) or column.dtype.kind not in "iufb" for column in columns):
+        raise CallerError(f"each of the ranks must be a flat array of {size} numbers, one for each event")
+    return np.lexsort((np.arange(size), *reversed(columns))).astype(np.int64, copy=False)
+
+
+def _heads(size: int, rings: Cycles, keys: Ints) -> Ints:
+    """For each event the member of its cycle that has the least rank, or the event itself."""
+    head = np.arange(size)
+    widths = np.diff(rings.starts)
+    least = np.minimum.reduceat(keys[rings.members], rings.starts[:-1])
+    head[rings.members] = np.repeat(inverse(keys)[least], widths)
+    return head
+
+
+@_compiled
+def _kahn(line: Ints, keys: Ints, source: Ints, target: Ints, found: Ints) -> int:
+    """Fill in the order; returns how many events came out."""
+    size = len(line)
+    starts, items = grouped(source, size)
+    waits = np.zeros(size, dtype=np.int64)
+    for effect in target:
+        waits[effect] += 1
+    ready = [keys[event] for event in range(size) if waits[event] == 0]
+    heapify(ready)
+    out = 0
+    while len(ready):
+        event = line[heappop(ready)]
+        found[out] = event
+        out += 1
+        for k in range(starts[event], starts[event + 1]):
+            effect = target[items[k]]
+            waits[effect] -= 1
+            if waits[effect] == 0:
+                heappush(ready, keys[effect])
+    return out
+
+
+@_compiled
+def _components(starts: Ints, effects: Ints) -> Ints:
+    """The strongly connected component of each event (Tarjan 1972, with a stack of its own)."""
+    size = len(starts) - 1
+    component = np.full(size, -1, dtype=np.int64)
+    seen = np.zeros(size, dtype=np.int64)  # when the event was met, from 1
+    low = np.zeros(size, dtype=np.int64)
+    at = starts[:-1].copy()
+    path = np.empty(size, dtype=np.int64)  # from the root to the event at hand
+    pool = np.empty(size, dtype=np.int64)  # met, and not yet in a component
+    met = pooled = found = 0
+    for root in range(size):
+        depth = 0
+        if seen[root] == 0:
+            path[0] = root
+            depth = 1
+        while depth:
+            event = path[depth - 1]
+            if seen[event] == 0:
+                met += 1
+                seen[event] = low[event] = met
+                pool[pooled] = event
+                pooled += 1
+            if at[event] < starts[event + 1]:
+                effect = effects[at[event]]
+                at[event] += 1
+                if seen[effect] == 0:
+                    path[depth] = effect
+                    depth += 1
+                elif component[effect] < 0:
+                    low[event] = min(low[event], seen[effect])
+                continue
+            depth -= 1
+            if depth:
+                low[path[depth - 1]] = min(low[path[depth - 1]], low[event])
+            if low[event] == seen[event]:
+                while component[event] < 0:
+                    pooled -= 1
+                    component[pool[pooled]] = found
+                found += 1
+    return component

@@ -1,0 +1,132 @@
+"""Vector clocks of all events of an execution, and how many pairs of events they order.
+
+Events are numbered in a linear extension; besides the order of each process, edges say what caused what.
+Entry q of an event's clock counts the events of q that happened before it, and for its own process itself
+too. So the entries of an event's clock add up to its past and one, and the ordered pairs of an execution to
+the sum of all entries less the number of events: no pair is ever looked at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from antecede.core.errors import CallerError
+from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.ragged import Ints
+
+Clocks = NDArray[np.int32]
+
+
+class PairCounts(NamedTuple):
+    """Of the pairs of events: how many happened one before the other, and how many did not."""
+
+    ordered: int
+    concurrent: int
+
+
+def clocks(
+    process: ArrayLike,
+    source: ArrayLike,
+    target: ArrayLike,
+    processes: int,
+    first: int = 0,
+    last: int | None = None,
+) -> Clocks:
+    """The clocks of all events, a row each; of the columns first..last-1 alone, where all are too many.
+
+    Columns do not depend on each other, so blocks of them may be found one after the other, or in parallel.
+    """
+    end = processes if last is None else last
+    if not 0 <= first <= end <= processes:
+        raise CallerError(f"columns {first} to {end} are not among those of {processes} processes")
+    places, causes, starts = _graph(process, source, target, processes)
+    found = np.zeros((len(places), end - first), dtype=np.int32)
+    _clocks(places, causes, starts, processes, first, found)
+    return found
+
+
+def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> PairCounts:
+    """How many pairs are ordered and concurrent; in memory are the clocks of processes and open causes."""
+    places, causes, starts = _graph(process, source, target, processes)
+    size = len(places)
+    until = np.full(size, -1, dtype=np.int64)
+    np.maximum.at(until, causes, np.repeat(np.arange(size), np.diff(starts)))
+    row, rows = open_rows(causes, starts, until)
+    ordered = int(_sum(places, causes, starts, until, row, rows, processes)) - size
+    return PairCounts(ordered, size * (size - 1) // 2 - ordered)
+
+
+def _graph(
+    process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int
+) -> tuple[Ints, Ints, Ints]:
+    """Checked processes, and the causes of each event e elsewhere, in causes[starts[e]:starts[e + 1]]."""
+    places = whole(process, "process", 0, processes)
+    causes, effects = forward(len(places), source, target)
+    across = places[causes] != places[effects]
+    causes, effects = causes[across], effects[across]
+    starts, items = grouped(effects, len(places))
+    return places, causes[items], starts
+
+
+@njit(cache=True, nogil=True)
+def _clocks(process: Ints, causes: Ints, starts: Ints, processes: int, first: int, found: Clocks) -> None:
+    latest = np.full(processes, -1, dtype=np.int64)
+    for event in range(len(process)):
+        here = process[event]
+        if latest[here] >= 0:
+            found[event] = found[latest[here]]
+        for k in range(starts[event], starts[event + 1]):
+            for column in range(found.shape[1]):
+                found[event, column] = max(found[event, column], found[causes[k], column])
+        if 0 <= here - first < found.shape[1]:
+            found[event, here - first] += 1
+        latest[here] = event
+
+
+@njit(cache=True, nogil=True)
+def open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
+    """A row for each event that causes another, free again behind the last effect; how many there are."""
+    row = np.full(len(until), -1, dtype=np.int64)
+    free = [0 for _ in range(0)]
+    used = 0
+    for event in range(len(until)):
+        for k in range(starts[event], starts[event + 1]):
+            # An edge given twice must not free the row twice.
+            if until[causes[k]] == event and row[causes[k]] >= 0:
+                free.append(row[causes[k]])
+                row[causes[k]] = -2 - row[causes[k]]
+        if until[event] >= 0:
+            if len(free) == 0:
+                free.append(used)
+                used += 1
+            row[event] = free.pop()
+    return np.where(row < -1, -2 - row, row), used
+
+
+@njit(cache=True, nogil=True)
+def _sum(process: Ints, causes: Ints, starts: Ints, until: Ints, row: Ints, rows: int, processes: int) -> int:
+    """The sum of all entries of all clocks."""
+    states = np.zeros((processes, processes), dtype=np.int32)
+    kept = np.zeros((rows, processes), dtype=np.int32)
+    sums = np.zeros(processes, dtype=np.int64)
+    total = 0
+    for event in range(len(process)):
+        here = process[event]
+        state = states[here]
+        for k in range(starts[event], starts[event + 1]):
+            cause = kept[row[causes[k]]]
+            known = 0
+            for column in range(processes):
+                state[column] = max(state[column], cause[column])
+                known += state[column]
+            sums[here] = known
+        state[here] += 1
+        sums[here] += 1
+        total += sums[here]
+        if until[event] >= 0:
+            kept[row[event]] = state
+    return total

@@ -1,0 +1,203 @@
+"""The shortest chain of causes from one event to another: what shows a person why one came before the other.
+
+A chain goes along the lines of processes and crosses from one to another. The shortest has the fewest
+crossings; of the events on a line it keeps the first and the last, since those between say nothing more.
+Chains are sought backwards from their ends and never behind their beginning, so that the cost is the part of
+the execution between the two that is nearest to the end.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike
+
+from antecede.core.errors import CallerError
+from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.lateness import Verdict
+from antecede.kernels.links import Linked
+from antecede.kernels.ragged import Ints
+
+MOST = 100_000
+"""Events that are looked at for one chain, before it is given as its two ends."""
+
+_compiled = njit(cache=True, nogil=True)
+
+
+class Graph(NamedTuple):
+    """Direct causes of events in a linear extension: those of event e are causes[starts[e]:starts[e + 1]]."""
+
+    process: Ints
+    starts: Ints
+    causes: Ints
+
+
+class Chains(NamedTuple):
+    """Chain i is events[starts[i]:starts[i + 1]], causes first."""
+
+    starts: Ints
+    events: Ints
+
+    def lists(self) -> list[list[int]]:
+        """Each chain as a list."""
+        events, ends = self.events.tolist(), self.starts.tolist()
+        return [events[low:high] for low, high in pairwise(ends)]
+
+
+class Overtaken(NamedTuple):
+    """Late deliveries, ascending; for each the early one that shows it best, and the chain of their sends."""
+
+    late: Ints
+    early: Ints
+    chains: Chains
+
+
+def graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> Graph:
+    """The graph of events at positions 0, 1, ..., with an edge from each cause to its effect."""
+    places = whole(process, "process", 0, 2**31)
+    causes, effects = forward(len(places), source, target)
+    starts, items = grouped(effects, len(places))
+    return Graph(places, starts, causes[items])
+
+
+def graph_of(trace: Linked, start: int = 0) -> Graph:
+    """The graph of a trace, or of a part of one that begins at position `start`: lines and messages."""
+    walk = np.argsort(trace.process, kind="stable")
+    inside = np.flatnonzero(trace.process[walk[1:]] == trace.process[walk[:-1]])
+    delivered = np.flatnonzero(trace.sent >= start)
+    source = np.concatenate((walk[inside], trace.sent[delivered] - start))
+    return graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
+
+
+def chains(events: Graph, source: ArrayLike, target: ArrayLike, most: int = MOST) -> Chains:
+    """The shortest chain from each source to its target; the two alone where none is found in time."""
+    size = len(events.process)
+    sources = whole(source, "source", 0, size)
+    targets = whole(target, "target", 0, size, len(sources))
+    return _chains(events, sources, np.arange(len(sources) + 1), targets, most)
+
+
+def overtaken(trace: Linked, found: Verdict, events: Graph, start: int = 0, most: int = MOST) -> Overtaken:
+    """For each late delivery in the listed pairs, the early one with the shortest chain; of equals the first.
+
+    Trace and graph may be a part that begins at position `start`; the positions of the result are absolute.
+    """
+    late = _delivery(trace, found, start)
+    order = np.lexsort((found.pair_early, late))
+    late, early = late[order], found.pair_early[order]
+    first = np.flatnonzero(np.diff(late, prepend=-1))
+    sends = whole(trace.sent[early - start] - start, "the send of an early delivery", 0, len(events.process))
+    causes = whole(found.pair_cause[order][first] - start, "cause", 0, len(events.process))
+    paths = _chains(events, causes, np.append(first, len(late)), sends, most)
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))
+    told = np.flatnonzero(sends == paths.events[paths.starts[1:] - 1][group])
+    return Overtaken(late[first], early[told], Chains(paths.starts, paths.events + start))
+
+
+def _delivery(trace: Linked, found: Verdict, start: int) -> Ints:
+    """Of each pair, the delivery of its cause: the one that is late."""
+    processes = int(trace.process.max(initial=0)) + 1
+    keys = trace.sent[found.late - start] * processes + trace.process[found.late - start]
+    order = np.argsort(keys, kind="stable")
+    wanted = found.pair_cause * processes + found.pair_process
+    at = np.searchsorted(keys[order], wanted)
+    if (at >= len(keys)).any() or (keys[order][np.minimum(at, len(keys) - 1)] != wanted).any():
+        raise CallerError("the cause of a pair is not late; give the verdict of one call on this trace")
+    return found.late[order][at]
+
+
+def _chains(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int) -> Chains:
+    return Chains(*_search(events, source, starts, targets, most))
+
+
+@_compiled
+def _search(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int) -> tuple[Ints, Ints]:
+    """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
+    size = len(events.process)
+    stamp, after = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
+    ends = np.zeros(len(source) + 1, dtype=np.int64)
+    found = [0 for _ in range(0)]
+    for i in range(len(source)):
+        ahead = targets[starts[i] : starts[i + 1]]
+        if _reach(events, source[i], ahead, i, most, stamp, after):
+            _trace(events.process, source[i], after, found)
+        else:
+            found.append(source[i])
+            found.append(ahead[0])
+        ends[i + 1] = len(found)
+    return ends, np.array(found, dtype=np.int64) if len(found) else np.empty(0, dtype=np.int64)
+
+
+@_compiled
+def _reach(events: Graph, source: int, targets: Ints, mark: int, most: int, stamp: Ints, after: Ints) -> bool:
+    """Go back from the targets, one crossing at a time, until the source is met; `after` is the way there.
+
+    What is seen keeps the order of the targets, so that of equal chains the first one's is found.
+    """
+    seen = [0 for _ in range(0)]
+    wave, came = list(targets), [-1 for _ in targets]
+    while len(wave):
+        first = len(seen)
+        for k in range(len(wave)):
+            _walk(events, wave[k], came[k], source, mark, most, stamp, after, seen)
+        if stamp[source] == mark:
+            return True
+        if len(seen) > most:
+            return False
+        wave, came = [0 for _ in range(0)], [0 for _ in range(0)]
+        for k in range(first, len(seen)):
+            event = seen[k]
+            for c in range(events.starts[event], events.starts[event + 1]):
+                cause = events.causes[c]
+                if cause == source:
+                    after[source] = event
+                    return True
+                if cause > source and stamp[cause] != mark:
+                    wave.append(cause)
+                    came.append(event)
+    return False
+
+
+@_compiled
+def _walk(
+    events: Graph,
+    event: int,
+    effect: int,
+    source: int,
+    mark: int,
+    most: int,
+    stamp: Ints,
+    after: Ints,
+    seen: list[int],
+) -> None:
+    """See an event and all that is before it on its line, down to the source."""
+    if stamp[event] == mark:
+        return
+    stamp[event], after[event] = mark, effect
+    at = len(seen)
+    seen.append(event)
+    while at < len(seen) <= most:
+        event = seen[at]
+        at += 1
+        for c in range(events.starts[event], events.starts[event + 1]):
+            cause = events.causes[c]
+            same = events.process[cause] == events.process[event]
+            if same and cause >= source and stamp[cause] != mark:
+                stamp[cause], after[cause] = mark, event
+                seen.append(cause)
+
+
+@_compiled
+def _trace(process: Ints, source: int, after: Ints, found: list[int]) -> None:
+    """Append the chain from the source, without the events that are between others on a line."""
+    found.append(source)
+    event, line = after[source], 1
+    while event >= 0:
+        line = line + 1 if process[event] == process[found[-1]] else 1
+        if line > 2:
+            found.pop()
+        found.append(event)
+        event = after[event]

@@ -1,0 +1,162 @@
+"""The judge: is told what happened in a run, block by block, and says what was wrong and what waited.
+
+It knows happened-before and nothing of protocols: the verdicts are those of `Oracle`, or of `SemanticOracle`
+where dependence is declared, in memory of what is in flight. Processes are numbered from 0, messages from 0
+in the order of their sends.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from antecede.core.errors import CallerError
+from antecede.kernels.ragged import Ints
+from antecede.simulate.verdict import layout
+from antecede.simulate.verdict.kernels import judge as kernel
+from antecede.simulate.verdict.layout import Block, Floats, Found, State, Words
+
+WORD, HELD, EVENTS = 64, 64, 64
+"""Room at first: slots, places for what is held, and own events of each process; it is doubled as needed."""
+
+
+class Example(NamedTuple):
+    """A message that a process delivered before some of its causes."""
+
+    process: int
+    message: int
+    causes: list[int]
+
+
+class Judged(NamedTuple):
+    """Of a block: the order of each record (EARLY, LATE; 0 if it is no delivery), and times in ms.
+
+    `latencies` are of all deliveries, `waits` and `needless` of those that waited after their arrival, and
+    that did so for no cause; `backs` of copies that were transmitted after their send.
+    """
+
+    orders: NDArray[np.int8]
+    latencies: Floats
+    waits: Floats
+    needless: Floats
+    backs: Floats
+    examples: list[Example]
+
+
+class Judge:
+    """Own events (sends and deliveries) are numbered from 1; with `memory`, dependence is declared, and the
+    latest so many of each process can be named."""
+
+    def __init__(self, promised: list[bool], memory: int = 0, examples: int = 5) -> None:
+        n = len(promised)
+        processes = np.zeros((n, 4), np.int64)
+        processes[:, layout.PROMISED], processes[:, layout.FIRST] = promised, -1
+        self.state = State(
+            counts=np.zeros(12, np.int64), processes=processes, newest=np.full((n, n), -1),
+            past=_words(n, 1), due=_words(n, 1), events=_words(n, min(EVENTS, memory), 1),
+            listed=np.zeros((WORD, 2), np.int64), free=np.arange(WORD), flights=np.zeros((WORD, 3), np.int64),
+            sent=np.zeros(WORD), causes=_words(WORD, 1), places=_places(0, HELD), moments=np.zeros((HELD, 2)),
+            missing=_words(1),
+        )  # fmt: skip
+        counts = self.state.counts
+        counts[layout.FREE], counts[layout.MEMORY], counts[layout.EXAMPLES] = WORD, memory, examples
+
+    def judge(self, block: Block) -> Judged:
+        """Judge what happened since the last block."""
+        size, examples = len(block.times), list[Example]()
+        found = Found(np.zeros(size, np.int8), np.empty((4, size)), np.zeros(4, np.int64))
+        self.state.counts[[layout.SENDS, layout.TARGETS]] = 0
+        at, why = kernel(self.state, block, 0, found)
+        while why != layout.DONE:
+            if why == layout.TOLD:
+                examples.append(self._example(block, at - 1))
+            else:
+                self._make_room(why, block, at)
+            at, why = kernel(self.state, block, at, found)
+        latencies, waits, needless, backs = map(_part, found.times, found.sizes)
+        return Judged(found.orders, latencies, waits, needless, backs, examples)
+
+    @property
+    def early(self) -> int:
+        """Deliveries before some cause, where order is promised."""
+        return int(self.state.counts[layout.EARLIES])
+
+    @property
+    def late(self) -> int:
+        """Deliveries after some effect, where order is promised."""
+        return int(self.state.counts[layout.LATES])
+
+    @property
+    def out_of_turn(self) -> int:
+        """Deliveries after a newer message of the same sender, where order is promised."""
+        return int(self.state.counts[layout.TURNS])
+
+    @property
+    def peak_held(self) -> int:
+        """The most messages that were held at once at one process."""
+        return int(self.state.counts[layout.PEAK])
+
+    @property
+    def held(self) -> int:
+        """Messages that are held now, at all processes."""
+        return int(self.state.processes[:, layout.HELD].sum())
+
+    def _example(self, block: Block, at: int) -> Example:
+        bits = np.unpackbits(self.state.missing.view(np.uint8), bitorder="little")
+        causes = sorted(self.state.flights[bits.nonzero()[0], layout.MESSAGE].tolist())
+        return Example(int(block.what[at]) % len(self.state.past), int(block.messages[at]), causes)
+
+    def _make_room(self, why: int, block: Block, at: int) -> None:
+        if why == layout.FORGOTTEN:
+            raise CallerError(
+                f"message {block.messages[at]} depends on an event of process "
+                f"{block.what[at] % len(self.state.past)} that is too long ago: only the latest "
+                f"{self.state.counts[layout.MEMORY]} of a process can be named"
+            )
+        grow = {layout.NO_SLOT: self._more_slots, layout.NO_PLACE: self._more_places}
+        grow.get(why, self._more_events)()
+
+    def _more_slots(self) -> None:
+        state, slots = self.state, len(self.state.free)
+        wide = {name: _doubled(getattr(state, name), -1) for name in ("past", "due", "missing", "events")}
+        each = ("listed", "free", "flights", "sent")
+        long = {name: _doubled(getattr(state, name), 0) for name in each}
+        causes = _doubled(_doubled(state.causes, 0), -1)
+        self.state = state._replace(**wide, **long, causes=causes)
+        self.state.free[:slots] = np.arange(slots, 2 * slots)
+        state.counts[layout.FREE] = slots
+
+    def _more_places(self) -> None:
+        state, number = self.state, len(self.state.places)
+        places = np.concatenate((state.places, _places(number, number)))
+        self.state = state._replace(places=places, moments=_doubled(state.moments, 0))
+        state.counts[layout.SPARE] = number
+
+    def _more_events(self) -> None:
+        old, kept = self.state.events, self.state.events.shape[1]
+        now_kept = min(2 * kept, int(self.state.counts[layout.MEMORY]))
+        events, numbers = _words(len(old), now_kept, old.shape[2]), np.arange(1, kept + 1)
+        events[:, numbers % now_kept] = old[:, numbers % kept]
+        self.state = self.state._replace(events=events)
+
+
+def _part(row: Floats, number: int) -> Floats:
+    return row[:number]
+
+
+def _words(*shape: int) -> Words:
+    return np.zeros(shape, np.uint64)
+
+
+def _places(first: int, number: int) -> Ints:
+    """Places that follow each other; nothing follows the last."""
+    places = np.zeros((number, 3), np.int64)
+    places[:, layout.AFTER] = [*range(first + 1, first + number), -1]
+    return places
+
+
+def _doubled(array: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
+    """The array, with as many zeros behind it."""
+    return np.concatenate((array, np.zeros_like(array)), axis)

@@ -1,0 +1,200 @@
+"""The audit of event logs of any size: findings with witnesses, totals for each execution, and a summary.
+
+Executions are spread over partitions, and a partition is judged in one go. A huge execution of messages
+is judged in chunks by several tasks instead, and there only its messages, its times and what the clocks of
+each process show by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from antecede.auditing.judge import MEANT, NUMBERS, TOTALS, judge
+from antecede.auditing.sentences import KINDS
+from antecede.events.columns import coded, column
+from antecede.events.graph import trace
+from antecede.kernels.ragged import Ints
+from antecede.spark.arrow_batches import unmeasured
+from antecede.spark.auditing import chunked_clocks as huge_clocks
+from antecede.spark.auditing.chunked_audit import audit_messages
+from antecede.spark.event_columns import complete, event_columns
+from antecede.tables import FINDINGS
+
+HUGE = 5_000_000
+"""Events of an execution that are too many for one task."""
+TASK = 1_000_000
+"""Events of many executions that a task judges together, about."""
+SMALL = 20_000
+"""Events that are judged sooner than other tasks would be up."""
+SAMPLE = 20
+"""Findings of each kind in a summary."""
+BATCH = 100_000
+_NAMES = TOTALS.names[1:]
+_ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
+"""A finding and its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`findings` as in FINDINGS, by kind and execution at most 10,000; `totals` as in `judge.TOTALS`.
+
+    Both are parts of `rows`, kept on disk from its first use on; `done` gives the disk back. Of `huge`
+    executions, what their totals do not have was not looked at.
+    """
+
+    findings: DataFrame
+    totals: DataFrame
+    rows: DataFrame
+    huge: int = 0
+    sources: tuple[DataFrame, ...] = ()
+
+    def done(self) -> None:
+        """Forget what was kept on disk."""
+        for frame in (self.rows, *self.sources):
+            frame.unpersist()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An audit in numbers that fit a screen."""
+
+    executions: int
+    counts: dict[str, int]
+    """How many findings there are of each kind that there is, in the order of `sentences.KINDS`."""
+    totals: dict[str, int]
+    """The sums of all numbers of `judge.NUMBERS` over executions, and of `judge.MEANT` where known."""
+    uncounted: int
+    """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
+    sample: pa.Table
+    """The first findings of each kind."""
+
+    @property
+    def findings(self) -> int:
+        """How many findings there are."""
+        return sum(self.counts.values())
+
+
+def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> Audit:
+    """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown.
+
+    `number` of events, if it is known: then small logs need not be counted first.
+    """
+    unmeasured(events.sparkSession)
+    named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
+    few = number is not None and number <= min(huge, SMALL)
+    size, large = (number or 0, []) if few else _sizes(named, huge)
+    apart = sf.col("execution").isin(large)
+    usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    parts = 1 if size <= SMALL else max(usual, -(-size // TASK))
+    spread = (named.where(~apart) if large else named).repartition(parts, "execution")
+    rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
+    sources: tuple[DataFrame, ...] = ()
+    if large:
+        chunked, sources = _chunked(complete(named.where(apart)), parts)
+        rows = rows.unionByName(chunked)
+    rows = rows.persist(StorageLevel.DISK_ONLY)
+    findings = rows.where("kind is not null").select(*FINDINGS.names)
+    places = enumerate(_NAMES)
+    totals = rows.where("kind is null").select(
+        "execution", *(sf.col("counts")[i].alias(name) for i, name in places)
+    )
+    return Audit(findings, totals, rows, len(large), sources)
+
+
+def _sizes(events: DataFrame, huge: int) -> tuple[int, list[str]]:
+    """How many events there are, and the executions too large for one task that many tasks can judge.
+
+    Those are executions with messages in which every event has a place.
+    """
+    size = sf.count("*")
+    counts = [
+        sf.count(name) if name in events.columns else sf.lit(0) for name in ("message", "process", "index")
+    ]
+    large = (size > huge) & (counts[0] > 0) & (counts[1] == size) & (counts[2] == size)
+    found = events.groupBy("execution").agg(size.alias("size"), large.alias("large"))
+    names = sf.collect_list(sf.when(sf.col("large"), sf.col("execution")))
+    (row,) = found.agg(sf.sum("size").alias("size"), names.alias("large")).collect()
+    return row.size or 0, row.large
+
+
+def _chunked(events: DataFrame, parts: int) -> tuple[DataFrame, tuple[DataFrame, ...]]:
+    """Huge executions, judged by many tasks, as rows of _ROWS; what is not counted there is null.
+
+    And what is kept on disk for them.
+    """
+    found, clocks = audit_messages(events), huge_clocks.clock_rows(events, parts)
+    ranks = Window.partitionBy("kind").orderBy("execution", "file", "line", "process", "message", "sentence")
+    rank = (sf.row_number().over(ranks) - 1).cast("long")
+    findings = found.findings.unionByName(huge_clocks.findings(clocks))
+    findings = findings.withColumns({"rank": rank, "counts": sf.lit(None).cast("array<bigint>")})
+    totals = found.totals.join(huge_clocks.totals(clocks), "execution", "left")
+    unknown = sf.lit(None).cast("long")
+    numbers = [sf.col(f"`{name}`") if name in totals.columns else unknown for name in _NAMES]
+    columns = {"execution": sf.col("execution"), "counts": sf.array(*numbers)}
+    schema = from_arrow_schema(_ROWS)
+    empty = {field.name: sf.lit(None).cast(field.dataType).alias(field.name) for field in schema}
+    totals = totals.select(*({**empty, **columns}[name].alias(name) for name in schema.names))
+    return findings.select(*schema.names).unionByName(totals), (*found.sources, clocks)
+
+
+def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Judge a whole partition."""
+    parts = list(batches)
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    del parts
+    findings, totals = judge(trace(table))
+    nothing = pa.nulls(len(findings), pa.list_(pa.int64()))
+    ranked = findings.append_column("rank", pa.array(_ranks(findings))).append_column("counts", nothing)
+    for part in (ranked, _tagged(totals)):
+        yield from part.cast(_ROWS).to_batches(max_chunksize=BATCH)
+
+
+def _ranks(findings: pa.Table) -> Ints:
+    """The place of each finding among those of its kind."""
+    kind = coded([column(findings, "kind")]).codes[0]
+    order = np.argsort(kind, kind="stable")
+    ranks = np.empty(len(kind), dtype=np.int64)
+    ranks[order] = np.arange(len(kind)) - np.searchsorted(kind[order], kind[order])
+    return ranks
+
+
+def _tagged(totals: pa.Table) -> pa.Table:
+    """Totals as rows of kind null."""
+    numbers = [column(totals, name) for name in _NAMES]
+    flat = pa.concat_arrays(numbers)
+    size, width = len(totals), len(numbers)
+    turned = flat.take(pa.array(np.arange(size * width).reshape(width, size).T.ravel()))
+    counts = pa.ListArray.from_arrays(pa.array(np.arange(size + 1) * width, pa.int32()), turned)
+    columns = {"execution": totals["execution"], "counts": counts}
+    return pa.table([columns.get(field.name, pa.nulls(size, field.type)) for field in _ROWS], schema=_ROWS)
+
+
+def summary(found: Audit, sample: int = SAMPLE) -> Summary:
+    """The audit in numbers, and the first findings of each kind; the audit is run if it was not yet.
+
+    What comes to the driver does not grow with the input.
+    """
+    sums = [sf.sum(f"`{name}`").alias(name) for name in _NAMES]
+    extra = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
+    (known,) = found.totals.agg(*sums, *extra).toArrow().to_pylist()
+    numbers = {name: value or 0 for name, value in known.items()}
+    few = found.rows.where((sf.col("kind").isNotNull()) & (sf.col("rank") < sample)).toArrow()
+    few = few.sort_by([("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")])
+    few = few.filter(pa.array(_ranks(few) < sample)).select(FINDINGS.names).cast(FINDINGS)
+    return Summary(
+        numbers["executions"],
+        {kind: numbers[kind] for kind in KINDS if numbers[kind]},
+        {name: numbers[name] for name in (*NUMBERS, *(n for n in MEANT if known[n] is not None))},
+        numbers["executions"] - numbers["counted"],
+        few,
+    )

@@ -1,1 +1,0 @@
-"""One huge execution judged by many tasks, in overlapping chunks. Start at `judge`."""

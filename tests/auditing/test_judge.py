@@ -1,0 +1,339 @@
+"""The audit of a trace: by definition on random executions, and every kind of fault put into a clean log."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antecede.auditing import findings as found
+from antecede.auditing import late_findings
+from antecede.auditing.judge import judge
+from antecede.auditing.sentences import KINDS
+from antecede.events.graph import trace
+from tests.event_rows import Row, table, talk, without
+
+seeds = st.integers(0, 2**32)
+TOLD = {
+    "messages": ("clock", "parents"),
+    "clocks": ("parents",),
+    "clocks alone": ("parents", "index"),
+    "parents": ("clock",),
+    "parents alone": ("clock", "index"),
+}
+"""What a log may leave out and still tell all causes."""
+
+
+def judged(rows):
+    return judge(trace(table(*rows)))
+
+
+def counts(rows):
+    """How many findings there are of each kind, summed over executions."""
+    found = judged(rows)
+    sums = {kind: sum(found.totals[kind].to_pylist()) for kind in KINDS}
+    kinds = found.findings["kind"].to_pylist()
+    assert sums == {kind: kinds.count(kind) for kind in KINDS}
+    return {kind: count for kind, count in sums.items() if count}
+
+
+def deliveries(rows):
+    """First deliveries as (row, send)."""
+    sends = {row["message"]: row for row in rows if row["kind"] == "send"}
+    first: dict[tuple[str, str], tuple[Row, Row]] = {}
+    for row in rows:
+        if row["kind"] == "deliver":
+            first.setdefault((row["process"], row["message"]), (row, sends[row["message"]]))
+    return list(first.values())
+
+
+def addressed(row):
+    """Who should get a message; a broadcast need not reach its sender."""
+    to = set(row.get("receivers") or ())
+    return to - {row["process"]} or to
+
+
+def expected(rows):
+    """By definition: (early, late) deliveries, lost copies, what came in spite of each, and two counts."""
+    got = deliveries(rows)
+    pairs = {
+        (early["event"], late["event"])
+        for early, cause in got
+        for late, sent in got
+        if early["process"] == late["process"] and early["index"] < late["index"]
+        if sent["event"] in cause["past"]
+    }
+    had = {(send["event"], row["process"]) for row, send in got}
+    lost = {(row["event"], to) for row in rows for to in addressed(row)} - had
+    spite = {
+        (sent, early["event"])
+        for early, cause in got
+        for sent, to in lost
+        if early["process"] == to and sent in cause["past"]
+    }
+    again = sum(row["kind"] == "deliver" for row in rows) - len(got)
+    return pairs, lost, spite, again, sum(len(row["past"]) for row in rows)
+
+
+def fifo(rows, pairs):
+    """Late deliveries of whose sender a later message came before."""
+    sender = {row["event"]: row.get("sender") for row in rows}
+    return {late for early, late in pairs if sender[early] == sender[late]}
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 60), st.sampled_from([0.0, 0.2]), st.sampled_from([*TOLD]))
+def test_random_executions(seed, n, size, faults, told):
+    rows = talk(seed, n, size, faults=faults)
+    pairs, lost, spite, again, ordered = expected(rows)
+    seen = judged(Random(seed).sample(without(rows, *TOLD[told]), size))
+    (totals,) = seen.totals.to_pylist()
+    if told == "parents alone":
+        pairs = spite = set()  # the log does not say in which order a process did things
+    of_fifo = fifo(rows, pairs)
+    late = {late for _, late in pairs}
+    assert totals["late"] == len(late) and totals["fifo"] == len(of_fifo)
+    assert totals["early"] == len({early for early, _ in pairs}) and totals["pairs"] == len(pairs)
+    assert totals["lost"] == len(lost) and totals["duplicate"] == again
+    assert totals["ordered_pairs"] == ordered
+    assert totals["ordered_pairs"] + totals["concurrent_pairs"] == size * (size - 1) // 2
+    rest = set(KINDS) - {"late", "fifo", "lost", "duplicate"}
+    assert not any(totals[kind] for kind in rest)
+    check_witnesses(seen.findings.to_pylist(), {row["event"]: row for row in rows}, pairs, of_fifo, spite)
+
+
+def check_witnesses(findings, by_name, pairs, of_fifo, spite):
+    """Late deliveries have a chain from send to send, and lost copies may have what came in spite."""
+    for row in findings:
+        events = [by_name[name] for name in row["events"]]
+        if row["kind"] in ("late", "fifo"):
+            *chain, early, late = events
+            assert (early["event"], late["event"]) in pairs
+            assert row["kind"] == "late" or (late["event"] in of_fifo and early["sender"] == late["sender"])
+            assert (chain[0]["message"], chain[-1]["message"]) == (late["message"], early["message"])
+            assert chain[0]["kind"] == chain[-1]["kind"] == "send"
+            assert all(one["event"] in two["past"] for one, two in pairwise(chain))
+            assert (row["process"], row["message"], row["line"]) == (
+                late["process"],
+                late["message"],
+                late["line"],
+            )
+        elif row["kind"] == "lost":
+            at = [event["event"] for event in events[1:]]
+            receivers = {by_name[early]["process"] for sent, early in spite if sent == row["events"][0]}
+            told = re.search("never delivered at (p[0-9])", row["sentence"])
+            assert told and (told[1] in receivers) == bool(at)
+            assert {(row["events"][0], early) for early in at} <= spite
+
+
+@given(st.lists(st.tuples(seeds, st.integers(1, 4), st.integers(1, 30)), min_size=1, max_size=5), seeds)
+def test_executions_in_one_table_do_not_mix(plans, seed):
+    made = [talk(seed, n, size, f"x{i}", 0.1) for i, (seed, n, size) in enumerate(plans)]
+    parts = [without(part, "parents") for part in made]
+    rows = [row for part in parts for row in part]
+    together = judged(Random(seed).sample(rows, len(rows)))
+    alone = [judged(part) for part in parts]
+    assert together.totals.to_pylist() == [row for one in alone for row in one.totals.to_pylist()]
+    findings = [row for one in alone for row in one.findings.to_pylist()]
+    assert sorted(map(str, together.findings.to_pylist())) == sorted(map(str, findings))
+
+
+def ring():
+    """A clean log of three processes: a asks b and c, both answer; c answers last."""
+    steps: list[tuple[str, str, str | None, list[str] | None, str | None]] = [
+        ("a", "send", "q", ["b", "c"], None),
+        ("b", "deliver", "q", None, "a:1"),
+        ("b", "send", "r", ["a"], None),
+        ("c", "deliver", "q", None, "a:1"),
+        ("a", "deliver", "r", None, "b:2"),
+        ("c", "send", "s", ["a"], None),
+        ("a", "deliver", "s", None, "c:2"),
+        ("a", "local", None, None, None),
+        ("b", "local", None, None, None),
+    ]
+    clocks: dict[str, dict[str, int]] = {}
+    rows: dict[str, Row] = {}
+    for number, (process, kind, message, to, cause) in enumerate(steps):
+        heard = rows[cause]["clock"] if cause else {}
+        mine = clocks.get(process, {})
+        mine = {q: max(mine.get(q, 0), heard.get(q, 0)) for q in mine | heard}
+        clocks[process] = mine = mine | {process: mine.get(process, 0) + 1}
+        event = f"{process}:{mine[process]}"
+        rows[event] = {"process": process, "index": mine[process] - 1, "event": event, "kind": kind}
+        rows[event] |= {"message": message, "receivers": to, "clock": mine, "time": float(number)}
+        rows[event] |= {"file": "a.log", "line": number + 1}
+    return rows
+
+
+def test_a_clean_log_has_no_finding():
+    assert counts(ring().values()) == counts(without(ring().values(), "clock")) == {}
+
+
+def put(**changes):
+    """Change columns of events of the clean log: a_1={"message": "x"}; with None, the event is taken out."""
+    rows = ring()
+    for name, change in changes.items():
+        event = name.replace("_", ":")
+        if change is None:
+            del rows[event]
+        else:
+            rows.setdefault(event, dict(rows["a:4"], event=event)).update(change)
+    return list(rows.values())
+
+
+def clock(**entries):
+    return {"clock": entries}
+
+
+def at(process, index, **more):
+    """An event more."""
+    return {"process": process, "index": index, "kind": "local", **more}
+
+
+OVERTAKEN = put(
+    b_2={"receivers": ["a", "c"]},
+    c_9=at("c", 0, kind="deliver", message="r"),
+    c_1={"index": 1},
+    c_2={"index": 2},
+)
+TWO = {"kind": "send", "message": "t", "receivers": ["a"]}
+JUMPED = put(
+    b_3=TWO,
+    a_9=at("a", 1, kind="deliver", message="t"),
+    a_2={"index": 2},
+    a_3={"index": 3},
+    a_4={"index": 4},
+)
+W = {"kind": "send", "message": "w", "receivers": ["c"]}
+BACK = put(a_4=W, c_9=at("c", 0, kind="deliver", message="w", line=1), c_1={"index": 1}, c_2={"index": 2})
+BARE = {
+    "late": (
+        OVERTAKEN,
+        "q came first: b received q (a.log:2) before it sent r (a.log:3)",
+    ),
+    "fifo": (JUMPED, "b sent r (a.log:3) before t (a.log:9)"),
+    "lost": (put(a_4=W), "a sent w (a.log:8), which was never delivered at c"),
+    "orphan": (put(b_3={"kind": "deliver", "message": "x"}), "b delivered x (a.log:9), but"),
+    "duplicate": (put(b_3={"kind": "deliver", "message": "q"}), "b delivered q (a.log:9) again"),
+    "unsent": (BACK, "c delivered w (a.log:1) before a sent it (a.log:8)"),
+    "resent": (put(a_4={"kind": "send", "message": "q"}), "a sent q (a.log:8), which a had sent before"),
+    "misdelivered": (
+        put(c_9=at("c", 2, kind="deliver", message="r")),
+        "c delivered r (a.log:8), which b had not sent to it (a.log:3)",
+    ),
+    "wrong-sender": (put(b_1={"sender": "z"}), "b delivered q (a.log:2) as a message of z, but a sent it"),
+    "same-id": (put(a_4={"event": "a:1"}), "a's a:1 (a.log:8) has the same id as a's send of q"),
+    "cycle": (put(a_4={"parents": ["b:3"]}, b_3={"parents": ["a:4"]}), "2 events lead back"),
+    "self-parent": (put(a_4={"parents": ["a:4"]}), "a's a:4 (a.log:8) names itself"),
+    "missing": (put(a_4={"parents": ["zz", "a:1"]}), "names zz as its cause"),
+}
+"""What the order of processes, messages and parents shows."""
+CLOCKS = {
+    "clock-backwards": (put(b_3=clock(b=3)), "what it knows of a fell from 1 to 0"),
+    "clock-hole": (put(a_4=clock(a=6, b=2, c=2)), "Event number 4 of a is missing"),
+    "clock-repeat": (put(a_4=clock(a=3, b=2, c=2)), "a counted 3 twice"),
+    "clock-restart": (put(b_3=clock(b=1)), "b began to count from 1 again"),
+    "clock-uncounted": (put(b_3=clock(a=1)), "does not count b itself"),
+    "clock-unknown": (put(b_3=clock(a=1, b=3, z=1)), "but the log has none of z"),
+    "clock-beyond": (put(b_3=clock(a=1, b=3, c=9)), "but in the log c counts only to 2"),
+    "clock-not-transitive": (put(b_3=clock(a=3, b=3)), "which knew of 2 events of c"),
+    "clock-cyclic": (put(b_3=clock(a=4, b=3, c=2), a_4=clock(a=4, b=3, c=2)), "both came before the other"),
+    "concurrent": (put(a_4=clock(a=3, b=3, c=1)), "a did two things at once"),
+}
+"""What clocks show."""
+
+
+def check(rows, kind, words, number=1):
+    assert counts(rows) == {kind: number} | ({"late": 1} if kind == "fifo" else {})
+    (first, *_) = [row for row in judged(rows).findings.to_pylist() if row["kind"] == kind]
+    assert words in first["sentence"]
+
+
+@pytest.mark.parametrize("kind", BARE)
+def test_faults_that_need_no_clock(kind):
+    rows, words = BARE[kind]
+    check(without(rows, "clock", "time"), kind, words)
+
+
+@pytest.mark.parametrize("kind", CLOCKS)
+def test_faults_of_clocks(kind):
+    rows, words = CLOCKS[kind]
+    check(without(rows, "time"), kind, words)
+
+
+def test_clocks_alone_order_a_process_and_uncounted_events_stand_beside_it():
+    rows = without(put(b_3=clock(a=1)), "time", "index")
+    check(rows, "clock-uncounted", "does not count b itself")
+    assert judged(rows).totals["ordered_pairs"].to_pylist() == [23]
+
+
+def test_late_by_what_a_clock_tells():
+    """b heard of a's send by other ways than a message in the log."""
+    rows = [
+        {"process": "a", "kind": "send", "message": "m", "clock": {"a": 1}},
+        {"process": "b", "kind": "local", "clock": {"a": 1, "b": 1}},
+        {"process": "b", "kind": "send", "message": "n", "clock": {"a": 1, "b": 2}},
+        {"process": "c", "kind": "deliver", "message": "n", "clock": {"a": 1, "b": 2, "c": 1}},
+        {"process": "c", "kind": "deliver", "message": "m", "clock": {"a": 1, "b": 2, "c": 2}},
+    ]
+    rows = [row | {"event": str(number)} for number, row in enumerate(rows)]
+    check(rows, "late", "b did 1 before it sent n")
+    assert judged(rows).findings["events"].to_pylist() == [["0", "1", "2", "3", "4"]]
+
+
+@pytest.mark.parametrize("how", ["message", "parents"])
+def test_a_clock_that_has_not_heard_of_a_known_cause(how):
+    tie = {"message": "m"}
+    rows = [
+        {
+            "process": "a",
+            "kind": "send",
+            "event": "0",
+            "clock": {"a": 1},
+            **(tie if how == "message" else {}),
+        },
+        {"process": "b", "kind": "deliver", "event": "1", "clock": {"b": 1}},
+    ]
+    rows[1] |= tie if how == "message" else {"parents": ["0"], "kind": "local"}
+    check(rows, "clock-not-transitive", "which knew of 1 event of a, but its own clock has none")
+    rows[1]["clock"] = {"a": 1, "b": 1}
+    assert counts(rows) == {}
+
+
+def test_pairs_of_events_on_cycles_are_not_counted():
+    rows, _ = BARE["cycle"]
+    found = judged(without(rows, "clock", "time"))
+    assert found.totals["ordered_pairs"].to_pylist() == found.totals["concurrent_pairs"].to_pylist() == [None]
+
+
+def test_what_is_not_told_is_counted(monkeypatch):
+    for module in (found, late_findings):
+        monkeypatch.setattr(module, "MOST", 2)
+    rows = without(talk(3, 3, 80, faults=0.3), "clock", "parents")
+    told = judged(rows)
+    kinds = Counter(told.findings["kind"].to_pylist())
+    assert max(kinds.values()) == 2 and told.totals["lost"].to_pylist()[0] > 2
+    assert kinds["late"] == 2 < told.totals["late"].to_pylist()[0]
+
+
+def test_spans_name_parents_and_no_messages():
+    rows = [{"event": "s", "kind": "send", "parents": []}, {"event": "t", "kind": "send", "parents": ["s"]}]
+    assert counts(rows) == {} and judged(rows).totals["sends"].to_pylist() == [2]
+
+
+def test_times_against_causes():
+    check(without(put(b_1={"time": -1.0}), "clock"), "timestamp", "came 1 ms before its cause, a's send of q")
+    assert counts(without(put(b_1={"time": -1.0}), "time")) == {}
+
+
+def test_times_against_causes_through_an_event_without_a_time():
+    times = [5.0, None, None, 3.0, None, 6.0]
+    rows = [{"process": "a", "index": i, "event": str(i), "time": time} for i, time in enumerate(times)]
+    check(rows, "timestamp", "a's 3 came 2 ms before its cause, a's 0")
+    assert judged(rows).findings["events"].to_pylist() == [["0", "3"]]
+
+
+def test_every_kind_is_tested():
+    assert {*BARE, *CLOCKS, "timestamp", "false-causality"} == set(KINDS)

@@ -1,0 +1,73 @@
+"""Messages delivered before they were sent: the one that is to blame goes, and the rest has an order."""
+
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antecede.kernels import feedback_arcs as tangles
+from antecede.kernels.feedback_arcs import ring, tangled
+from antecede.kernels.histories import Edges
+from antecede.kernels.links import DELIVER
+from antecede.kernels.topology import cycles
+from tests.kernels.traces import events
+
+
+def lines_and_messages(trace, index):
+    """Edges along processes, by index, and of messages."""
+    sends = {m: e for e, (_, kind, m) in enumerate(trace) if kind == 0}
+    line = sorted(range(len(trace)), key=lambda e: (trace[e][0], index[e]))
+    along = [(a, b) for a, b in pairwise(line) if trace[a][0] == trace[b][0]]
+    return along, [(sends[m], e) for e, (_, kind, m) in enumerate(trace) if kind == DELIVER]
+
+
+def untangled(size, along, over, rank):
+    source, target = np.array([*along, *over], dtype=np.int64).reshape(-1, 2).T
+    loose = np.arange(len(source)) >= len(along)
+    gone, left = tangled(size, Edges(source, target), loose, np.array(rank, dtype=np.int64))
+    return [(source[k], target[k]) for k in gone], left
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4), st.integers(2, 40))
+def test_one_delivery_moved_to_the_start_of_its_process(seed, n, size):
+    random = Random(seed)
+    trace = events(random, n, size)
+    index, moved = list(range(size)), None
+    if got := [e for e in range(size) if trace[e][1] == DELIVER]:
+        moved = random.choice(got)
+        index[moved] = -1
+    along, over = lines_and_messages(trace, index)
+    gone, left = untangled(size, along, over, index)
+    assert len(left.members) == 0
+    assert gone in ([], [edge for edge in over if edge[1] == moved])
+    assert bool(gone) == bool(len(cycles(size, *np.array([*along, *over]).reshape(-1, 2).T).members))
+
+
+def tangle():
+    """Each of two processes delivers what the other sends later: one of the two messages must go."""
+    return 4, [(0, 1), (2, 3)], [(3, 0), (1, 2)]
+
+
+def test_of_two_that_would_do_the_one_against_the_order_goes():
+    size, along, over = tangle()
+    assert untangled(size, along, over, [0, 1, 2, 3])[0] == [(3, 0)]
+    assert untangled(size, along, over, [2, 3, 0, 1])[0] == [(1, 2)]
+
+
+def test_many_tangles_in_bulk(monkeypatch):
+    monkeypatch.setattr(tangles, "TRIES", 0)
+    size, along, over = tangle()
+    assert untangled(size, along, over, [0, 1, 2, 3])[0] == [(3, 0)]
+    assert untangled(size, along, over, [0, 3, 3, 0])[0] == [(3, 0), (1, 2)]
+
+
+def test_a_cycle_without_messages_stays():
+    gone, left = untangled(3, [(0, 1), (1, 2), (2, 0)], [(0, 2)], [0, 1, 2])
+    assert gone == [] and left.members.tolist() == [0, 1, 2]
+
+
+def test_the_shortest_way_around():
+    edges = Edges(np.array([5, 6, 7, 8, 6]), np.array([6, 7, 8, 5, 5]))
+    assert ring(edges, np.array([5, 6, 7, 8])).tolist() == [5, 6]

@@ -1,0 +1,142 @@
+"""Verdicts on deliveries: the kernels against the definition, the plain oracle, and each other."""
+
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antecede.core.errors import CallerError
+from antecede.kernels import bits as flow
+from antecede.kernels.lateness import audit, audit_chunk
+from antecede.kernels.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND, UNSENT, Linked, link
+from antecede.simulate.oracle import Oracle
+from tests.kernels.traces import events, flood, judged, linked, summed
+
+SEEDS = st.integers(0, 2**32)
+
+
+@given(SEEDS, st.integers(1, 5), st.integers(1, 60))
+def test_the_whole_audit_is_the_definition(seed, n, size):
+    trace = events(Random(seed), n, size)
+    assert summed([audit(linked(trace), n)]) == judged(trace)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 50), st.integers(0, 50), st.integers(1, 50))
+def test_chunks_judge_every_message_that_stays_within_the_span(seed, n, size, span, step):
+    trace = events(Random(seed), n, size)
+    whole = linked(trace)
+    cuts = [*range(0, size, step), size]
+    parts = [
+        audit_chunk(whole.part(max(low - span, 0), high), low, high, span, n) for low, high in pairwise(cuts)
+    ]
+    near = {d for d in range(size) if whole.sent[d] >= 0 and d - whole.sent[d] <= span}
+    late, fifo, _, pairs = judged(trace)
+    ends = {(whole.sent[d], whole.process[d]): d for d in range(size) if whole.sent[d] >= 0}
+    pairs = [pair for pair in pairs if ends[pair[1], pair[2]] in near]
+    early = sorted({pair[0] for pair in pairs})
+    assert summed(parts) == ([d for d in late if d in near], [d for d in fifo if d in near], early, pairs)
+
+
+@given(SEEDS, st.integers(2, 5), st.integers(1, 60))
+def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, steps):
+    random, oracle = Random(seed), Oracle(range(n))
+    trace: list[Any] = []
+    late, missing = [], []
+    for _ in range(steps):
+        waiting = oracle.undelivered()
+        if waiting and random.random() < 0.6:
+            process, message = random.choice(waiting)
+            if oracle.late(process, message):
+                late.append(len(trace))
+            missing += [(len(trace), m, process) for m in oracle.deliver(process, message)]
+            trace.append((process, DELIVER, message))
+        else:
+            sender = random.randrange(n)
+            to = random.sample([p for p in range(n) if p != sender], random.randint(0, n - 1))
+            trace.append((sender, SEND, oracle.send(sender, to)))
+    sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
+    lost = [(process, DELIVER, message) for process, message in oracle.undelivered()]
+    found = summed([audit(linked(trace + lost), n)])
+    assert [p for p in found[0] if p < len(trace)] == late
+    pairs = [pair for pair in found[3] if pair[0] < len(trace)]
+    assert pairs == sorted((e, sends[m], process) for e, m, process in missing)
+
+
+def test_slots_are_used_again_and_swept():
+    n = 4
+    trace = flood(Random(1), n, 1500, 40)
+    found = linked(trace)
+    left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
+    act, _, used = flow.slots(found.sent, left, 0, n)
+    assert (act & flow.SWEEPS).any() and used <= 2 * 256 + 40
+    assert flow.slots(found.sent, left, 3, -1)[2] <= 3 + 41
+    part = [event for event in trace if event[2] < 600]
+    assert summed([audit(linked(part), n)]) == judged(part)
+    cuts = [*range(0, len(trace), 701), len(trace)]
+    chunks = [audit_chunk(found.part(max(a - 650, 0), b), a, b, 650, n) for a, b in pairwise(cuts)]
+    assert max(d - s for d, s in enumerate(found.sent.tolist()) if s >= 0) <= 650
+    assert summed(chunks) == summed([audit(found, n)])
+
+
+def test_beyond_the_cap_pairs_are_only_counted():
+    trace = linked(events(Random(3), 3, 200))
+    whole, capped = audit(trace, 3), audit(trace, 3, cap=5)
+    assert whole.pairs > 20 and capped.pairs == whole.pairs
+    assert [a.tolist() for a in capped[:3]] == [a.tolist() for a in whole[:3]]
+    assert [a.tolist() for a in capped[3:6]] == [a[:5].tolist() for a in whole[3:6]]
+
+
+def test_a_message_that_is_overtaken_along_another_way():
+    trace = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, SEND, 2), (2, DELIVER, 2), (2, DELIVER, 0)]
+    found = audit(linked(trace), 3)
+    assert (found.late.tolist(), found.early.tolist(), found.fifo.tolist()) == ([5], [4], [])
+    assert (found.pair_early[0], found.pair_cause[0], found.pair_process[0]) == (4, 0, 2)
+
+
+def test_links_name_what_does_not_fit():
+    rows = [
+        (0, SEND, 0),
+        (1, DELIVER, 0),
+        (1, DELIVER, 0),
+        (2, DELIVER, 0),
+        (2, DELIVER, 1),
+        (2, SEND, 1),
+        (1, DELIVER, 1),
+        (1, SEND, 1),
+        (0, DELIVER, 2),
+        (0, OTHER, 0),
+        (0, SEND, 3),
+    ]
+    found = link(*(list(column) for column in zip(*rows, strict=True)))
+    assert found.fault.tolist() == [0, 0, DUPLICATE, 0, UNSENT, 0, 0, RESENT, ORPHAN, 0, 0]
+    assert found.trace.sent.tolist() == [-1, 0, -1, 0, -1, -1, 5, -1, -1, -1, -1]
+    assert found.trace.sender.tolist() == [-1, 0, -1, 0, -1, -1, 2, -1, -1, -1, -1]
+    assert found.trace.until.tolist() == [3, -1, -1, -1, -1, 6, -1, -1, -1, -1, -1]
+
+
+def test_an_empty_trace_has_no_faults():
+    found = audit(link([], [], []).trace, 0)
+    assert found.pairs == 0 and all(len(part) == 0 for part in found[:6])
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"process": [0, 2]}, "process must be at least 0 and below 2"),
+        ({"sent": [-1, 1]}, "not behind its send"),
+        ({"sent": [0, -1], "sender": [0, -1]}, "not behind its send"),
+        ({"until": [0, -1]}, "not behind its send"),
+        ({"sender": [0, 0]}, "no send"),
+        ({"until": [1, 5]}, "a send and a delivery"),
+        ({"sent": [-1]}, "sent has 1 entries and must have 2"),
+    ],
+)
+def test_malformed_traces_are_refused(change, complaint):
+    good = {"process": [0, 1], "sender": [-1, 0], "sent": [-1, 0], "until": [1, -1]}
+    bad = Linked(**{name: np.array(column) for name, column in (good | change).items()})
+    with pytest.raises(CallerError, match=complaint):
+        audit(bad, 2)
