@@ -4,8 +4,8 @@ Owns: everything that imports pyspark. Must not know: the terminal, sockets, how
 where Spark is wanted, since starting it takes seconds and a Java.
 
 `reading` makes DataFrames of files, `ordering` puts rows into order, `auditing` finds what is wrong,
-`pictures` picks what to draw: each runs the functions of the rooms without Spark inside Spark's tasks. What is
-listed here is for callers, and imported when it is asked for.
+`pictures` picks what to draw: each runs the functions of the rooms without Spark inside Spark's tasks. What
+is listed here is for callers, and imported when it is asked for.
 """
 
 from importlib import import_module
