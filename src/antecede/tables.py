@@ -58,3 +58,14 @@ FINDINGS = pa.schema(
         "line": pa.int64(),
     }
 )
+
+
+def pad_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of the schema, in its order and with its types; those that the table lacks are null."""
+    columns = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(table[field.name].cast(field.type))
+        else:
+            columns.append(pa.nulls(len(table), field.type))
+    return pa.table(columns, schema=schema)

@@ -1,4 +1,4 @@
-"""Rows: the needs, or the gains, of many items in three flat arrays, and the check of their form."""
+"""Many small lists in a few flat arrays: the needs or gains of items, runs, ranks and joined keys."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
 
 Ints = NDArray[np.int64]
 Counts = NDArray[np.integer[Any]]
+_LARGEST_KEY = 2**63 - 1
 
 
 class Rows(NamedTuple):
@@ -56,3 +57,54 @@ def _flat(array: Counts, name: str) -> Counts:
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
         raise CallerError(f"{name} must be a flat array of integers, not {array.dtype} {array.shape}")
     return array
+
+
+def starts_of_lengths(lengths: ArrayLike) -> Ints:
+    """Where each run begins when runs of these lengths follow one another, and where the last one ends."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def expand_ranges(first: Ints, lengths: Ints) -> Ints:
+    """The numbers first[i], first[i] + 1, ... (lengths[i] of them) for each i, one range behind the other."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    shift = first - (ends - lengths)
+    return np.arange(total) + np.repeat(shift, lengths)
+
+
+def rank_within_groups(groups: Counts) -> Ints:
+    """The place of each item among those of its group, from 0, in the order in which the items lie."""
+    size = int(groups.max(initial=0)) + 1
+    order = np.argsort(groups.astype(narrow_type(size)), kind="stable")
+    counts = np.bincount(groups, minlength=size)
+    first = np.cumsum(counts) - counts
+    ranks = np.empty(len(groups), dtype=np.int64)
+    ranks[order] = np.arange(len(groups)) - np.repeat(first, counts)
+    return ranks
+
+
+def invert_permutation(order: Ints) -> Ints:
+    """The place of each number in an order of all numbers from 0."""
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def join_keys(high: Ints, low: Ints, width: int) -> Ints:
+    """One number for each pair, `high * width + low` with low in 0..width-1: equal for equal pairs alone, and
+    in the order of pairs. Refuses pairs that 63 bits cannot tell apart."""
+    if width and int(high.max(initial=0)) >= _LARGEST_KEY // width:
+        raise CallerError(f"{width:,} times {int(high.max()):,} pairs are more than 63 bits can number")
+    keys: Ints = high * np.int64(width) + low
+    return keys
+
+
+def narrow_type(top: int) -> type[np.integer[Any]]:
+    """A small unsigned type for numbers up to `top`: sorting and reading it is faster. There are only three,
+    since compiled code is compiled for each."""
+    if top < 2**16:
+        return np.uint16
+    return np.uint32 if top < 2**32 else np.int64
