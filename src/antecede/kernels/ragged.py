@@ -72,7 +72,8 @@ def expand_ranges(first: Ints, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     shift = first - (ends - lengths)
-    return np.arange(total) + np.repeat(shift, lengths)
+    numbers: Ints = np.arange(total) + np.repeat(shift, lengths)
+    return numbers
 
 
 def rank_within_groups(groups: Counts) -> Ints:
