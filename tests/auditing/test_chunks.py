@@ -11,7 +11,7 @@ from antecede.auditing.chunked.chunks import PART, RAW, Cuts, Near
 from antecede.auditing.chunked.linking import LINKED, SLIM, Actors, Link
 from antecede.auditing.chunked.positions import MISTIMED, Straighten, Untangle, offsets
 from antecede.auditing.chunked.stragglers import Replay, gathered, states, unpack
-from antecede.kernels.linking import LOST, acts
+from antecede.kernels.hashed_linking import LOST, acts
 from antecede.kernels.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND, UNSENT
 from tests.kernels.traces import events, flood, judged
 

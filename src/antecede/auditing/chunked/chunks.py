@@ -15,8 +15,8 @@ import pyarrow as pa
 from antecede.auditing.chunked.linking import BATCH, LINKED, Events, events_of, whole
 from antecede.auditing.chunked.positions import lines
 from antecede.events.columns import column, numbers
+from antecede.kernels.hashed_linking import Floats, by_time, sends, straight
 from antecede.kernels.lateness import audit_chunk
-from antecede.kernels.linking import Floats, by_time, sends, straight
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 from antecede.kernels.topology import order

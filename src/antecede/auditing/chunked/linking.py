@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.events.columns import Lists, column, floats, lists, numbers
-from antecede.kernels.linking import LOST, Flags, Floats, Paired, Sheet, pair
+from antecede.kernels.hashed_linking import LOST, Flags, Floats, Paired, Sheet, pair
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.ragged import Ints
 

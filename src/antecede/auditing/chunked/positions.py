@@ -27,8 +27,8 @@ from antecede.auditing.chunked.linking import (
 )
 from antecede.kernels.arrays import inverse
 from antecede.kernels.feedback_arcs import Bools, tangled
+from antecede.kernels.hashed_linking import Floats, Sheet, acts, pair
 from antecede.kernels.histories import Edges
-from antecede.kernels.linking import Floats, Sheet, acts, pair
 from antecede.kernels.links import DELIVER, OTHER, SEND, UNSENT
 from antecede.kernels.ragged import Ints
 from antecede.kernels.topology import order

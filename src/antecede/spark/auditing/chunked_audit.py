@@ -25,7 +25,7 @@ from antecede.auditing.chunked.chunks import PART, RAW, Cuts, Near
 from antecede.auditing.chunked.linking import LINKED, SPREAD, Link, Spread
 from antecede.auditing.chunked.positions import Straighten, Untangle, offsets
 from antecede.auditing.chunked.stragglers import Replay, gathered, states, unpack
-from antecede.kernels.linking import LOST, Floats
+from antecede.kernels.hashed_linking import LOST, Floats
 from antecede.kernels.links import DELIVER
 from antecede.spark.arrow_batches import unmeasured
 from antecede.spark.auditing.chunked_findings import findings, raw_findings, totals

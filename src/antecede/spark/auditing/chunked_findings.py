@@ -15,7 +15,7 @@ from antecede.auditing.chunked.positions import MISTIMED
 from antecede.auditing.findings import MOST
 from antecede.auditing.sentences import say
 from antecede.auditing.wording import Event
-from antecede.kernels.linking import LOST, acts
+from antecede.kernels.hashed_linking import LOST, acts
 from antecede.kernels.links import DELIVER, DUPLICATE, ORPHAN, RESENT, UNSENT
 from antecede.kernels.ragged import Ints
 from antecede.spark.auditing.encode import Cast, placed
