@@ -1,14 +1,20 @@
 """antecede puts the events of distributed systems back into causal order.
 
-The core in one screen: `endpoint` makes one process's end of a protocol; `send` and `receive` return
-effects (packets to transmit, deliveries in order); `protocols` tells what each protocol promises.
+For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
+(packets to transmit, deliveries in order); `protocols` tells what each protocol promises.
+
+What is listed here is imported when it is first asked for, so that a command or a script loads only what it uses.
 """
 
-from antecede.core.endpoint import Endpoint
-from antecede.core.errors import AntecedeError, CallerError, DuplicateError, InputError
-from antecede.core.facts import Facts
-from antecede.core.packet import Delivery, Effects, Gap, Held, Missing, Packet, decode
-from antecede.protocols.registry import endpoint, protocols, restore
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from antecede.core.endpoint import Endpoint
+    from antecede.core.errors import AntecedeError, CallerError, DuplicateError, InputError, SetupError
+    from antecede.core.facts import Facts
+    from antecede.core.packet import Delivery, Effects, Gap, Held, Missing, Packet, decode
+    from antecede.protocols.registry import endpoint, protocols, restore
 
 __all__ = [
     "AntecedeError",
@@ -23,8 +29,30 @@ __all__ = [
     "InputError",
     "Missing",
     "Packet",
+    "SetupError",
     "decode",
     "endpoint",
     "protocols",
     "restore",
 ]
+
+_MODULES = {
+    "core.endpoint": ("Endpoint",),
+    "core.errors": ("AntecedeError", "CallerError", "DuplicateError", "InputError", "SetupError"),
+    "core.facts": ("Facts",),
+    "core.packet": ("Delivery", "Effects", "Gap", "Held", "Missing", "Packet", "decode"),
+    "protocols.registry": ("endpoint", "protocols", "restore"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

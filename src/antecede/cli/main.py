@@ -1,37 +1,83 @@
-"""The `antecede` command: gathers the subcommands and turns our errors into a sentence and an exit code."""
+"""The `antecede` command: lists the subcommands, loads the one that is asked for, and turns our errors into a
+sentence and an exit code.
+
+A subcommand is imported only when it runs: `antecede --help` must not wait for numpy, numba or Arrow.
+"""
+
+from __future__ import annotations
 
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from typer.core import TyperGroup
 
-from antecede.cli.audit import audit_command
-from antecede.cli.doctor import doctor
-from antecede.cli.explore import explore
-from antecede.cli.order import order_command
-from antecede.cli.simulate import simulate_command
 from antecede.core.errors import AntecedeError
 
-app = typer.Typer(
-    help="Puts the events of distributed systems back into causal order.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+COMMANDS = {
+    "simulate": (
+        "antecede.cli.simulate:simulate_command",
+        "Run a protocol's real endpoints over a simulated network: what it costs, what an oracle finds.",
+    ),
+    "order": (
+        "antecede.cli.order:order_command",
+        "Put the rows of logs, or of a table of messages, into causal order.",
+    ),
+    "audit": (
+        "antecede.cli.audit:audit_command",
+        "Say whether logs keep causal order: what is late, lost or twice, which clocks and times are wrong.",
+    ),
+    "explore": (
+        "antecede.cli.explore:explore",
+        "Find every execution of a small distributed program under a protocol.",
+    ),
+    "doctor": (
+        "antecede.cli.doctor:doctor",
+        "Check Python, Java, Spark, memory and temporary space, and name the remedy for each thing missing.",
+    ),
+}
+"""Where each subcommand is, and the first line of its help."""
+
+
+class _LazyGroup(TyperGroup):
+    """Lists subcommands by their first line, and imports one when it is to run."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in COMMANDS:
+            command = _load_command(name)
+        return name, command, rest
+
+
+def _load_command(name: str) -> Any:
+    module, function = COMMANDS[name][0].split(":")
+    single = _new_app()
+    single.command(name)(getattr(import_module(module), function))
+    return typer.main.get_command(single)
+
+
+def _new_app(**options: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", **options
+    )
+
+
+app = _new_app(
+    help="Puts the events of distributed systems back into causal order.", no_args_is_help=True, cls=_LazyGroup
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"antecede {version('antecede')}")
         raise typer.Exit
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
 ]
 
 
@@ -40,11 +86,12 @@ def root(version: Version = False) -> None:
     """Puts the events of distributed systems back into causal order."""
 
 
-app.command("simulate")(simulate_command)
-app.command("order")(order_command)
-app.command("audit")(audit_command)
-app.command()(explore)
-app.command()(doctor)
+def _placeholder() -> None:
+    """Stands for a subcommand in the list; `_LazyGroup` runs the real one."""
+
+
+for _name, (_, _help) in COMMANDS.items():
+    app.command(_name, help=_help)(_placeholder)
 
 
 def main() -> None:
@@ -52,5 +99,8 @@ def main() -> None:
     try:
         app()
     except AntecedeError as error:
+        from rich.console import Console
+        from rich.markup import escape
+
         Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
         sys.exit(2)
