@@ -3,7 +3,7 @@
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
 (packets to transmit, deliveries in order); `protocols` tells what each protocol promises.
 
-What is listed here is imported when it is first asked for, so that a command or a script loads only what it uses.
+What is listed here is imported when it is first asked for: a script loads only what it uses.
 """
 
 from importlib import import_module

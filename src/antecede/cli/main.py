@@ -64,7 +64,9 @@ def _new_app(**options: Any) -> typer.Typer:
 
 
 app = _new_app(
-    help="Puts the events of distributed systems back into causal order.", no_args_is_help=True, cls=_LazyGroup
+    help="Puts the events of distributed systems back into causal order.",
+    no_args_is_help=True,
+    cls=_LazyGroup,
 )
 
 

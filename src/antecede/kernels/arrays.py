@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
+from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
 
@@ -45,7 +45,7 @@ def inverse(order: Ints) -> Ints:
     return position
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grouped(keys: Ints, size: int) -> tuple[Ints, Ints]:
     """Where the group of each key starts, and the items by group; items of a group stay in their order.
 

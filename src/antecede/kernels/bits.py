@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.ragged import Ints
 
 Sets = NDArray[np.uint64]
@@ -29,8 +29,6 @@ _BATCH = 256  # dead bits are kept until there are this many
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _LOW = np.uint64(63)
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Plan(NamedTuple):
@@ -53,13 +51,13 @@ class Seen(NamedTuple):
     total: int  # of all pairs, also those beyond the cap
 
 
-@_compiled
+@compiled
 def words(bits: int) -> int:
     """How many words hold so many bits."""
     return (bits + 63) // 64
 
 
-@_compiled
+@compiled
 def slots(sent: Ints, left: Ints, first: int, patience: int) -> tuple[Flags, Ints, int]:
     """Acts and slots of the messages of a pass, and how many slots there are.
 
@@ -93,7 +91,7 @@ def slots(sent: Ints, left: Ints, first: int, patience: int) -> tuple[Flags, Int
     return act, slot, used
 
 
-@_compiled
+@compiled
 def flow(plan: Plan, sets: Sets, rows: Sets, names: Ints, start: int, cap: int) -> Seen:
     """Carry the bits through all events; sets, rows and the names of bits are changed in place.
 
@@ -131,12 +129,12 @@ def flow(plan: Plan, sets: Sets, rows: Sets, names: Ints, start: int, cap: int) 
     return Seen(flags, pairs[:kept], total)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _mask(bit: int) -> np.uint64:
     return _ONE << (np.uint64(bit) & _LOW)
 
 
-@_compiled
+@compiled
 def ones(word: np.uint64) -> int:
     """How many bits of a word are 1."""
     word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
@@ -145,7 +143,7 @@ def ones(word: np.uint64) -> int:
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@_compiled
+@compiled
 def _sweep(sets: Sets, alive: Sets) -> None:
     """Clear the bits that are not alive; memory that was never written to is left so."""
     for i in range(len(sets)):
@@ -154,7 +152,7 @@ def _sweep(sets: Sets, alive: Sets) -> None:
                 sets[i, w] &= alive[w]
 
 
-@_compiled
+@compiled
 def _launch(here: int, bit: int, to: Ints, sets: Sets) -> None:
     """A message with this bit is sent."""
     word, mask = bit >> 6, _mask(bit)
@@ -164,7 +162,7 @@ def _launch(here: int, bit: int, to: Ints, sets: Sets) -> None:
         sets[DUE, target, word] |= mask
 
 
-@_compiled
+@compiled
 def _land(here: int, bit: int, sets: Sets) -> int:
     """The message with this bit is delivered; returns the flags LATE and FIFO."""
     word, mask = bit >> 6, _mask(bit)
@@ -173,7 +171,7 @@ def _land(here: int, bit: int, sets: Sets) -> int:
     return late | FIFO if sets[JUMP, here, word] & mask else late
 
 
-@_compiled
+@compiled
 def _learn(carried: Sets, past: Sets, due: Sets) -> bool:
     """Add what a message carries to the past; whether any of it is due."""
     early = _ZERO
@@ -183,7 +181,7 @@ def _learn(carried: Sets, past: Sets, due: Sets) -> bool:
     return bool(early != _ZERO)
 
 
-@_compiled
+@compiled
 def _overtake(here: int, sender: int, carried: Sets, sets: Sets) -> int:
     """Mark what was due and is now overtaken; returns how many."""
     count = 0
@@ -196,7 +194,7 @@ def _overtake(here: int, sender: int, carried: Sets, sets: Sets) -> int:
     return count
 
 
-@_compiled
+@compiled
 def _keep(
     position: int, carried: Sets, due: Sets, names: Ints, kept: int, pairs: Ints, cap: int
 ) -> tuple[int, Ints]:

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.kernels.arrays import edges, grouped
+from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 
 PROCESS, CLOCK, PARENT, MESSAGE = 1, 2, 4, 8
 """What an edge is known from; several add up."""
 Flags = NDArray[np.int8]
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Merged(NamedTuple):
@@ -40,7 +38,7 @@ def merge(size: int, parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]]) 
     return Merged(Edges(source[kept], target[kept]), known[kept])
 
 
-@_compiled
+@compiled
 def _merge(starts: Ints, source: Ints, known: Flags) -> NDArray[np.bool_]:
     size = len(starts) - 1
     target, place = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -54,7 +52,7 @@ def _merge(starts: Ints, source: Ints, known: Flags) -> NDArray[np.bool_]:
     return kept
 
 
-@_compiled
+@compiled
 def lookup(scope: Ints, name: Ints, first: Ints, names: Ints, size: int) -> Ints:
     """The code of each name in its scope, or -1; scopes ascend.
 
@@ -75,7 +73,7 @@ def lookup(scope: Ints, name: Ints, first: Ints, names: Ints, size: int) -> Ints
     return codes
 
 
-@_compiled
+@compiled
 def clean(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
     """Rows without counts below 1, slots ascending; of two entries for a slot the larger counts."""
     ends, size = np.zeros(len(starts), dtype=np.int64), 0
@@ -98,7 +96,7 @@ def clean(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
     return ends, slot[:size], count[:size]
 
 
-@_compiled
+@compiled
 def entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> Ints:
     """What each of some rows has for a slot, 0 if nothing; slots ascend in each row."""
     found = np.zeros(len(row), dtype=np.int64)
@@ -110,7 +108,7 @@ def entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> I
     return found
 
 
-@_compiled
+@compiled
 def comparable(starts: Ints, slots: Ints, counts: Ints, one: Ints, other: Ints) -> NDArray[np.bool_]:
     """Whether of two rows one has at least what the other has, in every slot; slots ascend in each row."""
     found = np.zeros(len(one), dtype=np.bool_)

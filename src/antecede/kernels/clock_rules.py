@@ -11,14 +11,13 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.kernels.arrays import grouped
+from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges, Histories, edges_of, entry, find, histories
 from antecede.kernels.ragged import Ints, Rows
 
-_compiled = njit(cache=True, nogil=True)
 _Row = tuple[int, int, int, int, int]
 
 
@@ -123,7 +122,7 @@ def _foreign(
     return starts, source[across][items]
 
 
-@_compiled
+@compiled
 def _claims(found: Histories, previous: Ints, starts: Ints, causes: Ints) -> Ints:
     """The faults of entries for other processes, given the event before and the direct causes of each."""
     width = len(found.first) - 1
@@ -152,7 +151,7 @@ def _claims(found: Histories, previous: Ints, starts: Ints, causes: Ints) -> Int
     return table
 
 
-@_compiled
+@compiled
 def _spread(event: int, found: Histories, over: Ints, factor: int) -> None:
     """Raise the entries of an array to those of a clock; or, with factor 0, clear them."""
     for k in range(found.starts[event], found.starts[event + 1]):
@@ -160,13 +159,13 @@ def _spread(event: int, found: Histories, over: Ints, factor: int) -> None:
         over[slot] = max(over[slot], found.counts[k]) * factor
 
 
-@_compiled
+@compiled
 def _leads_back(cause: int, event: int, found: Histories) -> bool:
     """Whether a cause claims the event itself, or a later one of its process."""
     return bool(1 <= found.own[event] <= entry(found, cause, found.process[event]))
 
 
-@_compiled
+@compiled
 def _lacking(
     event: int, cause: int, kind: int, found: Histories, now: Ints, told: Ints, faults: list[_Row]
 ) -> None:
@@ -178,7 +177,7 @@ def _lacking(
             faults.append((kind, event, cause, slot, now[slot] if kind == _SHRINKS else count))
 
 
-@_compiled
+@compiled
 def _new_claims(event: int, found: Histories, before: Ints, heard: Ints, faults: list[_Row]) -> None:
     """Tell which entries that grew since the event before lead back, or lead nowhere and were not heard."""
     here = found.process[event]

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
 from antecede.kernels.bits import ENDS, SENDS, SWEEPS, Sets, ones, slots, words
+from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import open_rows
@@ -29,8 +29,6 @@ _ALL = 2**61
 _BLOCK = 1024  # sources whose effects are counted in one pass
 _ONE = np.uint64(1)
 _LOW = np.uint64(63)
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Waits(NamedTuple):
@@ -105,12 +103,12 @@ def _table(trace: Linked, asked: Ints, given: Graph) -> _Table:
     return _Table(causes.starts, causes.causes, *open_rows(needed.causes, needed.starts, until))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _mask(bit: int) -> np.uint64:
     return _ONE << (np.uint64(bit) & _LOW)
 
 
-@_compiled
+@compiled
 def _pass(
     process: Ints,
     act: NDArray[np.int8],
@@ -161,7 +159,7 @@ def _pass(
     return np.array([pairs[k] for k in range(len(pairs))], dtype=np.int64), counts
 
 
-@_compiled
+@compiled
 def _ask(
     event: int, own: int, sets: tuple[Sets, Sets, Sets], names: Ints, pairs: list[int], room: int
 ) -> tuple[int, int]:
@@ -183,7 +181,7 @@ def _ask(
     return needless, wanted
 
 
-@_compiled
+@compiled
 def _gather(event: int, table: _Table, sets: Sets, into: Sets) -> None:
     """The union of the sets of all causes of an event."""
     into[:] = 0
@@ -193,14 +191,14 @@ def _gather(event: int, table: _Table, sets: Sets, into: Sets) -> None:
             into[w] |= cause[w]
 
 
-@_compiled
+@compiled
 def _sweep(sets: Sets, alive: Sets) -> None:
     for i in range(len(sets)):
         for w in range(len(alive)):
             sets[i, w] &= alive[w]
 
 
-@_compiled
+@compiled
 def _reached(starts: Ints, causes: Ints, low: int, width: int) -> int:
     """How many pairs have their first event among low..low+width-1."""
     size = len(starts) - 1

@@ -10,10 +10,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from antecede.kernels.arrays import grouped
+from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 from antecede.kernels.topology import Cycles, cycles
@@ -100,7 +100,7 @@ def _path(size: int, source: Ints, target: Ints, left: Bools, begin: int, end: i
     return _search(starts, items, source, target, begin, end)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _search(starts: Ints, items: Ints, source: Ints, target: Ints, begin: int, end: int) -> Ints:
     via = np.full(len(starts) - 1, -1, dtype=np.int64)
     queue = np.empty(len(starts) - 1, dtype=np.int64)

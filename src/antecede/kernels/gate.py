@@ -17,14 +17,12 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
+from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.ragged import Counts, Ints, Rows, checked
 
-_compiled = njit(cache=True, nogil=True)
-_inlined = njit(cache=True, nogil=True, inline="always")
 _AT, _END, _BELOW = 0, 1, 2
 _LIMIT = 2**63
 _SPREAD = 4  # with more integers per item than this, it costs less to sort the values that occur
@@ -115,7 +113,7 @@ def _shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> _Shel
     return _Shelf(have.copy(), first, stops, np.full(first[-1], -1), first[:-1].copy(), places)
 
 
-@_compiled
+@compiled
 def _widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
     """How far each slot could rise."""
     top = have.copy()
@@ -124,7 +122,7 @@ def _widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
     return top - have
 
 
-@_compiled
+@compiled
 def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
     """The counts, sorted within each slot."""
     stops = np.empty(len(slots), dtype=np.int64)
@@ -137,7 +135,7 @@ def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
     return stops
 
 
-@_compiled
+@compiled
 def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints) -> int:
     """Let the items arrive one by one, counted by arrival; returns how many were delivered."""
     # As plain arrays, since counting references to a tuple's fields in the loops would double the time.
@@ -165,7 +163,7 @@ def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: I
     return taken
 
 
-@_inlined
+@inlined
 def _look(
     item: int,
     have: Ints,
@@ -192,7 +190,7 @@ def _look(
             heads[bucket] = item
 
 
-@_inlined
+@inlined
 def _passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
     """Whether this is a bucket of the slot, and its stop is reached."""
     if bucket == first[slot + 1]:
@@ -201,7 +199,7 @@ def _passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops:
     return bool(stop <= have[slot])
 
 
-@_inlined
+@inlined
 def _bucket(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
     """The bucket of the slot's first stop at or above the count; -1 if nothing in this batch gets there."""
     low, end = first[slot], first[slot + 1]

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import whole
+from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints, Rows, checked
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Histories(NamedTuple):
@@ -92,7 +90,7 @@ def _ascending(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
     return rows.starts, slots, counts
 
 
-@_compiled
+@compiled
 def find(found: Histories, process: int, count: int) -> int:
     """The first event of the process with this own entry, or -1."""
     low, end = found.first[process], found.first[process + 1]
@@ -106,7 +104,7 @@ def find(found: Histories, process: int, count: int) -> int:
     return int(found.events[low]) if low < end and found.owns[low] == count else -1
 
 
-@_compiled
+@compiled
 def entry(found: Histories, event: int, process: int) -> int:
     """What the event's clock has for the process."""
     low, end = found.starts[event], found.starts[event + 1]
@@ -114,7 +112,7 @@ def entry(found: Histories, event: int, process: int) -> int:
     return int(found.counts[at]) if at < end and found.slots[at] == process else 0
 
 
-@_compiled
+@compiled
 def _weights(starts: Ints, counts: Ints) -> Ints:
     """The sum of each clock: more than that of any clock it implies."""
     weights = np.zeros(len(starts) - 1, dtype=np.int64)
@@ -124,7 +122,7 @@ def _weights(starts: Ints, counts: Ints) -> Ints:
     return weights
 
 
-@_compiled
+@compiled
 def _edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
     width = len(found.first) - 1
     most, whose = np.zeros(width, dtype=np.int64), np.full(width, -1, dtype=np.int64)
@@ -146,7 +144,7 @@ def _edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
     return source[:size], target[:size]
 
 
-@_compiled
+@compiled
 def _grown(event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, wanted: Ints) -> int:
     """Note the entries for others that exceed all before them in this process; returns how many."""
     here, grown = found.process[event], 0
@@ -163,7 +161,7 @@ def _grown(event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, w
     return grown
 
 
-@_compiled
+@compiled
 def _causes(found: Histories, grown: Ints, wanted: Ints, weights: Ints, source: Ints, size: int) -> int:
     """Append the candidates that no other implies; returns the new size.
 

@@ -24,19 +24,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
+from antecede.kernels.compiled import compiled
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.ragged import Ints
 
 ARRIVE = 3
 """An act beside SEND, DELIVER and OTHER: it reaches the site, and its delivery may be another event."""
 Bools = NDArray[np.bool_]
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class MessageRows(NamedTuple):
@@ -126,7 +124,7 @@ def _check_rows(rows: MessageRows) -> MessageRows:
     )
 
 
-@_compiled
+@compiled
 def _comes_before(rows: MessageRows, row: int, other: int) -> bool:
     """Whether a row comes first; rows that stand at one place keep the order in which they are given."""
     if rows.process[row] != rows.process[other]:
@@ -136,7 +134,7 @@ def _comes_before(rows: MessageRows, row: int, other: int) -> bool:
     return bool(row < other)
 
 
-@_compiled
+@compiled
 def _split_codes(rows: MessageRows, code: Ints, starts: Ints, items: Ints, width: int) -> int:
     """Give new codes to messages of one id and several senders; returns how many codes there are then."""
     size = len(starts) - 1
@@ -183,7 +181,7 @@ class _Firsts(NamedTuple):
     noted_stamp: Ints  # receivers of the first send that were looked at
 
 
-@_compiled
+@compiled
 def _match_all(
     rows: MessageRows, links: MessageLinks, starts: Ints, items: Ints, width: int, tracks: int
 ) -> Ints:
@@ -211,7 +209,7 @@ def _match_all(
     return table
 
 
-@_compiled
+@compiled
 def _first_rows(rows: MessageRows, group: Ints, message: int, firsts: _Firsts) -> tuple[int, bool, bool]:
     """Note what comes first where.
 
@@ -242,7 +240,7 @@ def _first_rows(rows: MessageRows, group: Ints, message: int, firsts: _Firsts) -
     return send, told_to_whom, delivered
 
 
-@_compiled
+@compiled
 def _match_message(
     rows: MessageRows,
     links: MessageLinks,
@@ -270,7 +268,7 @@ def _match_message(
             links.wrong_sender[row] = sender >= 0 and firsts.sends_stamp[sender] != message
 
 
-@_compiled
+@compiled
 def _add_lost_copies(
     rows: MessageRows, send: int, message: int, firsts: _Firsts, delivered: bool, lost: list[tuple[int, int]]
 ) -> None:

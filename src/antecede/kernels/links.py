@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.kernels.arrays import forward, grouped, inverse, whole
+from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
 SEND, DELIVER, OTHER = 0, 1, 2
@@ -94,7 +94,7 @@ def bridged(trace: Linked, source: ArrayLike, target: ArrayLike) -> Bridged:
     return Bridged(Linked(process[line], sender, sent, until), origin)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _link(
     process: Ints,
     kind: Ints,

@@ -8,11 +8,11 @@ where they can. Clocks over chains then count the pairs.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.kernels.arrays import forward, grouped, whole
 from antecede.kernels.bits import Sets, ones, words
+from antecede.kernels.compiled import compiled
 from antecede.kernels.false_causality import count_ordered
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import count_pairs
@@ -24,8 +24,6 @@ CELLS = 2**28
 """Most entries of clocks in memory at once (1 GB)."""
 SQUARE = 200_000
 """Most events that are counted with bits where clocks would have more entries, in time with their square."""
-
-_compiled = njit(cache=True, nogil=True)
 
 
 def ordered_pairs(
@@ -72,7 +70,7 @@ def _open(chain: Ints, causes: Ints, effects: Ints) -> int:
     return int(np.cumsum(change).max(initial=0))
 
 
-@_compiled
+@compiled
 def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, found: Ints) -> None:
     pasts: Sets = np.zeros((most, words(most)), dtype=np.uint64)
     for execution in range(len(found)):
@@ -92,7 +90,7 @@ def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, found: Ints
         found[execution] = count
 
 
-@_compiled
+@compiled
 def _chains(track: Ints, first: Ints, causes: Ints, lines: int) -> tuple[Ints, int]:
     """The chain of each event, and how many there are."""
     chain = np.empty(len(track), dtype=np.int64)

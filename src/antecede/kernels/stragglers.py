@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from antecede.kernels.arrays import grouped
 from antecede.kernels.bits import DELIVERS, DUE, JUMP, OVER, OWN, PAST, Plan, Sets, flow, ones, slots, words
+from antecede.kernels.compiled import compiled
 from antecede.kernels.lateness import Verdict, checked, verdict
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
@@ -208,7 +208,7 @@ def _packed(bits: Bits, width: int) -> Sets:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _compose(reach: Sets, sources: Bits, reached: Bits) -> None:
     """What each sink knows: all that its sources know, and the stragglers born here that reach it."""
     known = sources.shape[1]

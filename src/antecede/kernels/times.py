@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from antecede.kernels.arrays import grouped
+from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 
@@ -24,7 +24,7 @@ def contradictions(order: Ints, edges: Edges, time: Floats) -> Edges:
     return Edges(pairs[:, 1].copy(), pairs[:, 0].copy())
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tuple[Ints, Ints]:
     latest = np.arange(len(time))  # the event whose time an event hands on, or -1
     latest[np.isnan(time)] = -1

@@ -15,17 +15,15 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import edges, grouped, inverse
+from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges, edges_of_clocks
 from antecede.kernels.ragged import Ints
 
 __all__ = ["Cycles", "Edges", "Sorted", "cycles", "edges_of_clocks", "is_linear", "order"]
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Sorted(NamedTuple):
@@ -107,7 +105,7 @@ def _heads(size: int, rings: Cycles, keys: Ints) -> Ints:
     return head
 
 
-@_compiled
+@compiled
 def _kahn(line: Ints, keys: Ints, source: Ints, target: Ints, found: Ints) -> int:
     """Fill in the order; returns how many events came out."""
     size = len(line)
@@ -130,7 +128,7 @@ def _kahn(line: Ints, keys: Ints, source: Ints, target: Ints, found: Ints) -> in
     return out
 
 
-@_compiled
+@compiled
 def _components(starts: Ints, effects: Ints) -> Ints:
     """The strongly connected component of each event (Tarjan 1972, with a stack of its own)."""
     size = len(starts) - 1

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
 Clocks = NDArray[np.int32]
@@ -72,7 +72,7 @@ def _graph(
     return places, causes[items], starts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _clocks(process: Ints, causes: Ints, starts: Ints, processes: int, first: int, found: Clocks) -> None:
     latest = np.full(processes, -1, dtype=np.int64)
     for event in range(len(process)):
@@ -87,7 +87,7 @@ def _clocks(process: Ints, causes: Ints, starts: Ints, processes: int, first: in
         latest[here] = event
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
     """A row for each event that causes another, free again behind the last effect; how many there are."""
     row = np.full(len(until), -1, dtype=np.int64)
@@ -107,7 +107,7 @@ def open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
     return np.where(row < -1, -2 - row, row), used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum(process: Ints, causes: Ints, starts: Ints, until: Ints, row: Ints, rows: int, processes: int) -> int:
     """The sum of all entries of all clocks."""
     states = np.zeros((processes, processes), dtype=np.int32)

@@ -12,19 +12,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.compiled import compiled
 from antecede.kernels.lateness import Verdict
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 
 MOST = 100_000
 """Events that are looked at for one chain, before it is given as its two ends."""
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Graph(NamedTuple):
@@ -113,7 +111,7 @@ def _chains(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int)
     return Chains(*_search(events, source, starts, targets, most))
 
 
-@_compiled
+@compiled
 def _search(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int) -> tuple[Ints, Ints]:
     """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
     size = len(events.process)
@@ -131,7 +129,7 @@ def _search(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int)
     return ends, np.array(found, dtype=np.int64) if len(found) else np.empty(0, dtype=np.int64)
 
 
-@_compiled
+@compiled
 def _reach(events: Graph, source: int, targets: Ints, mark: int, most: int, stamp: Ints, after: Ints) -> bool:
     """Go back from the targets, one crossing at a time, until the source is met; `after` is the way there.
 
@@ -161,7 +159,7 @@ def _reach(events: Graph, source: int, targets: Ints, mark: int, most: int, stam
     return False
 
 
-@_compiled
+@compiled
 def _walk(
     events: Graph,
     event: int,
@@ -190,7 +188,7 @@ def _walk(
                 seen.append(cause)
 
 
-@_compiled
+@compiled
 def _trace(process: Ints, source: int, after: Ints, found: list[int]) -> None:
     """Append the chain from the source, without the events that are between others on a line."""
     found.append(source)

@@ -9,16 +9,14 @@ the run. Rows are never made longer here: a kernel stops and says what there is 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 from antecede.simulate.verdict import layout as j
 from antecede.simulate.verdict.layout import Block, Floats, Found, State, Words
 
-_compiled = njit(cache=True, nogil=True)
 
-
-@_compiled
+@compiled
 def judge(state: State, block: Block, at: int, found: Found) -> tuple[int, int]:
     """Go on with record `at`; returns where it stopped, and why."""
     # As plain arrays, since counting references to a tuple's fields would take most of the time.
@@ -62,13 +60,13 @@ def judge(state: State, block: Block, at: int, found: Found) -> tuple[int, int]:
     return at, why
 
 
-@_compiled
+@compiled
 def _room_for_event(counts: Ints, processes: Ints, events: Words, i: int) -> int:
     kept = events.shape[1]
     return j.NO_EVENT if kept < counts[j.MEMORY] and kept <= processes[i, j.HAPPENED] else j.DONE
 
 
-@_compiled
+@compiled
 def _room_for_send(
     counts: Ints, processes: Ints, past: Words, events: Words, listed: Ints, free: Ints, flights: Ints,
     causes: Words, i: int, number: int, parent: int,
@@ -80,7 +78,7 @@ def _room_for_send(
     return j.DONE
 
 
-@_compiled
+@compiled
 def _slot(counts: Ints, listed: Ints, message: int) -> int:
     """The slot of a message, or -1."""
     low, high = 0, counts[j.LISTED]
@@ -93,18 +91,18 @@ def _slot(counts: Ints, listed: Ints, message: int) -> int:
     return int(listed[low, 1]) if low < counts[j.LISTED] and listed[low, 0] == message else -1
 
 
-@_compiled
+@compiled
 def _mark(row: Words, s: int) -> None:
     row[s >> 6] |= np.uint64(1) << np.uint64(s & 63)
 
 
-@_compiled
+@compiled
 def _copy(row: Words, onto: Words) -> None:
     for w in range(len(row)):
         onto[w] = row[w]
 
 
-@_compiled
+@compiled
 def _launch(counts: Ints, listed: Ints, free: Ints, flights: Ints, i: int, message: int, number: int) -> int:
     """Give a slot to a message; returns it."""
     counts[j.FREE] -= 1
@@ -115,13 +113,13 @@ def _launch(counts: Ints, listed: Ints, free: Ints, flights: Ints, i: int, messa
     return int(s)
 
 
-@_compiled
+@compiled
 def _address(due: Words, targets: Ints, s: int) -> None:
     for target in targets:
         _mark(due[target], s)
 
 
-@_compiled
+@compiled
 def _send(processes: Ints, past: Words, events: Words, causes: Words, i: int, s: int, parent: int) -> None:
     """A message depends on what is declared, or on everything before it; without a slot it is for nobody."""
     before = past[i]
@@ -135,7 +133,7 @@ def _send(processes: Ints, past: Words, events: Words, causes: Words, i: int, s:
         _mark(past[i], s)
 
 
-@_compiled
+@compiled
 def _happen(processes: Ints, events: Words, i: int, before: Words, s: int) -> None:
     """One more own event: it depends on what its message depends on, and on that."""
     processes[i, j.HAPPENED] += 1
@@ -145,7 +143,7 @@ def _happen(processes: Ints, events: Words, i: int, before: Words, s: int) -> No
         _mark(event, s)
 
 
-@_compiled
+@compiled
 def _sweep(
     counts: Ints, listed: Ints, free: Ints, flights: Ints, past: Words, causes: Words, events: Words
 ) -> bool:
@@ -170,14 +168,14 @@ def _sweep(
     return True
 
 
-@_compiled
+@compiled
 def _keep(sets: Words, alive: Words) -> None:
     for k in range(len(sets)):
         for w in range(len(alive)):
             sets[k, w] &= alive[w]
 
 
-@_compiled
+@compiled
 def _land(
     counts: Ints, processes: Ints, past: Words, due: Words, events: Words, flights: Ints, causes: Words,
     missing: Words, i: int, s: int,
@@ -199,7 +197,7 @@ def _land(
     return order | early
 
 
-@_compiled
+@compiled
 def _tell(counts: Ints, newest: Ints, flights: Ints, order: int, i: int, s: int) -> bool:
     """Count what went wrong; whether it is wanted as an example."""
     message, sender = flights[s, j.MESSAGE], flights[s, j.SENDER]
@@ -215,7 +213,7 @@ def _tell(counts: Ints, newest: Ints, flights: Ints, order: int, i: int, s: int)
     return True
 
 
-@_compiled
+@compiled
 def _hold(
     counts: Ints, processes: Ints, due: Words, causes: Words, places: Ints, moments: Floats, i: int, s: int,
     now: float,
@@ -241,7 +239,7 @@ def _hold(
     return True
 
 
-@_compiled
+@compiled
 def _file(due: Words, causes: Words, places: Ints, moments: Floats, h: int, now: float) -> None:
     """Note one missing cause, most likely delivered last; without any, that there is nothing to wait for."""
     for w in range(len(due) - 1, -1, -1):
@@ -255,7 +253,7 @@ def _file(due: Words, causes: Words, places: Ints, moments: Floats, h: int, now:
     places[h, j.CAUSE], moments[h, j.READY] = -1, now
 
 
-@_compiled
+@compiled
 def _release(
     counts: Ints, processes: Ints, due: Words, causes: Words, places: Ints, moments: Floats, spans: Floats,
     sizes: Ints, i: int, s: int, now: float,
@@ -280,7 +278,7 @@ def _release(
         h = after
 
 
-@_compiled
+@compiled
 def _note(spans: Floats, sizes: Ints, row: int, span: float) -> None:
     """Note a time; of waits, only what is longer than none."""
     if row == j.LATENCY or span > 0:

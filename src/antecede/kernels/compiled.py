@@ -1,0 +1,118 @@
+"""How kernels are compiled: by numba, once per machine, never by two processes at the same time.
+
+Numba keeps what it compiled in files beside the sources, or in the user's cache folder where the sources
+cannot be written to. Three things are added to that:
+
+- A lock for each such folder. Workers of Spark that start together wait for the first one to compile and
+  then load what it made, instead of all compiling the same.
+- A stamp over all kernels. Numba looks only at the file of the function that it loads, and would go on using
+  machine code into which an older version of another kernel was compiled.
+- `announce`, which is called once in a process when something must really be compiled, so that a command can
+  say why it is slow this once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there two processes may compile the same, which costs time and no more
+    fcntl = None  # type: ignore[assignment]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+announce: Callable[[], None] | None = None
+"""Called before the first kernel of this process is compiled; loading compiled kernels does not count."""
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_FOLDERS = (_PACKAGE / "kernels", _PACKAGE / "simulate" / "verdict")
+"""Where kernels are."""
+
+
+def compiled(function: Function) -> Function:
+    """The function, compiled when it is first called with arguments of these types."""
+    dispatcher: Function = _keep_compiled(numba.njit(cache=True, nogil=True)(function))
+    return dispatcher
+
+
+def inlined(function: Function) -> Function:
+    """The function, compiled into each of its callers."""
+    dispatcher: Function = _keep_compiled(numba.njit(cache=True, nogil=True, inline="always")(function))
+    return dispatcher
+
+
+def _read_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Names, times and sizes of all files with kernels."""
+    files = sorted(file for folder in _FOLDERS for file in folder.glob("*.py"))
+    return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+
+
+_STAMP = _read_stamp()
+
+
+def _keep_compiled(dispatcher: Any) -> Any:
+    """Let numba's function compile under the lock, and load only what was made from these very sources."""
+    cache = dispatcher._cache
+    cache._cache_file._source_stamp = _STAMP
+    compile_now, load_now = dispatcher.compile, cache.load_overload
+
+    def compile_alone(signature: Any) -> Any:
+        with _folder_lock(cache.cache_path):
+            return compile_now(signature)
+
+    def load_or_announce(signature: Any, context: Any) -> Any:
+        overload = load_now(signature, context)
+        if overload is None:
+            _announce_once()
+        return overload
+
+    dispatcher.compile = compile_alone
+    cache.load_overload = load_or_announce
+    return dispatcher
+
+
+def _announce_once() -> None:
+    global announce
+    if announce is not None:
+        say, announce = announce, None
+        say()
+
+
+_threads = threading.RLock()
+_depth = 0
+"""Compiling a kernel compiles those that it calls, too: only the outermost takes the lock."""
+
+
+@contextmanager
+def _folder_lock(folder: str) -> Iterator[None]:
+    """Held by one process at a time; a folder that cannot be written to needs no lock."""
+    global _depth
+    with _threads:
+        _depth += 1
+        file = _open_lock(folder) if _depth == 1 else None
+        try:
+            yield
+        finally:
+            _depth -= 1
+            if file is not None:
+                os.close(file)
+
+
+def _open_lock(folder: str) -> int | None:
+    if fcntl is None:
+        return None
+    try:
+        os.makedirs(folder, exist_ok=True)
+        file = os.open(os.path.join(folder, "antecede.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        return None
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file

@@ -1,0 +1,57 @@
+"""Kernels are compiled once per machine, by one process at a time, and again when any of them has changed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import antecede
+
+SOURCE = Path(antecede.__file__).parent
+
+PROGRAM = """
+import numpy as np
+import antecede.kernels.compiled as compiled
+said = []
+compiled.announce = lambda: said.append("compiling")
+from antecede.kernels.arrays import grouped
+grouped(np.array([1, 0, 1]), 2)
+print(*said)
+"""
+"""Prints a word if a kernel had to be compiled."""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package that nothing was compiled for."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SOURCE, tmp_path / "antecede", ignore=ignored)
+    return tmp_path
+
+
+def start(package):
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    command = [sys.executable, "-c", PROGRAM]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def output_of(process):
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    return output.strip()
+
+
+def test_of_two_processes_that_start_together_one_compiles(package):
+    processes = [start(package), start(package)]
+    assert sorted(map(output_of, processes)) == ["", "compiling"]
+
+
+def test_what_was_compiled_is_loaded_until_any_kernel_changes(package):
+    assert output_of(start(package)) == "compiling"
+    assert output_of(start(package)) == ""
+    with (package / "antecede" / "kernels" / "bits.py").open("a") as other_kernel:
+        other_kernel.write("# changed\n")
+    assert output_of(start(package)) == "compiling"
