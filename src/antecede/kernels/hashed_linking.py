@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from antecede.kernels.compiled import compiled
 from antecede.kernels.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND
 from antecede.kernels.ragged import Ints
 
@@ -21,8 +21,6 @@ LOST = FAULT + 5
 """An act of rows that stand for copies and not for events."""
 Flags = NDArray[np.int8]
 Floats = NDArray[np.float64]
-
-_compiled = njit(cache=True, nogil=True)
 
 
 class Sheet(NamedTuple):
@@ -87,7 +85,7 @@ def straight(process: Ints, index: Ints, processes: int) -> bool:
     return bool(_straight(process, index, np.full(processes, np.iinfo(np.int64).min)))
 
 
-@_compiled
+@compiled
 def _sends(act: Flags, time: Floats, at: Ints, far: Floats, code: Ints) -> Ints:
     found = np.full(len(act), -1, dtype=np.int64)
     for row in range(len(act)):
@@ -100,7 +98,7 @@ def _sends(act: Flags, time: Floats, at: Ints, far: Floats, code: Ints) -> Ints:
     return found
 
 
-@_compiled
+@compiled
 def _straight(process: Ints, index: Ints, last: Ints) -> bool:
     for row in range(len(process)):
         if index[row] < last[process[row]]:
@@ -115,7 +113,7 @@ def _order(act: Flags, code: Ints) -> Ints:
     return rows[np.argsort(code[rows])]
 
 
-@_compiled
+@compiled
 def _end(order: Ints, code: Ints, low: int) -> int:
     """Where the group that begins at `low` ends."""
     high = low + 1
@@ -124,7 +122,7 @@ def _end(order: Ints, code: Ints, low: int) -> int:
     return high
 
 
-@_compiled
+@compiled
 def _recode(order: Ints, sheet: Sheet, code: Ints, seen: Ints) -> bool:
     """Give rows other codes where one code stands for several messages; whether there are any.
 
@@ -156,7 +154,7 @@ def _recode(order: Ints, sheet: Sheet, code: Ints, seen: Ints) -> bool:
     return changed
 
 
-@_compiled
+@compiled
 def _pair(order: Ints, sheet: Sheet, code: Ints, act: Flags, partner: Ints, had: Ints, first: Ints) -> Ints:
     lost = [(0, 0) for _ in range(0)]
     low = 0
@@ -172,7 +170,7 @@ def _pair(order: Ints, sheet: Sheet, code: Ints, act: Flags, partner: Ints, had:
     return found
 
 
-@_compiled
+@compiled
 def _miss(send: int, name: int, sheet: Sheet, alone: bool, had: Ints, lost: list[tuple[int, int]]) -> None:
     """Note who lacks the message; its sender need not have it, unless nobody else is named."""
     low, high, here, others = sheet.starts[send], sheet.starts[send + 1], sheet.process[send], False
@@ -189,7 +187,7 @@ def _miss(send: int, name: int, sheet: Sheet, alone: bool, had: Ints, lost: list
         lost.append((send, -1))
 
 
-@_compiled
+@compiled
 def _settle(rows: Ints, name: int, sheet: Sheet, act: Flags, partner: Ints, had: Ints, first: Ints) -> int:
     """Pair the rows of one message; returns its send, or -1."""
     send = -1
@@ -216,7 +214,7 @@ def _settle(rows: Ints, name: int, sheet: Sheet, act: Flags, partner: Ints, had:
     return send
 
 
-@_compiled
+@compiled
 def _before(sheet: Sheet, row: int, other: int) -> bool:
     if sheet.process[row] != sheet.process[other]:
         return bool(sheet.process[row] < sheet.process[other])
