@@ -6,8 +6,22 @@ from (except for `sources`, which lists files), what is done with the rows, Spar
 here runs inside Spark tasks: functions of modules, plain arguments.
 """
 
+from antecede.formats.parts import NotInParts, PartPlan, common_basis, plan_parts, read_part
 from antecede.formats.registry import FORMATS, Format, detect, read
-from antecede.formats.rows import Parsed
+from antecede.formats.rows import Parsed, Part
 from antecede.formats.settings import Settings
 
-__all__ = ["FORMATS", "Format", "Parsed", "Settings", "detect", "read"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "NotInParts",
+    "Parsed",
+    "Part",
+    "PartPlan",
+    "Settings",
+    "common_basis",
+    "detect",
+    "plan_parts",
+    "read",
+    "read_part",
+]

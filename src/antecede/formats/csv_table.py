@@ -6,12 +6,12 @@ separator is the one of , ; tab | that the header line has most of.
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from antecede.formats.jsons import decode
 from antecede.formats.mapped import OWN, Mapper
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import Part, Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -26,27 +26,75 @@ def separator(header: str) -> str:
 
 def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
-    rows, mapper = Rows(source.name), None
-    header: list[str] = []
-    for line, cells, raw in _records(source.text()):
-        if mapper is None:
-            mapper, header = Mapper(OWN, settings, rows), [str(cell).strip() for cell in cells]
-            continue
-        try:
-            mapper.add(line, _record(header, cells, mapper))
-        except Refused as reason:
-            rows.refuse(line, str(reason), raw)
-    if mapper:
-        mapper.settle()
+    text = source.text()
+    rows = Rows(source.name)
+    records = _records(text, separator(text.lstrip().split("\n", 1)[0]))
+    first = next(records, None)
+    if first is None:
+        return rows
+    mapper = Mapper(OWN, settings, rows)
+    _map_records(records, _column_names(first), mapper)
+    mapper.settle()
     return rows
 
 
-def _records(text: str) -> Iterator[Line]:
+def read_part(data: bytes, name: str, settings: Settings, first_line: int, header: str) -> Part:
+    """The events of some lines of a file behind its header.
+
+    A cell in quotes may go on over a line's end. If every record of this part is one line, the last one
+    ended, too: then the next part begins with a record.
+    """
+    rows = Rows(name)
+    mapper = Mapper(OWN, settings, rows)
+    text = Source(data, name).text()
+    sign = separator(header.lstrip())
+    names = _column_names(next(_records(header, sign)))
+    records = _map_records(_records(text, sign, first_line), names, mapper)
+    is_by_line = records == sum(bool(line.strip()) for line in text.split("\n"))
+    return rows.part(mapper.settle_index(), alone=is_by_line and not _is_open(text, sign))
+
+
+def find_header(head: bytes) -> str | None:
+    """The header line, with what is blank before it; None if it is not all of the first record."""
+    text = Source(head, "").text()
+    blank = len(text) - len(text.lstrip())
+    line, end, _ = text[blank:].partition("\n")
+    header = text[:blank] + line + end
+    is_plain = end and "\r" not in header and not text[:blank].strip(" \t\n")
+    return header if is_plain and not _is_open(header, separator(line)) else None
+
+
+def _is_open(text: str, sign: str) -> bool:
+    """Whether the last line has a cell in quotes that is not closed, or ends its record by other means."""
+    last = text.rstrip().rpartition("\n")[2]
+    try:
+        list(csv.reader([last + "\n"], delimiter=sign, strict=True))
+    except csv.Error:
+        return True
+    return "\r" in text
+
+
+def _column_names(first: Line) -> list[str]:
+    return [str(cell).strip() for cell in first[1]]
+
+
+def _map_records(records: Iterable[Line], names: list[str], mapper: Mapper) -> int:
+    """Records as rows, and how many there are."""
+    count = 0
+    for line, cells, raw in records:
+        count += 1
+        try:
+            mapper.add(line, _record(names, cells, mapper))
+        except Refused as reason:
+            mapper.rows.refuse(line, str(reason), raw)
+    return count
+
+
+def _records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
     """Line, cells (or what is wrong with them), and raw text of each record; blank lines are none."""
     stream = io.StringIO(text, newline="")
     kept: list[str] = []
-    reader = csv.reader(_noted(stream, kept), delimiter=separator(text.lstrip().split("\n", 1)[0]))
-    line = 1
+    reader = csv.reader(_noted(stream, kept), delimiter=sign)
     while True:
         try:
             cells: list[str] | str = next(reader)

@@ -58,7 +58,7 @@ def raws(data: bytes) -> Iterable[Raw]:
         return elements(data)
     if head == b"{" and not _by_line(data):
         return _whole(data)
-    return _lines(data)
+    return raw_lines(data)
 
 
 def decode(raw: bytes) -> Any:
@@ -80,6 +80,12 @@ def _by_line(data: bytes) -> bool:
     return any(line.startswith(b"{") and _is_json(line.strip()) for line in lines)
 
 
+def begins_with_object_on_line(data: bytes) -> bool:
+    """Whether the first line that is not blank is an object, and there are others: then records are lines."""
+    first, _, rest = data.lstrip().partition(b"\n")
+    return first.startswith(b"{") and _is_json(first.strip()) and bool(rest.strip())
+
+
 def _is_json(data: bytes) -> bool:
     try:
         _anything.decode(data)
@@ -88,8 +94,9 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def _lines(data: bytes) -> Iterator[Raw]:
-    for number, line in enumerate(data.split(b"\n"), start=1):
+def raw_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
+    """The lines that are not blank, each a record."""
+    for number, line in enumerate(data.split(b"\n"), start=first_line):
         if stripped := line.strip():
             yield Raw(number, stripped)
 

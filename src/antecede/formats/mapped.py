@@ -31,6 +31,9 @@ OWN: Names = {
 }
 """Our own table: the names of its columns, and other names for them."""
 
+GIVEN, BY_CLOCK, BY_SOME_CLOCKS, BY_PARENTS, BY_LINE = "given", "clock", "some clocks", "parents", "line"
+"""What the index of events was made from."""
+
 
 class Mapper:
     """Reads records into rows, and settles index and event ids when all are there."""
@@ -104,9 +107,8 @@ class Mapper:
 
     def settle(self) -> None:
         """Index and event ids that the file does not give itself."""
+        self.settle_index()
         rows = self.rows
-        if all(index is None for index in rows.index):
-            rows.index = self._positions()
         for row, event in enumerate(rows.event):
             if event is None:
                 index = rows.index[row]
@@ -114,21 +116,28 @@ class Mapper:
                     f"{rows.file}:{rows.line[row]}" if index is None else f"{rows.process[row]}#{index}"
                 )
 
-    def _positions(self) -> list[int | None]:
-        """By own clock entry if all have clocks (one that does not count its process has no place in it);
-        else by line, unless parents say what follows what."""
+    def settle_index(self) -> str | None:
+        """The index of events where the file gives none, and what it was made from.
+
+        By own clock entry if all have clocks (one that does not count its process has no place in it); else
+        by line, unless parents say what follows what.
+        """
         rows = self.rows
+        if not len(rows):
+            return None
+        if any(index is not None for index in rows.index):
+            return GIVEN
         groups = order.codes(zip(rows.execution, rows.process, strict=True))
         counted = np.flatnonzero([own is not None for own in self.owns])
         if len(counted) and all(clock is not None for clock in rows.clock):
             owns = np.array([self.owns[row] for row in counted], np.int64)
-            places: list[int | None] = [None] * len(rows)
             for row, place in zip(counted, order.by_clock(groups[counted], owns).tolist(), strict=True):
-                places[row] = place
-            return places
+                rows.index[row] = place
+            return BY_CLOCK if len(counted) == len(rows) else BY_SOME_CLOCKS
         if any(parents is not None for parents in rows.parents):
-            return [None] * len(rows)
-        return list(order.positions(groups).tolist())
+            return BY_PARENTS
+        rows.index = list(order.positions(groups).tolist())
+        return BY_LINE
 
 
 def _below(record: Any, path: tuple[str, ...]) -> Any:

@@ -9,14 +9,14 @@ a send says sent. Where a log is in several files, all are matched once more tog
 A first record without process, kind and clock is a header and no event.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from antecede.formats.jsons import objects
+from antecede.formats.jsons import Raw, checked, raw_lines, raws
 from antecede.formats.mapped import Mapper, Names
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import Part, Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -45,20 +45,45 @@ Key = tuple[str | None, ...]
 
 def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
-    rows = Rows(source.name)
+    mapper = _map_records(raws(source.data), source.name, settings, may_open=True)
+    mapper.settle()
+    rows = mapper.rows
+    if all(message is None for message in rows.message):
+        _match(rows, mapper.owns, range(len(rows)))
+    return rows
+
+
+def read_part(data: bytes, name: str, settings: Settings, first_line: int) -> Part:
+    """The events of some lines of a file. What is to be matched is marked for `match_again`."""
+    mapper = _map_records(raw_lines(data, first_line), name, settings, may_open=first_line == 1)
+    basis = mapper.settle_index()
+    rows = mapper.rows
+    unmatched = all(message is None for message in rows.message)
+    if unmatched:
+        for row in range(len(rows)):
+            if _is_sent(rows, row) or _is_received(rows, row):
+                rows.fields[row] = {**(rows.fields[row] or {}), "match": "none"}
+    # `match_again` takes an own entry that is absent for 0, and `read` does not.
+    uncounted = any(
+        own is None and clock is not None for own, clock in zip(mapper.owns, rows.clock, strict=True)
+    )
+    return rows.part(basis, unmatched, alone=not (unmatched and uncounted))
+
+
+def _map_records(records: Iterable[Raw], name: str, settings: Settings, may_open: bool) -> Mapper:
+    """Records as rows; `may_open` if the first one may be a header."""
+    rows = Rows(name)
     mapper = Mapper(NAMES, msgspec.structs.replace(settings, kinds=KINDS | settings.kinds), rows)
-    for number, record in enumerate(objects(source.data, rows)):
+    for record in checked(records, rows):
         try:
             found, _ = mapper.pick(record.value)
-            if number or found.keys() & {"process", "kind", "clock"}:
+            if not may_open or found.keys() & {"process", "kind", "clock"}:
                 _check(found)
                 mapper.add(record.line, record.value)
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    mapper.settle()
-    if all(message is None for message in rows.message):
-        _match(rows, mapper.owns, range(len(rows)))
-    return rows
+        may_open = False
+    return mapper
 
 
 def match_again(rows: Rows) -> None:
@@ -80,11 +105,19 @@ def _match(rows: Rows, owns: list[int | None], among: Sequence[int]) -> None:
     order = sorted(among, key=lambda row: rows.index[row] or 0)
     sends = _Sends(rows, owns, order)
     for row in order:
-        if rows.kind[row] == "send":
+        if _is_sent(rows, row):
             rows.fields[row] = {**(rows.fields[row] or {}), "match": "sent"}
-        elif rows.kind[row] in COME and rows.sender[row] is not None:
+        elif _is_received(rows, row):
             rows.message[row], how = sends.of_receive(row)
             rows.fields[row] = {**(rows.fields[row] or {}), "match": how}
+
+
+def _is_sent(rows: Rows, row: int) -> bool:
+    return rows.kind[row] == "send"
+
+
+def _is_received(rows: Rows, row: int) -> bool:
+    return rows.kind[row] in COME and rows.sender[row] is not None
 
 
 class _Sends:
@@ -98,7 +131,7 @@ class _Sends:
         self.names: set[tuple[Key, str]] = set()
         self.senders = set(zip(rows.execution, rows.process, strict=True))
         for row in order:
-            if rows.kind[row] == "send":
+            if _is_sent(rows, row):
                 self._note(row, owns[row])
 
     def _note(self, row: int, own: int | None) -> None:

@@ -25,6 +25,19 @@ class Parsed(NamedTuple):
     format: str
 
 
+class Part(NamedTuple):
+    """What some lines of a file hold. See `parts` for what is left to do when all parts are there."""
+
+    events: pa.Table
+    quarantine: pa.Table
+    basis: str | None
+    """What the index of events was made from; None if there are no events."""
+    unmatched: bool = False
+    """Whether no record has a message id, so that sends and receives are to be matched."""
+    alone: bool = True
+    """Whether every record surely ends in the part in which it begins."""
+
+
 class Rows:
     """The columns of one file. A reader with many rows may put an Arrow array in the place of a list."""
 
@@ -127,6 +140,10 @@ class Rows:
     def parsed(self, name: str) -> Parsed:
         """Both tables, and the format they came from."""
         return Parsed(self.events(), self.quarantine(), name)
+
+    def part(self, basis: str | None, unmatched: bool = False, alone: bool = True) -> Part:
+        """Both tables of some lines of a file."""
+        return Part(self.events(), self.quarantine(), basis, unmatched, alone)
 
 
 def maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
