@@ -18,12 +18,11 @@ import pyarrow as pa
 from antecede.events.columns import Floats, canonical, coded, column, floats, lists, numbers
 from antecede.events.messages import ARRIVE, Messages, handed_over, kinds, messages, sent
 from antecede.events.processes import Actors, actors, tracks
-from antecede.kernels.arrays import inverse
-from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags, Merged, merge
-from antecede.kernels.feedback_arcs import tangled
+from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, edges_of_clocks
+from antecede.kernels.linear_order import LinearOrder, order_events
 from antecede.kernels.ragged import Ints, Rows
-from antecede.kernels.topology import Cycles, Sorted, cycles, order
+from antecede.kernels.topology import Cycles, Sorted
 
 GHOSTS = pa.schema({"execution": pa.string(), "event": pa.string(), "row": pa.int64()})
 _NONE = np.empty(0, dtype=np.int64)
@@ -134,13 +133,6 @@ def _doubles(table: pa.Table, execution: Ints) -> tuple[Ints, Ints]:
     return first[again], rows[again]
 
 
-class _Graph(NamedTuple):
-    merged: Merged
-    unsent: Edges
-    cycles: Cycles
-    sorted: Sorted
-
-
 def _ordered(
     parts: list[tuple[Ints, Ints, int]],
     found: Messages,
@@ -148,24 +140,8 @@ def _ordered(
     process: Ints,
     track: Ints,
     ranks: list[Ints | Floats],
-) -> _Graph:
+) -> LinearOrder:
     """All edges and an order by them; messages delivered before they were sent are left out if need be."""
     size = len(kind)
-    came = (*sent(found, kind == ARRIVE, track), MESSAGE)
-    over = handed_over(found, kind, process)
-    merged = merge(size, [*parts, came, (*over, MESSAGE)])
-    line = order(size, *merged.edges, ranks)
-    unsent, rings = Edges(_NONE, _NONE), Cycles(np.zeros(1, dtype=np.int64), _NONE)
-    if len(line.stuck):
-        steps = merge(size, parts)
-        rank = inverse(np.lexsort(ranks[::-1]))
-        gone, _ = tangled(size, steps.edges, steps.known == MESSAGE, rank)
-        unsent = Edges(steps.edges.source[gone], steps.edges.target[gone])
-        left = np.ones(len(steps.known), dtype=bool)
-        left[gone] = False
-        over = Edges(*(side[~np.isin(over.target, unsent.target)] for side in over))
-        kept = (steps.edges.source[left], steps.edges.target[left], steps.known[left])
-        merged = merge(size, [kept, came, (*over, MESSAGE)])
-        line = order(size, *merged.edges, ranks)
-        rings = cycles(size, *merged.edges)
-    return _Graph(merged, unsent, rings, line)
+    came = sent(found, kind == ARRIVE, track)
+    return order_events(size, parts, came, handed_over(found, kind, process), ranks)

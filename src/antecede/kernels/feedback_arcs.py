@@ -35,7 +35,9 @@ def tangled(size: int, edges: Edges, loose: Bools, rank: Ints) -> tuple[Ints, Cy
                 np.concatenate((edges.source[inside], edges.target[inside])), return_inverse=True
             )
             source, target = part[: len(inside)], part[len(inside) :]
-            left[inside] = _cut(len(events), source, target, loose[inside], rank[events])
+            # Ranks among themselves, so that what goes does not depend on events that are on no cycle.
+            own_rank = np.unique(rank[events], return_inverse=True)[1]
+            left[inside] = _cut(len(events), source, target, loose[inside], own_rank)
     if left.all():
         return np.empty(0, dtype=np.int64), rings
     return np.flatnonzero(~left), cycles(size, edges.source[left], edges.target[left])

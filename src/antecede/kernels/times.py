@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,14 +20,26 @@ def contradictions(order: Ints, edges: Edges, time: Floats) -> Edges:
 
     Of what comes through an event without a time, the latest is named. Each pair is named once.
     """
+    return time_contradictions(order, edges, time).edges
+
+
+class TimeContradictions(NamedTuple):
+    """Causes that are later than their effects, and of each event the one whose time it hands on, or -1."""
+
+    edges: Edges
+    latest: Ints
+
+
+def time_contradictions(order: Ints, edges: Edges, time: Floats) -> TimeContradictions:
+    """The same as `contradictions`, and the times that events hand on."""
     starts, items = grouped(edges.target, len(time))
-    source, target = _contradictions(order, starts, edges.source[items], time)
+    source, target, latest = _contradictions(order, starts, edges.source[items], time)
     pairs = np.unique(np.stack((target, source), axis=1), axis=0)
-    return Edges(pairs[:, 1].copy(), pairs[:, 0].copy())
+    return TimeContradictions(Edges(pairs[:, 1].copy(), pairs[:, 0].copy()), latest)
 
 
 @compiled
-def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tuple[Ints, Ints]:
+def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tuple[Ints, Ints, Ints]:
     latest = np.arange(len(time))  # the event whose time an event hands on, or -1
     latest[np.isnan(time)] = -1
     source, target = np.empty(len(causes), dtype=np.int64), np.empty(len(causes), dtype=np.int64)
@@ -41,4 +55,4 @@ def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tu
             elif time[heard] > time[event]:
                 source[size], target[size] = heard, event
                 size += 1
-    return source[:size], target[:size]
+    return source[:size], target[:size], latest

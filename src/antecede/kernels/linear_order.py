@@ -1,0 +1,61 @@
+"""One order of all events by all that is known of causes, even where deliveries come before their own sends.
+
+Edges come in parts. `steps` are those between the steps of processes, each part known from something;
+`arrivals` lead from sends to arrivals that are no steps, and `handovers` from arrivals to deliveries. If the
+edges run in cycles, messages that were delivered before they were sent are left out (`feedback_arcs`), with
+the handovers to these deliveries; what still lies on cycles then has no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from antecede.kernels.arrays import inverse
+from antecede.kernels.causes import MESSAGE, Merged, merge
+from antecede.kernels.feedback_arcs import tangled
+from antecede.kernels.histories import Edges
+from antecede.kernels.ragged import Ints
+from antecede.kernels.topology import Cycles, Sorted, cycles, order
+
+EdgePart = tuple[Ints, Ints, int]
+Ranks = Sequence[Ints | NDArray[np.float64]]
+_NONE = np.empty(0, dtype=np.int64)
+
+
+class LinearOrder(NamedTuple):
+    """All edges that are kept, and an order by them."""
+
+    merged: Merged
+    unsent: Edges  # from sends to the deliveries before them; not among the edges
+    cycles: Cycles
+    sorted: Sorted
+
+
+def order_events(
+    size: int, steps: Sequence[EdgePart], arrivals: Edges, handovers: Edges, ranks: Ranks
+) -> LinearOrder:
+    """Order the events 0..size-1; where edges leave a choice, the ranks decide."""
+    merged = merge(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
+    by_rank = np.lexsort(ranks[::-1]).astype(np.int64, copy=False)
+    rank = inverse(by_rank)
+    no_cycles = Cycles(np.zeros(1, dtype=np.int64), _NONE)
+    if (rank[merged.edges.source] < rank[merged.edges.target]).all():
+        # Nothing runs against the ranks: then this is the order that Kahn's algorithm would find.
+        return LinearOrder(merged, Edges(_NONE, _NONE), no_cycles, Sorted(by_rank, rank, _NONE))
+    line = order(size, *merged.edges, ranks)
+    if not len(line.stuck):
+        return LinearOrder(merged, Edges(_NONE, _NONE), no_cycles, line)
+    firm = merge(size, steps)
+    gone, _ = tangled(size, firm.edges, firm.known == MESSAGE, rank)
+    unsent = Edges(firm.edges.source[gone], firm.edges.target[gone])
+    left = np.ones(len(firm.known), dtype=bool)
+    left[gone] = False
+    kept = (firm.edges.source[left], firm.edges.target[left], firm.known[left])
+    in_order = ~np.isin(handovers.target, unsent.target)
+    handovers = Edges(handovers.source[in_order], handovers.target[in_order])
+    merged = merge(size, [kept, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
+    return LinearOrder(merged, unsent, cycles(size, *merged.edges), order(size, *merged.edges, ranks))
