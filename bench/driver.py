@@ -47,12 +47,12 @@ def _measured(place: Path, events: int, huge: int) -> dict[str, float]:
 
 
 def _audit(folder: str, huge: int) -> dict[str, float]:
-    from antecede.spark.auditing.event_audit import audit, summary
+    from antecede.spark.auditing.event_audit import audit
     from antecede.spark.session import session
 
     spark = session("local[*]", spark_driver_memory=HEAP)
     found = audit(spark.read.parquet(folder), huge=huge)
-    summary(found)
+    found.summary()
     java = spark.sparkContext._jvm.java.lang  # type: ignore[union-attr]
     java.System.gc()
     heap = java.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()

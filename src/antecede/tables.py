@@ -1,5 +1,8 @@
 """The tables that are the contract between rooms, as Arrow schemas. Unknown is null, never invented."""
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 EVENTS = pa.schema(
@@ -58,6 +61,25 @@ FINDINGS = pa.schema(
         "line": pa.int64(),
     }
 )
+
+Copy = tuple[str | None, str | None]
+"""The process at which a message is delivered, and the message."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one picture draws of a log.
+
+    Events (EVENTS) in causal order; who causes whom across processes; which deliveries are late; which events
+    are ghosts (named by others, not in the log); and in a sentence what is left out, if anything.
+    """
+
+    title: str
+    events: pa.Table
+    edges: Sequence[tuple[str, str]] = ()
+    late: Collection[Copy] = frozenset()
+    ghosts: Collection[str] = frozenset()
+    left_out: str = ""
 
 
 def pad_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:

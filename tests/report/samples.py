@@ -5,8 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from antecede.report.window import Window
-from antecede.tables import EVENTS, FINDINGS
+from antecede.tables import EVENTS, FINDINGS, Window
 
 
 def events(*rows: dict[str, Any]) -> pa.Table:

@@ -8,7 +8,7 @@ import pytest
 
 from antecede.report.findings import MOST, SHOWN
 from antecede.report.page import page
-from antecede.report.window import Window
+from antecede.tables import Window
 from tests.report.samples import LATE, Run, at, events, findings, triangle
 
 HOSTILE = "</script></style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x00\u202e"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from antecede.report.page import page
-from antecede.report.window import Window
+from antecede.tables import Window
 from tests.report.browser import PATH, WHY, Browser
 from tests.report.samples import LATE, Run, events, findings, story, triangle
 from tests.report.test_page import HOSTILE, LOST

@@ -9,7 +9,8 @@ import pytest
 
 from antecede.report.dot import dot
 from antecede.report.picture import MOST_ENTRIES, svg
-from antecede.report.window import Link, Window, links, rows_of
+from antecede.report.window import Link, links, rows_of
+from antecede.tables import Window
 from tests.report.samples import ARROWS, TRIANGLE, Run, at, events, story, triangle
 
 SVG = "{http://www.w3.org/2000/svg}"

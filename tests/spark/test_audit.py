@@ -8,15 +8,14 @@ from pyspark.sql import functions as sf
 from antecede.auditing.judge import judge
 from antecede.events.graph import trace
 from antecede.spark.auditing import event_audit as module
-from antecede.spark.auditing.event_audit import audit, summary
-from antecede.tables import EVENTS
+from antecede.spark.auditing.event_audit import audit
 from tests.event_rows import table, talk, without
 
 pytestmark = pytest.mark.spark
 
 
 def rows(execution):
-    """p2 gets the answer before the question."""
+    """c gets the answer before the question."""
     p = {"execution": execution}
     return [
         {
@@ -35,22 +34,11 @@ def rows(execution):
     ]
 
 
-def test_summary(spark):
-    made = [row for number in range(30) for row in rows(f"x{number:02}")] + rows(None)
-    found = audit(spark.createDataFrame(table(*made)))
-    brief = summary(found, 3)
-    assert brief.executions == 31 and brief.counts == {"late": 31} and brief.findings == 31
-    assert brief.totals["pairs"] == 31 and brief.totals["events"] == 155 and brief.uncounted == 0
-    assert brief.sample["execution"].to_pylist() == ["", "x00", "x01"]
-    assert brief.sample["events"].to_pylist()[0] == ["a0", "b0", "b1", "c0", "c1"]
-    found.done()
-
-
 def test_a_huge_execution_gets_the_same_verdict(spark):
     made = [row for size, name in ((400, "big"), (60, "small")) for row in talk(7, 4, size, name, 0.1)]
     events = spark.createDataFrame(table(*without(made, "clock", "parents"))).cache()
     whole, chunked = audit(events), audit(events, huge=100)
-    briefs = summary(whole), summary(chunked)
+    briefs = whole.summary(), chunked.summary()
     assert briefs[0].counts == briefs[1].counts and briefs[0].counts.keys() >= {
         "late",
         "fifo",
@@ -69,7 +57,7 @@ def test_a_huge_execution_gets_the_same_verdict(spark):
 def test_a_huge_execution_of_a_table_with_few_columns(spark):
     made = [{name: row[name] for name in ("process", "index", "kind", "message")} for row in rows("x")]
     found = audit(spark.createDataFrame(table(*made)).select("process", "index", "kind", "message"), huge=2)
-    assert found.huge == 1 and summary(found).counts == {"late": 1}
+    assert found.huge == 1 and found.summary().counts == {"late": 1}
     found.done()
 
 
@@ -81,7 +69,7 @@ def test_the_clocks_of_a_huge_execution_are_judged_process_by_process(spark):
     line[12]["clock"] = line[11]["clock"]
     events = spark.createDataFrame(table(*made)).cache()
     whole, huge = audit(events), audit(events, huge=50)
-    briefs = summary(whole), summary(huge)
+    briefs = whole.summary(), huge.summary()
     kinds = {"clock-backwards", "clock-repeat", "clock-hole"}
     counts = [{kind: n for kind, n in brief.counts.items() if kind in kinds} for brief in briefs]
     assert counts[0] == counts[1] and counts[0].keys() >= {"clock-backwards", "clock-repeat"}
@@ -119,7 +107,7 @@ def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypa
     monkeypatch.setattr(module, "_sizes", None)
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)), number=len(made))
-    assert found.rows.rdd.getNumPartitions() == 1 and summary(found).counts == {"late": 12}
+    assert found.rows.rdd.getNumPartitions() == 1 and found.summary().counts == {"late": 12}
     found.done()
 
 
@@ -129,10 +117,5 @@ def test_many_events_are_shared_out_to_more_tasks(spark, monkeypatch):
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)))
     assert found.rows.select(sf.spark_partition_id().alias("at")).distinct().count() > 3
-    assert summary(found).counts == {"late": 12}
+    assert found.summary().counts == {"late": 12}
     found.done()
-
-
-def test_an_empty_log(spark):
-    found = summary(audit(spark.createDataFrame(EVENTS.empty_table())))
-    assert (found.executions, found.counts, len(found.sample)) == (0, {}, 0)

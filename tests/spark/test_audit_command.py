@@ -8,10 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PythonException
 
+from antecede.auditing.windows import DRAWN_NEARBY
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import read
-from antecede.spark.auditing.event_audit import audit, summary
-from antecede.spark.pictures.windows import NEAR, slices
 from antecede.spark.running import ours
 from tests.commands import TRIANGLE, apart, here, story
 from tests.formats.samples import GO, SAMPLES, lines
@@ -168,45 +167,5 @@ def test_a_large_log_is_drawn_around_its_findings(run) -> None:
         ("late", "m200"),
     ]
     text = Path("p.html").read_text()
-    assert f"{1200 - NEAR:,} of the 1,200 events of this execution are left out." in text
+    assert f"{1200 - DRAWN_NEARBY:,} of the 1,200 events of this execution are left out." in text
     assert text.count("<svg") == 1 and "(not drawn)" not in text
-
-
-def test_slices_of_a_large_log(spark) -> None:
-    table = read(lines(*long_log(400)).encode(), "log").events
-    events = spark.createDataFrame(table)
-    found = audit(events)
-    (part,) = slices(events, found, summary(found))
-    ids = part.events["event"].to_pylist()
-    place = {event: at for at, event in enumerate(ids)}
-    witness = [event for row in found.findings.collect() for event in row["events"]]
-    assert len(ids) == NEAR == len(place) and set(witness) <= set(ids)
-    assert part.late == {("p2", "m200")} and part.ghosts == set()
-    inside = [(a, b) for a, b in part.edges if a in place and b in place]
-    assert inside and all(place[a] < place[b] for a, b in inside)
-    assert set(part.events["process"].to_pylist()) == {"p1", "p2"}
-
-
-def test_slices_of_a_clean_log_and_of_many_executions(spark) -> None:
-    rows: list[dict[str, Any]]
-    rows = [{"execution": f"x{n:03}", "process": "p", "event": "e", "parents": []} for n in range(500)]
-    rows += [
-        {"execution": "big", "process": f"p{n % 5}", "event": f"e{n}", "index": n // 5} for n in range(900)
-    ]
-    rows += [{"execution": "x007", "process": "q", "event": "f", "parents": ["e", "gone"]}]
-    table = read(lines(*rows).encode(), "log").events
-    events = spark.createDataFrame(table)
-    found = audit(events)
-    (part,) = slices(events, found, summary(found))
-    assert part.title == "execution x007" and part.left_out == "500 other executions are not drawn."
-    assert part.events["event"].to_pylist() == ["gone", "e", "f"] and part.ghosts == {"gone"}
-    clean = events.where("execution != 'x007'")
-    found = audit(clean)
-    parts = slices(clean, found, summary(found))
-    assert [part.title for part in parts] == [
-        "execution big: the beginning",
-        "execution x000",
-        "execution x001",
-    ]
-    assert parts[0].events.num_rows == NEAR and max(parts[0].events["index"].to_pylist()) == NEAR // 5 - 1
-    assert parts[0].left_out.startswith("800 of the 900 events")

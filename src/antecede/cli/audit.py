@@ -19,8 +19,7 @@ from antecede.core.errors import CallerError
 from antecede.formats.shiviz_writer import COMFORTABLE, write
 from antecede.report.dot import dot as drawn
 from antecede.report.page import page
-from antecede.report.window import Window
-from antecede.tables import EVENTS
+from antecede.tables import EVENTS, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,11 +86,11 @@ class Wanted(NamedTuple):
 
 
 def _audited(spark: SparkSession, read: Logs) -> Audited:
-    from antecede.spark.auditing.event_audit import audit, summary
+    from antecede.spark.auditing.event_audit import audit
 
     with stages(spark, "auditing"):
         found = audit(read.events, number=sum(file.events for file in read.files))
-        told = summary(found, SAMPLE)
+        told = found.summary(SAMPLE)
         some = any(file.quarantined for file in read.files)
         refused = read.quarantine.orderBy("file", "line").limit(QUARANTINED).collect() if some else []
     return Audited(found, told, read.files, read.note, [row.asDict() for row in refused])
@@ -125,9 +124,9 @@ def _written(read: Logs, found: Audited, wanted: Wanted) -> dict[str, str]:
 
 
 def _windows(read: Logs, found: Audited) -> list[Window]:
-    from antecede.spark.pictures.windows import slices
+    from antecede.spark.pictures.windows import pick_windows
 
-    return [Window(*part) for part in slices(read.events, found.audit, found.summary)]
+    return pick_windows(read.events, found.audit, found.summary)
 
 
 def _shiviz(read: Logs, found: Audited, windows: list[Window], file: Path) -> str:

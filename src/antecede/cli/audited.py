@@ -12,7 +12,8 @@ from antecede.report.findings import MEANINGS, groups
 from antecede.report.text import many, shown
 
 if TYPE_CHECKING:
-    from antecede.spark.auditing.event_audit import Audit, Summary
+    from antecede.auditing.summary import Summary
+    from antecede.spark.auditing.event_audit import SparkAudit
     from antecede.spark.reading.logs import FileRead
 
 SENTENCES = 3
@@ -33,7 +34,7 @@ UNSEEN = (
 class Audited(NamedTuple):
     """An audit and its summary, how the files were read, and the first records that could not be."""
 
-    audit: Audit
+    audit: SparkAudit
     summary: Summary
     files: list[FileRead]
     note: str | None

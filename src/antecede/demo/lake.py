@@ -17,12 +17,12 @@ from antecede.cli.stages import stages
 from antecede.cli.work import Work
 from antecede.demo.shop import LAKE, PEOPLE, write
 from antecede.report.page import page
-from antecede.report.window import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from antecede.spark.auditing.event_audit import Audit, Summary
+    from antecede.auditing.summary import Summary
+    from antecede.spark.auditing.event_audit import SparkAudit
 
 ROOMS, MESSAGES = 40, 5_000
 """Rooms, and messages in each."""
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     name: str
     seconds: float
     events: DataFrame
-    audit: Audit
+    audit: SparkAudit
     summary: Summary
 
     @property
@@ -88,13 +88,13 @@ def _readings(spark: SparkSession, folder: Path) -> list[Reading]:
 
 def _audited(spark: SparkSession, name: str, people: DataFrame, landed: DataFrame, column: str) -> Reading:
     """Audit the order of the messages in each room by a column."""
-    from antecede.spark.auditing.event_audit import audit, summary
+    from antecede.spark.auditing.event_audit import audit
 
     start = monotonic()
     events = people.unionByName(_deliveries(landed, column), allowMissingColumns=True)
     with stages(spark, f"auditing {name}"):
         found = audit(events)
-        told = summary(found)
+        told = found.summary()
     return Reading(name, monotonic() - start, events, found, told)
 
 
@@ -142,10 +142,10 @@ def _explain(console: Console, reading: Reading) -> None:
 
 
 def _page(reading: Reading, folder: Path) -> Path:
-    from antecede.spark.pictures.windows import slices
+    from antecede.spark.pictures.windows import pick_windows
 
     told = reading.summary
-    windows = [Window(*one) for one in slices(reading.events, reading.audit, told)]
+    windows = pick_windows(reading.events, reading.audit, told)
     totals: dict[str, str | int] = {name.replace("_", " "): count for name, count in told.totals.items()}
     verdict = f"{reading.late:,} messages landed behind something that depends on them"
     text = page(verdict, totals, told.sample, windows, "The shop's lake, as it landed", told.counts)

@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from antecede.report.text import shown
 from antecede.report.window import (
-    Copy,
     Lane,
     Link,
     Row,
@@ -18,6 +17,7 @@ from antecede.report.window import (
     spoken,
     where,
 )
+from antecede.tables import Copy
 
 RED, GREY = "#c4281c", "#8a8f98"
 

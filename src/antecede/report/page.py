@@ -14,7 +14,8 @@ import pyarrow as pa
 from antecede.report import findings as listed
 from antecede.report.picture import svg
 from antecede.report.text import escaped, number
-from antecede.report.window import Window, rows_of
+from antecede.report.window import rows_of
+from antecede.tables import Window
 
 KEY = """<p class="key">Time goes down, a row for each event.
 <span><b>○</b> send</span> <span><b>●</b> deliver or receive</span> <span><b>∘</b> arrives and waits</span>

@@ -12,7 +12,6 @@ from antecede.report.window import (
     Lane,
     Link,
     Row,
-    Window,
     arrivals,
     is_late,
     lane_of,
@@ -22,6 +21,7 @@ from antecede.report.window import (
     spoken,
     where,
 )
+from antecede.tables import Window
 
 ROW, HEAD, EDGE = 30, 34, 18
 """Pixels: the height of a row and of the names, the space at the sides."""

@@ -7,33 +7,18 @@ step of it, since nothing that the process does later depends on it before it is
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
 from antecede.report.text import natural, shown
+from antecede.tables import Copy
 
 COLUMNS = [
     "execution", "process", "index", "event", "kind", "message", "sender", "parents",
     "clock", "time", "text", "fields", "file", "line",
 ]  # fmt: skip
 Row = dict[str, Any]
-Copy = tuple[str | None, str | None]
-"""The process at which a message is delivered, and the message."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """Events in causal order; who causes whom across processes; which deliveries are late; which events are
-    ghosts (named by others, not in the log); and in a sentence what the picture leaves out, if anything."""
-
-    title: str
-    events: pa.Table
-    edges: Sequence[tuple[str, str]] = ()
-    late: Collection[Copy] = frozenset()
-    ghosts: Collection[str] = frozenset()
-    left_out: str = ""
 
 
 class Link(NamedTuple):

@@ -12,20 +12,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antecede.spark.auditing.event_audit import Audit, audit, summary
+    from antecede.spark.auditing.event_audit import SparkAudit, audit
     from antecede.spark.ordering.event_order import order_events
     from antecede.spark.ordering.message_order import order
     from antecede.spark.ordering.outcome import Outcome
 
-__all__ = ["Audit", "Outcome", "audit", "order", "order_events", "summary"]
+__all__ = ["Outcome", "SparkAudit", "audit", "order", "order_events"]
 
 _HOMES = {
-    "Audit": "auditing.event_audit",
     "Outcome": "ordering.outcome",
+    "SparkAudit": "auditing.event_audit",
     "audit": "auditing.event_audit",
     "order": "ordering.message_order",
     "order_events": "ordering.event_order",
-    "summary": "auditing.event_audit",
 }
 
 

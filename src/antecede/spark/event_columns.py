@@ -2,23 +2,24 @@
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
+from pyspark.sql.types import StructField
 
-from antecede.core.errors import CallerError
+from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, Conversion, choose_conversion
 from antecede.tables import EVENTS
 
-_TELLS_NOTHING = ("text", "fields")
-_NESTED = (st.ArrayType, st.MapType, st.StructType)
 _TYPES = from_arrow_schema(EVENTS)
 
 
 def event_columns(events: DataFrame) -> dict[str, Column]:
     """Those that tell of causes, with the types of EVENTS. Without `execution`, all events are of one."""
-    wanted = [field for field in _TYPES.fields if field.name in events.columns]
-    found = {field.name: _cast(events, field) for field in wanted if field.name not in _TELLS_NOTHING}
-    found["execution"] = sf.coalesce(found.get("execution", sf.lit("")), sf.lit(""))
-    return found
+    columns = {
+        field.name: _convert_column(events, field)
+        for field in _TYPES.fields
+        if field.name in events.columns and field.name not in SAYS_NOTHING_OF_CAUSES
+    }
+    columns["execution"] = sf.coalesce(columns.get("execution", sf.lit("")), sf.lit(""))
+    return columns
 
 
 def complete(events: DataFrame) -> DataFrame:
@@ -27,14 +28,10 @@ def complete(events: DataFrame) -> DataFrame:
     return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})
 
 
-def _cast(events: DataFrame, wanted: st.StructField) -> Column:
-    column, kind = sf.col(wanted.name), events.schema[wanted.name].dataType
-    if wanted.name == "time" and isinstance(kind, st.TimestampType | st.TimestampNTZType):
+def _convert_column(events: DataFrame, wanted: StructField) -> Column:
+    column = sf.col(wanted.name)
+    given = to_arrow_type(events.schema[wanted.name].dataType, timezone="UTC")
+    conversion = choose_conversion(wanted.name, given, lambda kind: str(from_arrow_type(kind).simpleString()))
+    if conversion is Conversion.FROM_TIMESTAMP:
         return sf.unix_micros(column.cast("timestamp")) / 1000
-    nested = any(isinstance(one, _NESTED) for one in (kind, wanted.dataType))
-    if nested and type(kind) is not type(wanted.dataType):
-        raise CallerError(
-            f"column {wanted.name!r} is {kind.simpleString()} and must be "
-            f"{wanted.dataType.simpleString()}: cast it first"
-        )
     return column.cast(wanted.dataType)

@@ -17,11 +17,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from antecede.auditing.judge import MEANT, NUMBERS, TOTALS, judge
-from antecede.auditing.sentences import KINDS
-from antecede.events.columns import coded, column
+from antecede.auditing.judge import TOTALS, judge
+from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
+from antecede.events.columns import column
 from antecede.events.graph import trace
-from antecede.kernels.ragged import Ints
 from antecede.spark.arrow_batches import unmeasured
 from antecede.spark.auditing import chunked_clocks as huge_clocks
 from antecede.spark.auditing.chunked_audit import audit_messages
@@ -34,8 +33,6 @@ TASK = 1_000_000
 """Events of many executions that a task judges together, about."""
 SMALL = 20_000
 """Events that are judged sooner than other tasks would be up."""
-SAMPLE = 20
-"""Findings of each kind in a summary."""
 BATCH = 100_000
 _NAMES = TOTALS.names[1:]
 _ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
@@ -43,7 +40,7 @@ _ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", 
 
 
 @dataclass(frozen=True)
-class Audit:
+class SparkAudit:
     """`findings` as in FINDINGS, by kind and execution at most 10,000; `totals` as in `judge.TOTALS`.
 
     Both are parts of `rows`, kept on disk from its first use on; `done` gives the disk back. Of `huge`
@@ -56,33 +53,26 @@ class Audit:
     huge: int = 0
     sources: tuple[DataFrame, ...] = ()
 
+    def summary(self, sample: int = SAMPLE) -> Summary:
+        """The audit in numbers, and so many findings of each kind, the first ones.
+
+        The audit is run if it was not yet. What comes to the driver does not grow with the input.
+        """
+        sums = [sf.sum(f"`{name}`").alias(name) for name in _NAMES]
+        sizes = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
+        (known,) = self.totals.agg(*sums, *sizes).toArrow().to_pylist()
+        is_candidate = sf.col("kind").isNotNull() & (sf.col("rank") < sample)
+        candidates = self.rows.where(is_candidate).toArrow()
+        sampled = sample_findings(candidates, sample)
+        return summarize(known["executions"], known["counted"], known, sampled)
+
     def done(self) -> None:
         """Forget what was kept on disk."""
         for frame in (self.rows, *self.sources):
             frame.unpersist()
 
 
-@dataclass(frozen=True)
-class Summary:
-    """An audit in numbers that fit a screen."""
-
-    executions: int
-    counts: dict[str, int]
-    """How many findings there are of each kind that there is, in the order of `sentences.KINDS`."""
-    totals: dict[str, int]
-    """The sums of all numbers of `judge.NUMBERS` over executions, and of `judge.MEANT` where known."""
-    uncounted: int
-    """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
-    sample: pa.Table
-    """The first findings of each kind."""
-
-    @property
-    def findings(self) -> int:
-        """How many findings there are."""
-        return sum(self.counts.values())
-
-
-def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> Audit:
+def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> SparkAudit:
     """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown.
 
     `number` of events, if it is known: then small logs need not be counted first.
@@ -106,7 +96,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     totals = rows.where("kind is null").select(
         "execution", *(sf.col("counts")[i].alias(name) for i, name in places)
     )
-    return Audit(findings, totals, rows, len(large), sources)
+    return SparkAudit(findings, totals, rows, len(large), sources)
 
 
 def _sizes(events: DataFrame, huge: int) -> tuple[int, list[str]]:
@@ -154,18 +144,11 @@ def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     del parts
     findings, totals = judge(trace(table))
     nothing = pa.nulls(len(findings), pa.list_(pa.int64()))
-    ranked = findings.append_column("rank", pa.array(_ranks(findings))).append_column("counts", nothing)
+    ranked = findings.append_column("rank", pa.array(rank_within_kind(findings))).append_column(
+        "counts", nothing
+    )
     for part in (ranked, _tagged(totals)):
         yield from part.cast(_ROWS).to_batches(max_chunksize=BATCH)
-
-
-def _ranks(findings: pa.Table) -> Ints:
-    """The place of each finding among those of its kind."""
-    kind = coded([column(findings, "kind")]).codes[0]
-    order = np.argsort(kind, kind="stable")
-    ranks = np.empty(len(kind), dtype=np.int64)
-    ranks[order] = np.arange(len(kind)) - np.searchsorted(kind[order], kind[order])
-    return ranks
 
 
 def _tagged(totals: pa.Table) -> pa.Table:
@@ -177,24 +160,3 @@ def _tagged(totals: pa.Table) -> pa.Table:
     counts = pa.ListArray.from_arrays(pa.array(np.arange(size + 1) * width, pa.int32()), turned)
     columns = {"execution": totals["execution"], "counts": counts}
     return pa.table([columns.get(field.name, pa.nulls(size, field.type)) for field in _ROWS], schema=_ROWS)
-
-
-def summary(found: Audit, sample: int = SAMPLE) -> Summary:
-    """The audit in numbers, and the first findings of each kind; the audit is run if it was not yet.
-
-    What comes to the driver does not grow with the input.
-    """
-    sums = [sf.sum(f"`{name}`").alias(name) for name in _NAMES]
-    extra = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
-    (known,) = found.totals.agg(*sums, *extra).toArrow().to_pylist()
-    numbers = {name: value or 0 for name, value in known.items()}
-    few = found.rows.where((sf.col("kind").isNotNull()) & (sf.col("rank") < sample)).toArrow()
-    few = few.sort_by([("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")])
-    few = few.filter(pa.array(_ranks(few) < sample)).select(FINDINGS.names).cast(FINDINGS)
-    return Summary(
-        numbers["executions"],
-        {kind: numbers[kind] for kind in KINDS if numbers[kind]},
-        {name: numbers[name] for name in (*NUMBERS, *(n for n in MEANT if known[n] is not None))},
-        numbers["executions"] - numbers["counted"],
-        few,
-    )

@@ -1,14 +1,14 @@
-"""Every real log through Spark: the numbers that others counted, true findings, and no false alarm."""
+"""Every real log through both engines: the numbers that others counted, true findings, and no false alarm."""
 
 import json
 
 import pytest
 
 from antecede.formats import Settings, read
-from antecede.spark.auditing.event_audit import audit, summary
+from tests.engines.engines import LocalEngine, SparkEngine
 from tests.formats.samples import DATA, needs_data
 
-pytestmark = [needs_data, pytest.mark.spark]
+pytestmark = needs_data
 EXPECTED = json.loads((DATA / "expected.json").read_text()) if DATA.is_dir() else {}
 LOGS = EXPECTED.get("vector_clock_logs", [])
 GRAPHS = EXPECTED.get("graphs_and_messages", {})
@@ -23,17 +23,18 @@ SPANS = {
 """Clocks of services differ, and one client did not report: all true."""
 
 
+def read_events(file, **settings):
+    return read((DATA / file).read_bytes(), file, settings=Settings(**settings)).events
+
+
 @pytest.fixture(scope="module")
-def audited(spark):
+def audited(engine):
     """Audit a file; returns the totals of each execution, and the summary."""
 
     def run(file, **settings):
-        events = read((DATA / file).read_bytes(), file, settings=Settings(**settings)).events
-        found = audit(spark.createDataFrame(events))
-        brief = summary(found)
-        totals = {row["execution"]: row for row in found.totals.toArrow().to_pylist()}
-        found.done()
-        return totals, brief
+        results = engine.audit(read_events(file, **settings))
+        totals = {row["execution"]: row for row in results.totals.to_pylist()}
+        return totals, results.summary
 
     return run
 
@@ -92,3 +93,12 @@ def test_spans(audited, file):
     (found,) = totals.values()
     assert found["processes"] == want["services"]
     assert found["events"] <= 2 * want["spans"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("file", [*CLEAN, *SPANS, *sorted(name for name in GRAPHS if name not in CLEAN)])
+def test_both_engines_give_the_same_tables_and_windows(spark, file):
+    events = read_events(file)
+    engines = (LocalEngine(), SparkEngine(spark))
+    one, two = (engine.audit(events, windows=True).rows() for engine in engines)
+    assert one == two

@@ -4,7 +4,6 @@ import pytest
 
 from antecede.auditing.judge import judge
 from antecede.events.graph import trace
-from antecede.spark.auditing.event_audit import audit, summary
 from tests.by_definition import Log, Row, reach
 from tests.event_rows import table
 from tests.mutations import simulated
@@ -94,14 +93,3 @@ def test_an_answer_that_does_not_depend_on_the_question():
     )
     rows[2]["parents"] = ["b0"]
     assert judge(trace(table(*rows))).findings["kind"].to_pylist() == ["late"]
-
-
-@pytest.mark.spark
-def test_the_summary_says_what_is_known(spark):
-    plain = simulated("matrix", False, rate=150.0)
-    talk = simulated("matrix", False, workload="conversation", rate=150.0, seed=2)
-    for rows, wanted in ((plain, False), (plain + [row | {"execution": "talk"} for row in talk], True)):
-        found = audit(spark.createDataFrame(table(*rows)))
-        totals = summary(found).totals
-        assert ("needless_waits" in totals) == wanted == (totals.get("false_pairs", 0) > 0)
-        found.done()

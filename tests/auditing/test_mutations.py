@@ -13,7 +13,6 @@ import pytest
 from antecede.auditing.judge import judge
 from antecede.events.graph import trace
 from antecede.formats import Settings, read
-from antecede.spark.auditing.event_audit import audit
 from tests.by_definition import Finding, Log, Row, findings, reach
 from tests.event_rows import table
 from tests.formats.samples import DATA, needs_data, opened
@@ -168,12 +167,3 @@ def test_faults_in_real_logs(fault):
     logs = mutants(fault, real(), 5)
     assert len(logs) >= 20
     assert check(logs, told(logs))
-
-
-@pytest.mark.spark
-def test_the_audit_on_spark_finds_the_same(spark):
-    logs = {name: log for fault in FAULTS for name, log in mutants(fault, clean(), 1).items()}
-    assert len(logs) > 100
-    found = audit(spark.createDataFrame(joined(logs)))
-    assert len(check(logs, found.findings.toArrow().to_pylist())) >= 15
-    found.done()

@@ -1,0 +1,72 @@
+"""An audit in numbers that fit a screen, and a sample of its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from antecede.auditing.judge import MEANT, NUMBERS
+from antecede.auditing.sentences import KINDS
+from antecede.events.columns import coded, column
+from antecede.kernels.ragged import Ints
+from antecede.tables import FINDINGS
+
+SAMPLE = 20
+"""Findings of each kind in a summary, unless the caller wants another number."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An audit in numbers that fit a screen."""
+
+    executions: int
+    counts: dict[str, int]
+    """How many findings there are of each kind that there is, in the order of `sentences.KINDS`."""
+    totals: dict[str, int]
+    """The sums of all numbers of `judge.NUMBERS` over executions, and of `judge.MEANT` where known."""
+    uncounted: int
+    """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
+    sample: pa.Table
+    """The first findings of each kind."""
+
+    @property
+    def findings(self) -> int:
+        """How many findings there are."""
+        return sum(self.counts.values())
+
+
+def summarize(executions: int, counted: int, sums: Mapping[str, int | None], sample: pa.Table) -> Summary:
+    """The summary of an audit.
+
+    `counted` executions know their ordered pairs; `sums` has the sum of each column of totals over all
+    executions, or None where no execution knows it.
+    """
+    known_meant = [name for name in MEANT if sums[name] is not None]
+    return Summary(
+        executions=executions,
+        counts={kind: count for kind in KINDS if (count := sums[kind] or 0)},
+        totals={name: sums[name] or 0 for name in (*NUMBERS, *known_meant)},
+        uncounted=executions - counted,
+        sample=sample,
+    )
+
+
+def rank_within_kind(findings: pa.Table) -> Ints:
+    """The place of each finding among those of its kind, from 0."""
+    kind = coded([column(findings, "kind")]).codes[0]
+    order = np.argsort(kind, kind="stable")
+    sorted_kind = kind[order]
+    ranks = np.empty(len(kind), dtype=np.int64)
+    ranks[order] = np.arange(len(kind)) - np.searchsorted(sorted_kind, sorted_kind)
+    return ranks
+
+
+def sample_findings(ranked: pa.Table, sample: int) -> pa.Table:
+    """The first findings of each kind, by execution and, within an execution, by the column `rank`."""
+    by_place = [("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")]
+    findings = ranked.sort_by(by_place)
+    is_first = rank_within_kind(findings) < sample
+    return findings.filter(pa.array(is_first)).select(FINDINGS.names).cast(FINDINGS)

@@ -1,0 +1,212 @@
+"""Which events of a log a picture shows: all of a small execution; of a large one those around a finding.
+
+What is chosen here is the same for both engines; a `WindowSource` looks up in the log what is asked for, and
+what it hands over does not grow with the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from antecede.auditing.summary import Summary
+from antecede.events.graph import Trace, trace
+from antecede.tables import EVENTS, Copy, Window
+
+DRAWN_WHOLE = 400
+"""Events of an execution up to which it is drawn whole."""
+DRAWN_NEARBY = 100
+"""Events that are drawn of a larger one."""
+MOST_WINDOWS = 8
+CLEAN_WINDOWS = 3
+"""Windows where nothing was found."""
+LOCATED_WITNESS = 30
+"""Events of a witness that are looked for."""
+
+SPANS = pa.schema(
+    {
+        "window": pa.int64(),
+        "most": pa.int64(),  # events of the window
+        "execution": pa.string(),
+        "process": pa.string(),
+        "at": pa.int64(),  # position in the process
+        "file": pa.string(),
+        "line": pa.int64(),
+        "radius": pa.int64(),
+    }
+)
+"""A part of a window: what is at most a radius away from a place; null is any process, file or distance."""
+
+Row = dict[str, Any]
+
+
+class EventName(NamedTuple):
+    """An event that some window wants to know of."""
+
+    window: int
+    execution: str
+    event: str
+
+
+class WindowSource(Protocol):
+    """A log and its audit, as far as windows want to know of them."""
+
+    def execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
+        """Rows of `execution`, `events` and `processes`, by execution: of these, or else of the first."""
+
+    def locate_events(self, names: list[EventName]) -> list[Row]:
+        """Where the events are that the log has: `window`, EventName's other columns, process and place."""
+
+    def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
+        """The events of each window: of those inside its spans (SPANS) the nearest, each once."""
+
+    def late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
+        """Rows of `execution`, `process` and `message` of the late deliveries of these messages."""
+
+
+class _Choice(NamedTuple):
+    """What to show of an execution: the surroundings of a witness or, if that is empty, the beginning."""
+
+    execution: str
+    size: int
+    processes: int
+    kind: str | None
+    witness: list[str]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.size <= DRAWN_WHOLE
+
+
+def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
+    """Windows around the first finding of each kind, or of the first executions without a finding."""
+    choices = _choose(source, summary)
+    tables = source.fetch_spans(_spans_of(source, choices), len(choices))
+    graphs = [trace(table) for table in tables]
+    ghosts = _find_ghosts(source, choices, graphs)
+    late = _late_copies(source, choices, graphs)
+    others = summary.executions - len({choice.execution for choice in choices})
+    windows = []
+    for choice, graph, absent, copies in zip(choices, graphs, ghosts, late, strict=True):
+        windows.append(
+            Window(
+                title=_title(choice),
+                events=_drawn_events(graph, absent),
+                edges=_named_edges(graph),
+                late=copies,
+                ghosts=absent,
+                left_out=_describe_rest(choice, len(graph.table), others),
+            )
+        )
+    return windows
+
+
+def _choose(source: WindowSource, summary: Summary) -> list[_Choice]:
+    """A finding of each kind, the most frequent first; what would show the same events is drawn once."""
+    first_of_kind: dict[str, Row] = {}
+    for row in summary.sample.to_pylist():
+        first_of_kind.setdefault(row["kind"], row)
+    wanted = sorted(first_of_kind.values(), key=lambda row: -summary.counts[row["kind"]])
+    executions = sorted({row["execution"] for row in wanted}) if wanted else None
+    sizes = {
+        row["execution"]: row for row in source.execution_sizes(executions, max(len(wanted), CLEAN_WINDOWS))
+    }
+    if not wanted:
+        wanted = [{"execution": name, "kind": None, "events": []} for name in sizes]
+    choices: dict[tuple[str, tuple[str, ...] | None], _Choice] = {}
+    for row in wanted:
+        size = sizes[row["execution"]]
+        witness = row["events"][:LOCATED_WITNESS]
+        choice = _Choice(row["execution"], size["events"], size["processes"], row["kind"], witness)
+        choices.setdefault((choice.execution, None if choice.is_whole else tuple(witness)), choice)
+    return list(choices.values())[:MOST_WINDOWS]
+
+
+def _spans_of(source: WindowSource, choices: list[_Choice]) -> list[Row]:
+    """Where the events of all choices are to be found."""
+    parts = [(window, choice) for window, choice in enumerate(choices) if not choice.is_whole]
+    names = [
+        EventName(window, choice.execution, event) for window, choice in parts for event in choice.witness
+    ]
+    located = source.locate_events(names)
+    spans: list[Row] = [
+        {"window": window, "execution": choice.execution, "most": DRAWN_WHOLE}
+        for window, choice in enumerate(choices)
+        if choice.is_whole
+    ]
+    for row in located:
+        spans.append({**row, "at": row["index"], "most": DRAWN_NEARBY, "radius": DRAWN_NEARBY})
+    for window, choice in parts:
+        if not any(row["window"] == window for row in located):
+            spans.append(
+                {
+                    "window": window,
+                    "most": DRAWN_NEARBY,
+                    "radius": max(DRAWN_NEARBY // max(choice.processes, 1), 1),
+                    "execution": choice.execution,
+                    "at": 0,
+                    "line": 0,
+                }
+            )
+    return spans
+
+
+def _find_ghosts(source: WindowSource, choices: list[_Choice], graphs: list[Trace]) -> list[set[str]]:
+    """What events of each window name and the log has not; what a part of it lacks is looked up."""
+    absent = [set(graph.ghosts["event"].to_pylist()) for graph in graphs]
+    doubtful = [
+        EventName(window, choice.execution, event)
+        for window, (choice, names) in enumerate(zip(choices, absent, strict=True))
+        for event in sorted(names)
+        if not choice.is_whole
+    ]
+    located = {(row["window"], row["event"]) for row in source.locate_events(doubtful)}
+    return [{name for name in names if (window, name) not in located} for window, names in enumerate(absent)]
+
+
+def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[Trace]) -> list[set[Copy]]:
+    """The late copies in each window."""
+    messages = [set(graph.table["message"].to_pylist()) - {None} for graph in graphs]
+    executions = [choice.execution for choice in choices]
+    rows = source.late_copies(executions, set().union(*messages))
+    late: list[set[Copy]] = []
+    for execution, names in zip(executions, messages, strict=True):
+        mine = [row for row in rows if row["execution"] == execution and row["message"] in names]
+        late.append({(row["process"], row["message"]) for row in mine})
+    return late
+
+
+def _drawn_events(graph: Trace, ghosts: set[str]) -> pa.Table:
+    """The events, causes first; the ghosts, of which nothing is known but the name, before all."""
+    events = graph.table.take(pa.array(graph.sorted.order))
+    execution = graph.executions[0].as_py() if len(graph.executions) else None
+    rows = [{"execution": execution, "event": name} for name in sorted(ghosts)]
+    return pa.concat_tables([pa.Table.from_pylist(rows, EVENTS), events])
+
+
+def _named_edges(graph: Trace) -> list[tuple[str, str]]:
+    """Direct causes by id, also those that are named and not here."""
+    ids = graph.table["event"]
+    source, target = (ids.take(pa.array(side)).to_pylist() for side in graph.edges)
+    naming = ids.take(graph.ghosts["row"]).to_pylist()
+    absent = graph.ghosts["event"].to_pylist()
+    return [*zip(source, target, strict=True), *zip(absent, naming, strict=True)]
+
+
+def _title(choice: _Choice) -> str:
+    name = f"execution {choice.execution}" if choice.execution else "the log"
+    if choice.is_whole:
+        return name
+    return f"{name}: the first finding of kind {choice.kind}" if choice.kind else f"{name}: the beginning"
+
+
+def _describe_rest(choice: _Choice, drawn: int, others: int) -> str:
+    """What the window leaves out, in a sentence or two."""
+    sentences = []
+    if left := choice.size - drawn:
+        sentences.append(f"{left:,} of the {choice.size:,} events of this execution are left out.")
+    if others:
+        sentences.append(f"{others:,} other execution{'s are' if others > 1 else ' is'} not drawn.")
+    return " ".join(sentences)

@@ -1,0 +1,82 @@
+"""Which columns of a caller's table are read, and how they become columns of EVENTS.
+
+A caller may have any of the columns, in any type that can be cast to ours. Both engines ask
+`choose_conversion`, and so take and refuse the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.core.errors import CallerError
+from antecede.tables import EVENTS
+
+SAYS_NOTHING_OF_CAUSES = ("text", "fields")
+"""Columns that the audit and the order of events do not read; pictures do."""
+
+
+class Conversion(Enum):
+    """How a column becomes one of EVENTS."""
+
+    CAST = "cast"
+    FROM_TIMESTAMP = "milliseconds since 1970"
+
+
+def choose_conversion(
+    name: str, given: pa.DataType, describe: Callable[[pa.DataType], str] = str
+) -> Conversion:
+    """How a column of this type becomes the one of EVENTS of this name; an error if it cannot.
+
+    `describe` writes a type as the caller knows it, for the error.
+    """
+    wanted = EVENTS.field(name).type
+    if name == "time" and pa.types.is_timestamp(given):
+        return Conversion.FROM_TIMESTAMP
+    if not pa.types.is_null(given) and _nesting(given) != _nesting(wanted):
+        sentence = f"column {name!r} is {describe(given)} and must be {describe(wanted)}: cast it first"
+        raise CallerError(sentence)
+    return Conversion.CAST
+
+
+def _nesting(kind: pa.DataType) -> str:
+    """What a value of this type is made of: what differs here, no cast can bring together."""
+    if pa.types.is_map(kind):
+        return "map"
+    if pa.types.is_struct(kind):
+        return "struct"
+    is_list = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, pa.types.is_list_view)
+    return "list" if any(check(kind) for check in is_list) else "plain"
+
+
+def coerce_events(table: pa.Table) -> pa.Table:
+    """The columns of EVENTS that the table has, with the types of EVENTS. Others are left out.
+
+    Without `execution`, and where it is null, all events are of one execution, whose name is empty.
+    """
+    columns = {
+        field.name: _convert_column(table[field.name], field)
+        for field in EVENTS
+        if field.name in table.column_names
+    }
+    unnamed = pa.nulls(len(table), pa.string())
+    columns["execution"] = pc.fill_null(columns.get("execution", unnamed), "")
+    return pa.table(columns)
+
+
+def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
+    conversion = choose_conversion(wanted.name, column.type)
+    if column.type.equals(wanted.type):
+        return column
+    try:
+        if conversion is Conversion.FROM_TIMESTAMP:
+            # Nothing is lost but what is finer than a microsecond.
+            micros = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+            return pc.divide(micros.cast(pa.float64()), 1000.0)
+        # As Spark does: a fraction is cut off, what does not fit is an error.
+        return column.cast(options=pc.CastOptions(wanted.type, allow_float_truncate=True))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise CallerError(f"column {wanted.name!r} cannot be read as {wanted.type}: {error}") from None

@@ -1,0 +1,150 @@
+"""Windows for pictures of a log that is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.auditing.summary import Summary
+from antecede.auditing.windows import EventName, choose_windows
+from antecede.events.coercion import coerce_events
+from antecede.events.columns import Bools, Coded, coded, column, numbers
+from antecede.kernels.ragged import Ints
+from antecede.local.arrow import to_arrow_table
+from antecede.local.audit import Audit
+from antecede.tables import EVENTS, Window, pad_to_schema
+
+Row = dict[str, Any]
+
+_UNKNOWN = -(2**62)
+"""The index and the line of an event that has none: far from every place."""
+_IDENTITY = ("file", "line", "process", "index", "event")
+"""Events that agree in these are drawn once."""
+
+
+def pick_windows(events: object, audit: Audit, summary: Summary) -> list[Window]:
+    """What is to be drawn of audited events."""
+    table = pad_to_schema(coerce_events(to_arrow_table(events)), EVENTS)
+    return choose_windows(_LocalSource(table, audit), summary)
+
+
+class _LocalSource:
+    """A `WindowSource` of Arrow tables; names are looked up as codes."""
+
+    def __init__(self, events: pa.Table, audit: Audit) -> None:
+        self.events = events
+        self.audit = audit
+
+    @cached_property
+    def _execution(self) -> Coded:
+        return coded([column(self.events, "execution")])
+
+    @cached_property
+    def _process(self) -> Coded:
+        return coded([column(self.events, "process")])
+
+    @cached_property
+    def _file(self) -> Coded:
+        return coded([column(self.events, "file")])
+
+    @cached_property
+    def _index(self) -> Ints:
+        return numbers(column(self.events, "index"), _UNKNOWN)
+
+    @cached_property
+    def _line(self) -> Ints:
+        return numbers(column(self.events, "line"), _UNKNOWN)
+
+    def execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
+        sizes = self.audit.totals.select(["execution", "events", "processes"]).sort_by("execution")
+        if executions is not None:
+            sizes = sizes.filter(pc.is_in(sizes["execution"], pa.array(executions, pa.string())))
+        return list(sizes.slice(0, most).to_pylist())
+
+    def locate_events(self, names: list[EventName]) -> list[Row]:
+        if not names:
+            return []
+        ids = pa.array(sorted({name.event for name in names}))
+        places = self.events.filter(pc.is_in(self.events["event"], ids))
+        places = places.select(["execution", "event", "process", "index", "file", "line"])
+        located = []
+        for row in places.to_pylist():
+            wanted = [
+                name for name in names if (name.execution, name.event) == (row["execution"], row["event"])
+            ]
+            located += [{"window": name.window, **row} for name in wanted]
+        return located
+
+    def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
+        distances: list[dict[int, int]] = [{} for _ in range(windows)]
+        most = [0] * windows
+        for span in spans:
+            window = span["window"]
+            most[window] = span["most"]
+            nearest = distances[window]
+            for row, distance in self._measure_span(span):
+                nearest[row] = min(distance, nearest.get(row, distance))
+        return [self._take_nearest(*window) for window in zip(distances, most, strict=True)]
+
+    def _measure_span(self, span: Row) -> list[tuple[int, int]]:
+        """The rows inside a span, and how far each is from its place."""
+        inside = self._execution.codes[0] == _code_of(self._execution, span["execution"])
+        by_index = _distances(self._index, span.get("at"))
+        by_line = _distances(self._line, span.get("line"))
+        if span.get("radius") is not None:
+            inside &= self._is_nearby(span, by_index, by_line)
+        rows = np.flatnonzero(inside)
+        distance = np.where(by_index[rows] < 0, by_line[rows], by_index[rows])
+        return list(zip(rows.tolist(), np.maximum(distance, 0).tolist(), strict=True))
+
+    def _is_nearby(self, span: Row, by_index: Ints, by_line: Ints) -> Bools:
+        """Which rows are near by their index in the process of the span; or else, having none, by line."""
+        process, file = self._process.codes[0], self._file.codes[0]
+        in_process = process >= 0
+        if span.get("process") is not None:
+            in_process = process == _code_of(self._process, span["process"])
+        in_file: Bools | bool = True
+        if span.get("file") is not None:
+            in_file = file == _code_of(self._file, span["file"])
+        near_by_index = in_process & (by_index >= 0) & (by_index <= span["radius"])
+        near_by_line = (by_line >= 0) & (by_line <= span["radius"])
+        return np.asarray(near_by_index | ((self._index == _UNKNOWN) & in_file & near_by_line))
+
+    def _take_nearest(self, distances: dict[int, int], most: int) -> pa.Table:
+        """The nearest of these rows, given the distance of each."""
+        if not distances:
+            return EVENTS.empty_table()
+        candidates = sorted(distances)
+        keys = self.events.select(_IDENTITY).take(pa.array(candidates)).to_pylist()
+        nearest: dict[tuple[Any, ...], tuple[int, int]] = {}
+        for row, names in zip(candidates, keys, strict=True):
+            identity = tuple((value is not None, value) for value in names.values())  # null comes first
+            nearest[identity] = min((distances[row], row), nearest.get(identity, (distances[row], row)))
+        ranked = sorted(nearest, key=lambda identity: (nearest[identity][0], identity))
+        return self.events.take(pa.array([nearest[identity][1] for identity in ranked[:most]], pa.int64()))
+
+    def late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
+        findings = self.audit.findings
+        is_late = pc.equal(findings["kind"], "late")
+        is_here = pc.is_in(findings["execution"], pa.array(executions, pa.string()))
+        is_drawn = pc.is_in(findings["message"], pa.array(sorted(messages), pa.string()))
+        late = findings.filter(pc.and_(is_late, pc.and_(is_here, is_drawn)))
+        return list(late.select(["execution", "process", "message"]).to_pylist())
+
+
+def _code_of(names: Coded, name: str) -> int:
+    """The code of a name, or one that no row has."""
+    code: int = pc.index(names.names, name).as_py()
+    return code if code >= 0 else -2
+
+
+def _distances(values: Ints, place: int | None) -> Ints:
+    """How far each value is from a place; -1 where one of the two is unknown."""
+    if place is None:
+        return np.full(len(values), -1, dtype=np.int64)
+    return np.where(values == _UNKNOWN, -1, np.abs(values - place))

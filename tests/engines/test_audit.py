@@ -1,0 +1,156 @@
+"""The audit of event logs: numbers that fit a screen, and what is to be drawn."""
+
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from antecede.auditing.judge import TOTALS
+from antecede.auditing.windows import DRAWN_NEARBY
+from antecede.core.errors import CallerError
+from antecede.formats import read
+from antecede.tables import EVENTS, FINDINGS
+from tests.commands import story
+from tests.engines.engines import LocalEngine, SparkEngine
+from tests.event_rows import table, talk, without
+from tests.formats.samples import lines
+from tests.mutations import simulated
+
+FEW = {
+    "process": ["a", "b", "b", "a"],
+    "index": pa.array([0, 1, 0, 1], pa.int32()),
+    "kind": ["send", "deliver", "send", "deliver"],
+    "message": ["m", "m", "n", "n"],
+}
+
+
+def overtaking(execution: str | None) -> list[dict[str, Any]]:
+    """c gets the answer before the question."""
+    rows = [
+        {"process": "a", "index": 0, "event": "a0", "kind": "send", "message": "m", "receivers": ["b", "c"]},
+        {"process": "b", "index": 0, "event": "b0", "kind": "deliver", "message": "m"},
+        {"process": "b", "index": 1, "event": "b1", "kind": "send", "message": "n", "receivers": ["c"]},
+        {"process": "c", "index": 0, "event": "c0", "kind": "deliver", "message": "n"},
+        {"process": "c", "index": 1, "event": "c1", "kind": "deliver", "message": "m"},
+    ]
+    return [row | {"execution": execution} for row in rows]
+
+
+def long_log(size: int) -> pa.Table:
+    """p1 sends to p2 in order, but for one message that is late; and p3 does things of its own."""
+    told = [f"p1 send m{at}" for at in range(size)] + [f"p3 step s{at}" for at in range(size)]
+    got = list(range(size))
+    got[size // 2], got[size // 2 + 1] = got[size // 2 + 1], got[size // 2]
+    rows = story("; ".join([*told, *(f"p2 deliver m{at}" for at in got)]))
+    return read(lines(*rows).encode(), "log").events
+
+
+def many_executions() -> pa.Table:
+    """A large execution without a finding, and 500 small ones, of which one names a cause that is absent."""
+    rows: list[dict[str, Any]]
+    rows = [{"execution": f"x{n:03}", "process": "p", "event": "e", "parents": []} for n in range(500)]
+    rows += [
+        {"execution": "big", "process": f"p{n % 5}", "event": f"e{n}", "index": n // 5} for n in range(900)
+    ]
+    rows += [{"execution": "x007", "process": "q", "event": "f", "parents": ["e", "gone"]}]
+    return read(lines(*rows).encode(), "log").events
+
+
+def test_summary(engine):
+    rows = [row for number in range(30) for row in overtaking(f"x{number:02}")] + overtaking(None)
+    results = engine.audit(table(*rows), sample=3)
+    brief = results.summary
+    assert brief.executions == 31 and brief.counts == {"late": 31} and brief.findings == 31
+    assert brief.totals["pairs"] == 31 and brief.totals["events"] == 155 and brief.uncounted == 0
+    assert brief.sample["execution"].to_pylist() == ["", "x00", "x01"]
+    assert brief.sample["events"].to_pylist()[0] == ["a0", "b0", "b1", "c0", "c1"]
+    assert results.findings.schema.names == FINDINGS.names and results.totals.schema.names == TOTALS.names
+
+
+def test_an_empty_log(engine):
+    brief = engine.audit(EVENTS.empty_table()).summary
+    assert (brief.executions, brief.counts, len(brief.sample)) == (0, {}, 0)
+
+
+def test_the_summary_says_what_is_known(engine):
+    plain = simulated("matrix", False, rate=150.0)
+    talking = simulated("matrix", False, workload="conversation", rate=150.0, seed=2)
+    both = plain + [row | {"execution": "talk"} for row in talking]
+    for rows, wanted in ((plain, False), (both, True)):
+        totals = engine.audit(table(*rows)).summary.totals
+        assert ("needless_waits" in totals) == wanted == (totals.get("false_pairs", 0) > 0)
+
+
+def test_few_columns_are_enough(engine):
+    brief = engine.audit(pa.table(FEW)).summary
+    assert (brief.executions, brief.totals["events"], brief.counts) == (1, 4, {})
+
+
+def test_timestamps_are_times(engine):
+    times = [datetime(2026, 1, 1, 0, 0, kind == "send") for kind in FEW["kind"]]
+    brief = engine.audit(pa.table({**FEW, "time": pa.array(times, pa.timestamp("us"))})).summary
+    assert brief.counts == {"timestamp": 4}
+    assert "1,000 ms" in brief.sample["sentence"][0].as_py()
+
+
+def test_numbers_are_read_from_text_and_names_from_numbers(engine):
+    columns = {**FEW, "index": ["0", "1", "0", "1"], "process": [1, 2, 2, 1]}
+    results = engine.audit(pa.table(columns | {"message": [7, 7, 8, 9]}))
+    assert sorted(row["sentence"] for row in results.findings.to_pylist()) == [
+        "1 delivered 9, but the log has no send of it",
+        "2 sent 8, which was never delivered",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        ("clock", r"'clock' is string and must be map<string, ?(bigint|int64)>: cast it first"),
+        ("receivers", r"'receivers' is string and must be (array<string>|list<.*string>): cast it first"),
+    ],
+)
+def test_a_column_of_no_use_is_refused(engine, column, sentence):
+    with pytest.raises(CallerError, match=sentence):
+        engine.audit(pa.table({**FEW, column: ["a:1"] * 4}))
+
+
+def test_a_large_log_is_drawn_around_its_finding(engine):
+    results = engine.audit(long_log(400), windows=True)
+    (window,) = results.windows
+    ids = window.events["event"].to_pylist()
+    place = {event: at for at, event in enumerate(ids)}
+    witness = [event for row in results.findings.to_pylist() for event in row["events"]]
+    assert len(ids) == DRAWN_NEARBY == len(place) and set(witness) <= set(ids)
+    assert window.late == {("p2", "m200")} and window.ghosts == set()
+    inside = [(a, b) for a, b in window.edges if a in place and b in place]
+    assert inside and all(place[a] < place[b] for a, b in inside)
+    assert set(window.events["process"].to_pylist()) == {"p1", "p2"}
+
+
+def test_windows_of_many_executions(engine):
+    events = many_executions()
+    (window,) = engine.audit(events, windows=True).windows
+    assert window.title == "execution x007" and window.left_out == "500 other executions are not drawn."
+    assert window.events["event"].to_pylist() == ["gone", "e", "f"] and window.ghosts == {"gone"}
+
+
+def test_windows_of_clean_executions(engine):
+    events = many_executions()
+    clean = events.filter(pa.compute.not_equal(events["execution"], "x007"))
+    windows = engine.audit(clean, windows=True).windows
+    titles = ["execution big: the beginning", "execution x000", "execution x001"]
+    assert [window.title for window in windows] == titles
+    assert windows[0].events.num_rows == DRAWN_NEARBY
+    assert max(windows[0].events["index"].to_pylist()) == DRAWN_NEARBY // 5 - 1
+    assert windows[0].left_out.startswith("800 of the 900 events")
+
+
+@pytest.mark.spark
+def test_both_engines_give_the_same_tables_and_windows(spark):
+    rows = [row for seed in range(6) for row in without(talk(seed, 4, 60, f"x{seed}", 0.2), "parents")]
+    rows += without(talk(9, 3, 700, "large", 0.1), "clock")
+    rows += [row | {"index": None} for row in without(talk(8, 5, 600, "lines", 0.1), "clock", "parents")]
+    for events in (table(*rows), long_log(300), many_executions()):
+        one, two = (on.audit(events, windows=True).rows() for on in (LocalEngine(), SparkEngine(spark)))
+        assert one == two and one["windows"]
