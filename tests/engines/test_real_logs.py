@@ -21,6 +21,9 @@ SPANS = {
     "zipkin/yelp.json": {"missing": 1},
 }
 """Clocks of services differ, and one client did not report: all true."""
+LAYOUTS = {file: {} for file in (*CLEAN, *SPANS, "ewd998/trace-unstable.ndjson")}
+LAYOUTS |= {log["file"]: {"regex": log["regex"], "delimiter": log["delimiter"] or None} for log in LOGS}
+"""How each log is read."""
 
 
 def read_events(file, **settings):
@@ -96,9 +99,9 @@ def test_spans(audited, file):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("file", [*CLEAN, *SPANS, *sorted(name for name in GRAPHS if name not in CLEAN)])
+@pytest.mark.parametrize("file", sorted(LAYOUTS))
 def test_both_engines_give_the_same_tables_and_windows(spark, file):
-    events = read_events(file)
+    events = read_events(file, **LAYOUTS[file])
     engines = (LocalEngine(), SparkEngine(spark))
     one, two = (engine.audit(events, windows=True).rows() for engine in engines)
     assert one == two
