@@ -1,7 +1,9 @@
 """Every real log through both engines: the numbers that others counted, true findings, and no false alarm."""
 
 import json
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from antecede.formats import Settings, read
@@ -21,12 +23,14 @@ SPANS = {
     "zipkin/yelp.json": {"missing": 1},
 }
 """Clocks of services differ, and one client did not report: all true."""
-LAYOUTS = {file: {} for file in (*CLEAN, *SPANS, "ewd998/trace-unstable.ndjson")}
+LAYOUTS: dict[str, dict[str, str | None]] = {
+    file: {} for file in (*CLEAN, *SPANS, "ewd998/trace-unstable.ndjson")
+}
 LAYOUTS |= {log["file"]: {"regex": log["regex"], "delimiter": log["delimiter"] or None} for log in LOGS}
 """How each log is read."""
 
 
-def read_events(file, **settings):
+def read_events(file: str, **settings: Any) -> pa.Table:
     return read((DATA / file).read_bytes(), file, settings=Settings(**settings)).events
 
 
