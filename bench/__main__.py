@@ -1,4 +1,4 @@
-"""`python -m bench [gate] [peers] [bytes] [simulator] [pipeline] [--quick]`: the named sections, or all."""
+"""`python -m bench [gate] [peers] [bytes] [simulator] [commands] [pipeline] [--quick]`: the named sections, or all."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from bench import control_bytes, gate, peers, pipeline, simulator
+from bench import commands, control_bytes, gate, peers, pipeline, simulator
 from bench.measure import machine
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
@@ -14,6 +14,7 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
     "peers": peers.tables,
     "bytes": control_bytes.tables,
     "simulator": simulator.tables,
+    "commands": commands.tables,
     "pipeline": pipeline.tables,
 }
 WIDTH = 120  # so that no table is folded where the output is not a terminal

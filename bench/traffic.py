@@ -63,6 +63,12 @@ def write(events: int, processes: int, folder: Path) -> str:
     return str(folder)
 
 
+def traffic_table(events: int, processes: int) -> pa.Table:
+    """The events in one table, without places in files."""
+    names = pa.array([f"node-{i:03}" for i in range(processes)])
+    return _table(traffic(events, processes), names).drop_columns(["file", "line"])
+
+
 def _table(part: Traffic, names: pa.Array) -> pa.Table:
     size, process, other = (
         len(part.time),
