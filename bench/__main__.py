@@ -1,4 +1,4 @@
-"""`python -m bench [gate] [peers] [bytes] [simulator] [commands] [pipeline] [--quick]`: the named sections, or all."""
+"""`python -m bench [SECTION...] [--quick]`: the named sections, or all."""
 
 import argparse
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
 """Section `commands`: what a user waits for at the command line, each command in a process of its own.
 
 Local and Spark run the same command on the same input, one after the other, in this run. The other baselines:
-a process that imports every subcommand (what `antecede --version` did before commands were loaded one by one),
-and a script that starts Spark and sorts the same table to Parquet.
+a process that imports every subcommand (as `antecede --version` did before commands were loaded one by one), and
+a script that starts Spark and sorts the same table to Parquet.
 """
 
 import json
@@ -53,7 +53,8 @@ def _start_up() -> Table:
 def _audits(folder: Path, size: int) -> Table:
     table = _new_table("Audit at the command line: local against Spark", "--engine spark")
     log = write_jsonl(size, folder / "events.jsonl")
-    for name, path, bar in (("examples/chat.jsonl", str(EXAMPLE), 1 / 10), (f"{count(size)} events", log, 1 / 3)):
+    cases = (("examples/chat.jsonl", str(EXAMPLE), 1 / 10), (f"{count(size)} events", log, 1 / 3))
+    for name, path, bar in cases:
         local = _best(lambda path=path: _run(["audit", path, "--engine", "local"]))  # type: ignore[misc]
         _add(table, name, local, _run(["audit", path, "--engine", "spark"]), bar)
     return table
