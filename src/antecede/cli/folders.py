@@ -1,58 +1,87 @@
-"""Folders that commands write tables to: never over something that is there, unless the user says so."""
+"""Where commands write: never over something that is there, unless the user says so."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from antecede.core.errors import CallerError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run left in --out.")]
 
 
-def checked(out: str, overwrite: bool) -> None:
+def check_output_folder(out: str, overwrite: bool) -> None:
     """Refuse a folder that holds something, before any work is done. Addresses are left to Spark."""
     if "://" in out:
         return
     path = Path(out)
     if path.exists() and not path.is_dir():
         raise CallerError(f"--out {out}: is a file; name a folder")
-    there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
-    if not os.access(there, os.W_OK | os.X_OK) or not there.is_dir():
-        raise CallerError(f"--out {out}: {there} cannot be written to; name another folder")
+    nearest = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+    if not os.access(nearest, os.W_OK | os.X_OK) or not nearest.is_dir():
+        raise CallerError(f"--out {out}: {nearest} cannot be written to; name another folder")
     if not overwrite and path.is_dir() and any(path.iterdir()):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
 
 
-def stored(table: DataFrame, out: str, name: str, overwrite: bool) -> str:
-    """Write a table into the folder; where it is."""
-    place = f"{out.rstrip('/')}/{name}" if "://" in out else str(Path(out).absolute() / name)
+def place_of_table(out: str, name: str) -> str:
+    """Where a table of this name goes in an output folder."""
+    return f"{out.rstrip('/')}/{name}" if "://" in out else str(Path(out).absolute() / name)
+
+
+def write_spark_table(table: Any, out: str, name: str, overwrite: bool) -> str:
+    """Write a DataFrame as Parquet into the folder; where it is."""
+    place = place_of_table(out, name)
     table.write.parquet(place, mode="overwrite" if overwrite else "errorifexists")
     return place
 
 
-def check_file(file: Path | None, option: str) -> None:
+def write_arrow_table(table: pa.Table, out: str, name: str, overwrite: bool) -> str:
+    """Write an Arrow table as Spark does, as a folder of Parquet; it appears when all of it is there."""
+    import pyarrow.parquet as pq
+
+    place = Path(place_of_table(out, name))
+    if place.exists() and not overwrite:
+        raise CallerError(f"--out {out}: {name} is there already; name another folder, or add --overwrite")
+    part = place.with_name(f".{name}.{os.getpid()}")
+    try:
+        part.mkdir(parents=True)
+        pq.write_table(table, part / "part-00000.parquet")
+        if place.exists():
+            shutil.rmtree(place)
+        part.replace(place)
+    except OSError as error:
+        raise CallerError(f"--out {out}: {error.strerror}; name another folder, or make room") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return str(place)
+
+
+def check_output_file(file: Path | None, option: str) -> None:
     """Refuse a file that cannot be one, before any work is done."""
-    if file is not None and file.is_dir():
+    if file is None:
+        return
+    if file.is_dir():
         raise CallerError(f"{option} {file}: is a folder; name a file that can be written")
-    wrong = next((one for one in (file.parents if file else ()) if one.exists() and not one.is_dir()), None)
-    if wrong is not None:
-        raise CallerError(f"{option} {file}: {wrong} is no folder; name a file that can be written")
+    not_a_folder = next((one for one in file.parents if one.exists() and not one.is_dir()), None)
+    if not_a_folder is not None:
+        raise CallerError(f"{option} {file}: {not_a_folder} is no folder; name a file that can be written")
 
 
-def saved(file: Path, text: str, option: str) -> str:
+def write_text(file: Path, text: str, option: str) -> str:
     """Write a text file, which replaces an older one; where it is, and whether its folder is new. Like --out,
     it may lie in a folder that is still to be made."""
-    new = not file.parent.exists()
+    is_new_folder = not file.parent.exists()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CallerError(f"{option} {file}: {error.strerror}; name a file that can be written") from None
-    return f"{file} (in a new folder)" if new else str(file)
+    return f"{file} (in a new folder)" if is_new_folder else str(file)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from antecede.cli.stages import stages
+from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import FORMATS, Settings
-from antecede.formats.sources import expand
 from antecede.report.text import many
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from antecede.spark.reading.logs import FileRead, Logs
+    from antecede.formats.logs import FileRead
 
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs; gzip too.")]
 FormatName = Annotated[
@@ -37,37 +34,32 @@ Kinds = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="WORD=KIND", help="What a word of the log means: publish=send."),
 ]
-Master = Annotated[str | None, typer.Option(help="Spark's master; an embedded Spark if none is named.")]
 Staging = Annotated[
-    str | None, typer.Option(help="Folder for temporary files; on a cluster one that all machines share.")
+    str | None,
+    typer.Option(help="Folder for Spark's temporary files; on a cluster one that all machines share."),
 ]
-LISTED = 10
-"""So many files are listed."""
-MOST_FACTS = 1_000
-"""So many are listed for programs."""
+LISTED_FILES = 10
+"""Files that are listed for people."""
+LISTED_FILES_JSON = 1_000
+"""Files that are listed for programs."""
 
 
-def settings_of(
+def make_settings(
     regex: str | None, delimiter: str | None, field: list[str] | None, kind: list[str] | None
 ) -> Settings:
     """What the user says about the logs."""
-    return Settings(regex, delimiter, _pairs("--field", field), _pairs("--kind", kind))
+    return Settings(regex, delimiter, _split_pairs("--field", field), _split_pairs("--kind", kind))
 
 
-def _pairs(option: str, texts: list[str] | None) -> dict[str, str]:
+def _split_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts or []]
     if wrong := next((text for text in pairs if not all(text)), None):
         raise CallerError(f"{option} {''.join(wrong)!r}: write it as NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 
-def check_inputs(inputs: list[str]) -> None:
-    """Say at once, and not when Spark is up, that a file is not there."""
-    expand(inputs)
-
-
-def on_spark(master: str | None) -> AbstractContextManager[SparkSession]:
-    """A session for a block."""
+def open_spark(master: str | None) -> AbstractContextManager[Any]:
+    """A Spark session for a block."""
     try:
         from antecede.spark.running import running
     except ModuleNotFoundError:
@@ -76,44 +68,43 @@ def on_spark(master: str | None) -> AbstractContextManager[SparkSession]:
 
 
 @contextmanager
-def logs(
-    spark: SparkSession, inputs: list[str], format: str | None, settings: Settings, folder: str | None
-) -> Iterator[Logs]:
+def read_on_spark(
+    spark: Any, inputs: list[str], format: str | None, settings: Settings, folder: str | None
+) -> Iterator[Any]:
     """The logs, read; what was staged for them is gone behind the block."""
     from antecede.spark.reading.logs import read, staging
 
     with staging(folder) as place:
-        with stages(spark, "reading"):
-            found = read(spark, inputs, format, settings, place)
-        yield found
+        with show_spark_stages(spark, "reading"):
+            logs = read(spark, inputs, format, settings, place)
+        yield logs
 
 
-def file_lines(files: list[FileRead], note: str | None = None) -> Iterator[str]:
-    """The guesses: how many files of each format, and the first files; of many, those with faults first."""
+def describe_files(files: list[FileRead], note: str | None = None) -> Iterator[str]:
+    """How many files there are of each format, and the first files; of many, those with faults first."""
     if len(files) > 1:
         formats = Counter(file.format or "unreadable" for file in files)
-        yield f"{len(files):,} files: " + ", ".join(
-            f"{count:,} {name}" for name, count in formats.most_common()
-        )
-    for file in _shown(files, LISTED):
-        yield f"{'  ' * (len(files) > 1)}{file.name}: {_told(file)}"
-    if len(files) > LISTED:
-        yield f"  ... and {len(files) - LISTED:,} more"
+        counts = ", ".join(f"{count:,} {name}" for name, count in formats.most_common())
+        yield f"{len(files):,} files: {counts}"
+    for file in _first_files(files, LISTED_FILES):
+        yield f"{'  ' * (len(files) > 1)}{file.name}: {_describe_file(file)}"
+    if len(files) > LISTED_FILES:
+        yield f"  ... and {len(files) - LISTED_FILES:,} more"
     if note:
         yield note
 
 
-def _shown(files: list[FileRead], most: int) -> list[FileRead]:
+def _first_files(files: list[FileRead], most: int) -> list[FileRead]:
     return files if len(files) <= most else sorted(files, key=lambda file: not file.quarantined)[:most]
 
 
-def _told(file: FileRead) -> str:
+def _describe_file(file: FileRead) -> str:
     if file.error:
         return f"cannot be read: {file.error.removeprefix(file.name + ': ').removeprefix('cannot be read ')}"
     bad = f", {file.quarantined:,} cannot be read" if file.quarantined else ""
     return f"{file.format}, {many(file.events, 'event')}{bad}"
 
 
-def file_facts(files: list[FileRead]) -> list[dict[str, object]]:
+def list_file_facts(files: list[FileRead]) -> list[dict[str, object]]:
     """The same for programs."""
-    return [file._asdict() for file in _shown(files, MOST_FACTS)]
+    return [file._asdict() for file in _first_files(files, LISTED_FILES_JSON)]

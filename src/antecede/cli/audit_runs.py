@@ -1,0 +1,158 @@
+"""An audit for the command line, in this process or on Spark: both say and write the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from antecede.cli.folders import write_arrow_table, write_spark_table
+from antecede.cli.logs import open_spark, read_on_spark
+from antecede.cli.steps import show_spark_stages, show_step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from antecede.auditing.summary import Summary
+    from antecede.cli.engine import Engine
+    from antecede.formats.logs import FileRead
+    from antecede.formats.settings import Settings
+    from antecede.tables import Window
+
+SAMPLED_FINDINGS = 500
+"""Findings of each kind that are held in memory for the page and for programs."""
+LISTED_QUARANTINE = 100
+"""Records that could not be read, of those the same."""
+
+
+class AuditRun(Protocol):
+    """What a command wants to know of an audit that was run."""
+
+    engine: Engine
+    summary: Summary
+    files: list[FileRead]
+    note: str | None
+    refused: list[dict[str, Any]]
+    """The first records that cannot be read."""
+    chunked: int
+    """Executions that were audited in chunks, since they are too large for one task."""
+
+    def windows(self) -> list[Window]:
+        """What is to be drawn."""
+
+    def all_events(self) -> pa.Table:
+        """Every event: for logs of which the summary says that they are small."""
+
+    def write_tables(self, out: str, overwrite: bool) -> dict[str, str]:
+        """Write findings, totals and quarantine; where each is."""
+
+
+def run_audit(
+    engine: Engine,
+    inputs: list[str],
+    format: str | None,
+    settings: Settings,
+    master: str | None,
+    staging: str | None,
+) -> AbstractContextManager[AuditRun]:
+    """The audit; what it keeps on disk is gone behind the block."""
+    if engine.name == "local":
+        return _run_locally(engine, inputs, format, settings)
+    return _run_on_spark(engine, inputs, format, settings, master, staging)
+
+
+@contextmanager
+def _run_locally(
+    engine: Engine, inputs: list[str], format: str | None, settings: Settings
+) -> Iterator[AuditRun]:
+    with show_step("reading"):
+        from antecede.local.logs import read_logs
+
+        logs = read_logs(inputs, format, settings)
+    with show_step("auditing"):
+        run = _LocalRun(engine, logs)
+    yield run
+
+
+class _LocalRun:
+    chunked = 0
+
+    def __init__(self, engine: Engine, logs: Any) -> None:
+        from antecede.local.audit import audit
+
+        self.engine, self.logs = engine, logs
+        self.audit = audit(logs.events)
+        self.summary = self.audit.summary(SAMPLED_FINDINGS)
+        self.files, self.note = logs.files, logs.note
+        by_place = [("file", "ascending"), ("line", "ascending")]
+        self.refused = logs.quarantine.sort_by(by_place).slice(0, LISTED_QUARANTINE).to_pylist()
+
+    def windows(self) -> list[Window]:
+        from antecede.local.windows import pick_windows
+
+        return pick_windows(self.logs.events, self.audit, self.summary)
+
+    def all_events(self) -> pa.Table:
+        return self.logs.events
+
+    def write_tables(self, out: str, overwrite: bool) -> dict[str, str]:
+        tables = {
+            "findings": self.audit.findings,
+            "totals": self.audit.totals,
+            "quarantine": self.logs.quarantine,
+        }
+        return {name: write_arrow_table(table, out, name, overwrite) for name, table in tables.items()}
+
+
+@contextmanager
+def _run_on_spark(
+    engine: Engine,
+    inputs: list[str],
+    format: str | None,
+    settings: Settings,
+    master: str | None,
+    staging: str | None,
+) -> Iterator[AuditRun]:
+    with open_spark(master) as spark, read_on_spark(spark, inputs, format, settings, staging) as logs:
+        run = _SparkRun(engine, spark, logs)
+        try:
+            yield run
+        finally:
+            run.audit.done()
+
+
+class _SparkRun:
+    def __init__(self, engine: Engine, spark: Any, logs: Any) -> None:
+        from antecede.spark.auditing.event_audit import audit
+
+        self.engine, self.spark, self.logs = engine, spark, logs
+        self.files, self.note = logs.files, logs.note
+        with show_spark_stages(spark, "auditing"):
+            self.audit = audit(logs.events, number=sum(file.events for file in logs.files))
+            self.summary = self.audit.summary(SAMPLED_FINDINGS)
+            self.refused = self._first_refused()
+        self.chunked = self.audit.huge
+
+    def _first_refused(self) -> list[dict[str, Any]]:
+        if not any(file.quarantined for file in self.files):
+            return []
+        rows = self.logs.quarantine.orderBy("file", "line").limit(LISTED_QUARANTINE).collect()
+        return [row.asDict() for row in rows]
+
+    def windows(self) -> list[Window]:
+        from antecede.spark.pictures.windows import pick_windows
+
+        with show_spark_stages(self.spark, "looking for what to draw"):
+            return pick_windows(self.logs.events, self.audit, self.summary)
+
+    def all_events(self) -> pa.Table:
+        return self.logs.events.toArrow()
+
+    def write_tables(self, out: str, overwrite: bool) -> dict[str, str]:
+        tables = {
+            "findings": self.audit.findings,
+            "totals": self.audit.totals,
+            "quarantine": self.logs.quarantine,
+        }
+        with show_spark_stages(self.spark, "writing"):
+            return {name: write_spark_table(table, out, name, overwrite) for name, table in tables.items()}

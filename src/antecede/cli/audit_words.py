@@ -1,0 +1,131 @@
+"""What `antecede audit` says of an audit: lines for people, facts for programs, totals for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from antecede.cli.logs import describe_files, list_file_facts
+from antecede.report.findings import MEANINGS, groups
+from antecede.report.text import many, shown
+
+if TYPE_CHECKING:
+    from antecede.auditing.summary import Summary
+    from antecede.cli.audit_runs import AuditRun
+
+SHOWN_SENTENCES = 3
+"""Findings of a kind that are told on the screen."""
+SHOWN_TOTALS = {
+    "events": "event",
+    "processes": "process",
+    "sends": "send",
+    "deliveries": "delivery",
+    "ordered_pairs": "ordered pair",
+    "concurrent_pairs": "concurrent pair",
+}
+"""The totals that are told on the screen, and what one of each is called."""
+UNCHECKED = (
+    "there, what is late was judged by messages and the order of processes alone; not looked at were "
+    "parents, clocks of several processes together, false causality, messages astray and ids used twice"
+)
+"""What an audit in chunks leaves out."""
+
+
+def count_quarantined(run: AuditRun) -> int:
+    """Records that cannot be read."""
+    return sum(file.quarantined for file in run.files)
+
+
+def state_verdict(run: AuditRun) -> str:
+    """The audit in one line."""
+    summary = run.summary
+    quarantined = count_quarantined(run)
+    if summary.findings:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in _rank_kinds(summary))
+        return f"{many(summary.findings, 'finding')}: {kinds}"
+    if quarantined:
+        return f"nothing found, but {many(quarantined, 'record')} cannot be read"
+    if not summary.totals["events"]:
+        return "no events, and so nothing to find"
+    return f"clean: nothing found in {many(summary.totals['events'], 'event')}"
+
+
+def list_totals(run: AuditRun) -> dict[str, str | int]:
+    """The numbers for the page."""
+    numbers: dict[str, str | int] = {"executions": run.summary.executions}
+    for name, count in run.summary.totals.items():
+        numbers[name.replace("_", " ")] = count
+    if run.summary.uncounted:
+        numbers["executions with uncounted pairs"] = run.summary.uncounted
+    numbers["files"] = len(run.files)
+    numbers["records that cannot be read"] = count_quarantined(run)
+    return numbers
+
+
+def describe_audit(run: AuditRun) -> Iterator[str]:
+    """For people, in rich's markup: files, verdict, totals, findings by kind, records that cannot be read."""
+    summary = run.summary
+    quarantined = count_quarantined(run)
+    yield from map(_escape, describe_files(run.files, run.note))
+    yield f"[dim]{_escape(str(run.engine))}[/]"
+    color = "red" if summary.findings else "yellow" if quarantined else "green"
+    yield f"[bold {color}]{_escape(state_verdict(run))}[/]"
+    numbers = [many(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
+    yield f"{many(summary.executions, 'execution')}: {', '.join(numbers)}"
+    if summary.uncounted:
+        yield f"pairs were not counted in {many(summary.uncounted, 'execution')}"
+    if run.chunked:
+        yield f"{many(run.chunked, 'execution')} too large for one task: {UNCHECKED}"
+    tables = dict(groups(summary.sample))
+    for kind, count in _rank_kinds(summary):
+        yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
+        sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
+        yield from _list_sentences(sentences, count)
+    if run.refused:
+        yield f"\n[bold]cannot be read[/] {quarantined:,}"
+        sentences = [_describe_refused(row) for row in run.refused[:SHOWN_SENTENCES]]
+        yield from _list_sentences(sentences, quarantined)
+
+
+def _list_sentences(sentences: list[str], count: int) -> Iterator[str]:
+    for sentence in sentences:
+        yield f"  {_escape(sentence)}"
+    if count > len(sentences):
+        yield f"  [dim]... and {count - len(sentences):,} more[/]"
+
+
+def _describe_refused(row: dict[str, Any]) -> str:
+    line = f":{row['line']}" if row["line"] is not None else ""
+    return f"{row['file']}{line}: {row['reason'].removeprefix(row['file'] + ': ')}"
+
+
+def _rank_kinds(summary: Summary) -> list[tuple[str, int]]:
+    """The kinds of findings with their numbers, the most frequent first."""
+    return sorted(summary.counts.items(), key=lambda count: -count[1])
+
+
+def _escape(text: str) -> str:
+    """Text from a log for rich, which takes brackets for markup."""
+    from rich.markup import escape
+
+    return escape(shown(text))
+
+
+def list_audit_facts(run: AuditRun) -> dict[str, Any]:
+    """For programs."""
+    summary = run.summary
+    quarantined = count_quarantined(run)
+    return {
+        "verdict": state_verdict(run),
+        "clean": not summary.findings and not quarantined,
+        "engine": run.engine.name,
+        "executions": summary.executions,
+        "totals": summary.totals,
+        "uncounted_executions": summary.uncounted,
+        "counts": summary.counts,
+        "findings": summary.sample.to_pylist(),
+        "quarantined": quarantined,
+        "quarantine": run.refused,
+        "files": list_file_facts(run.files),
+        "note": run.note,
+    }

@@ -1,0 +1,110 @@
+"""Which engine runs a command: this process where the input is small, Spark for everything else."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import typer
+
+from antecede.core.errors import CallerError, SetupError
+
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="auto|local|spark",
+        help="local: in this process, without Java. spark: on Spark. auto: local where the input is small.",
+    ),
+]
+Master = Annotated[str | None, typer.Option(help="Spark's master; an embedded Spark if none is named.")]
+
+LOCAL_BYTES = 256 * 2**20
+"""Text that is read in this process, at most, unless the user wants more."""
+MEMORY_SHARE = 1 / 16
+"""Text that is read in this process, at most, as a share of the machine's memory: tables are larger than it."""
+EXPANSION = {b"\x1f\x8b": 8, b"PA": 4}
+"""How much larger than a file its contents are as text, by the file's first two bytes: gzip, Parquet."""
+
+
+class Engine(NamedTuple):
+    """The engine that runs a command, and why it was chosen."""
+
+    name: Literal["local", "spark"]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"engine: {self.name} ({self.reason})"
+
+
+def choose_engine(wanted: str, inputs: list[str], master: str | None, out: str | None = None) -> Engine:
+    """The engine for these inputs. `auto` takes Spark where a master or an address is named.
+
+    What is wrong with the inputs is said here, and not when Spark is up.
+    """
+    from antecede.formats.sources import expand
+
+    files = expand(inputs)
+    if wanted not in ("auto", "local", "spark"):
+        raise CallerError(f"--engine {wanted}: choose auto, local or spark")
+    if wanted == "spark":
+        return Engine("spark", "as you chose")
+    needs_spark = _find_need_of_spark(master, out)
+    if wanted == "local":
+        if needs_spark:
+            raise CallerError(f"--engine local: {needs_spark}; leave it out, or use --engine spark")
+        return Engine("local", "as you chose")
+    if needs_spark:
+        return Engine("spark", needs_spark)
+    size, limit = estimate_text(files), local_limit()
+    if size <= limit:
+        return Engine("local", f"input of {show_bytes(size)}")
+    if find_spec("pyspark") is None:
+        raise SetupError(
+            f"an input of {show_bytes(size)} is for Spark, and PySpark is not installed: "
+            "run pip install 'antecede[spark]', or add --engine local if the memory will do"
+        )
+    return Engine("spark", f"input of {show_bytes(size)}, more than {show_bytes(limit)}")
+
+
+def _find_need_of_spark(master: str | None, out: str | None) -> str | None:
+    """Why only Spark can do this; None if it need not be Spark."""
+    if master is not None:
+        return f"--master {master} is for Spark"
+    if out is not None and "://" in out:
+        return f"--out {out} is an address, which only Spark writes to"
+    return None
+
+
+def estimate_text(files: list[str]) -> int:
+    """How many bytes the contents of the files are as text, about."""
+    return sum(_estimate_file(Path(file)) for file in files)
+
+
+def _estimate_file(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            head = file.read(2)
+        return path.stat().st_size * EXPANSION.get(head, 1)
+    except OSError:  # whoever reads it says what is wrong
+        return 0
+
+
+def local_limit() -> int:
+    """Bytes of text up to which `auto` stays in this process."""
+    from antecede.machine import memory_gigabytes
+
+    return min(LOCAL_BYTES, int(memory_gigabytes() * 2**30 * MEMORY_SHARE))
+
+
+def show_bytes(size: int) -> str:
+    """12 bytes, 3.4 kB, 56 MB."""
+    if size < 1000:
+        return f"{size} bytes"
+    amount = float(size)
+    for unit in ("kB", "MB", "GB"):
+        amount /= 1000
+        if amount < 1000 or unit == "GB":
+            return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:,.0f} {unit}"
+    raise AssertionError("unreachable")
