@@ -9,7 +9,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from antecede.cli import stages as shown
+from antecede.cli import steps as shown
 from antecede.spark.progress import Progress, look, watched
 
 
@@ -59,10 +59,10 @@ def test_a_session_that_is_gone_is_no_error() -> None:
 
 def test_lines_come_now_and_then(monkeypatch) -> None:
     out = io.StringIO()
-    lines = shown.Lines(Console(file=out), "reading")
+    lines = shown.StageLines(Console(file=out), "reading")
     lines(Progress(1, 1, 4, 0))
     assert out.getvalue() == ""
     monkeypatch.setattr(shown, "PATIENCE", 0.0)
     lines(Progress(2, 3, 4, 1_200_000))
     assert out.getvalue() == "reading: stage 2, 3 of 4 tasks, 1,200,000 rows\n"
-    assert shown.words(Progress(2, 3, 4, 0)) == "stage 2, 3 of 4 tasks"
+    assert shown.describe_stage(Progress(2, 3, 4, 0)) == "stage 2, 3 of 4 tasks"

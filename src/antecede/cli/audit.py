@@ -95,7 +95,7 @@ def _describe_written(written: dict[str, str]) -> list[str]:
 
 def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
     """Write everything that was asked for; where each thing is, by name."""
-    written = {}
+    written: dict[str, str] = {}
     if wanted.out is not None:
         written |= run.write_tables(wanted.out, wanted.overwrite)
     if wanted.report is None and wanted.shiviz is None and wanted.dot is None:

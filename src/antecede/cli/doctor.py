@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from antecede import java
-from antecede.cli.options import Json
+from antecede.cli.output import Json
 from antecede.core.errors import SetupError
 from antecede.machine import memory_gigabytes
 

@@ -23,7 +23,7 @@ Master = Annotated[str | None, typer.Option(help="Spark's master; an embedded Sp
 LOCAL_BYTES = 256 * 2**20
 """Text that is read in this process, at most, unless the user wants more."""
 MEMORY_SHARE = 1 / 16
-"""Text that is read in this process, at most, as a share of the machine's memory: tables are larger than it."""
+"""The same as a share of the machine's memory: tables are larger than their text."""
 EXPANSION = {b"\x1f\x8b": 8, b"PA": 4}
 """How much larger than a file its contents are as text, by the file's first two bytes: gzip, Parquet."""
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from antecede.cli.options import Json, Options, parse_options
+from antecede.cli.options import Options, parse_options
+from antecede.cli.output import Json
 from antecede.core.errors import CallerError
 from antecede.simulate import explorer
 from antecede.simulate.explorer import LIMIT, End, Exploration, columns

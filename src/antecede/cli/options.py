@@ -53,7 +53,6 @@ CampaignSize = Annotated[
     int | None,
     typer.Option("--campaign", help="Run so many seeded executions of all protocols, or of --protocol."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 
 
 def parse_options(texts: list[str]) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from antecede.cli import logs as o
-from antecede.cli.folders import Overwrite, checked
-from antecede.cli.options import Json
+from antecede.cli.engine import Master, choose_engine
+from antecede.cli.folders import Overwrite, check_output_folder
 from antecede.cli.ordered import Ordered, ordered, renamed, tell
-from antecede.cli.stages import stages
+from antecede.cli.output import Json
+from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
 from antecede.report.text import many
@@ -51,7 +52,7 @@ def order_command(
     group: Group = None, sender: Sender = None, stamp: Stamp = None, form: Form = None,
     receiver: Receiver = None, number: Number = None, keys: Keys = None, id: Id = None,
     arrival: Arrival = None, time: Time = None, members: Members = None,
-    master: o.Master = None, staging: o.Staging = None, json: Json = False,
+    master: Master = None, staging: o.Staging = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Put the rows of logs, or of a table of messages, into causal order.
 
@@ -64,22 +65,22 @@ def order_command(
 
     Exit code: 0 if all is ordered, 1 if something is held or in quarantine, 2 for wrong usage.
     """
-    checked(out, overwrite)
+    check_output_folder(out, overwrite)
     columns: dict[str, Any] = {
         "group": group, "sender": sender, "stamp": stamp, "form": form, "receiver": receiver,
         "number": number, "keys": keys, "id": id, "arrival": arrival, "time": time,
         "members": None if members is None else [name.strip() for name in members.split(",")],
     }  # fmt: skip
     columns = {name: column for name, column in columns.items() if column is not None}
-    settings = o.settings_of(regex, delimiter, field, kind)
+    settings = o.make_settings(regex, delimiter, field, kind)
     if columns and settings != Settings():
         raise CallerError("--regex, --delimiter, --field and --kind are for logs, not for tables of messages")
-    o.check_inputs(inputs)
-    with o.on_spark(master) as spark:
+    choose_engine("spark", inputs, master, out)
+    with o.open_spark(master) as spark:
         if columns or _are_packets(inputs):
             found = _messages(spark, inputs, format, columns, (out, overwrite))
         else:
-            with o.logs(spark, inputs, format, settings, staging) as read:
+            with o.read_on_spark(spark, inputs, format, settings, staging) as read:
                 found = _events(read, (out, overwrite))
     tell(found, json)
     raise typer.Exit(0 if found.clean else 1)
@@ -95,8 +96,8 @@ def _events(read: Logs, target: tuple[str, bool]) -> Ordered:
     from antecede.spark.ordering.event_order import order_events
 
     rows = sum(file.events + file.quarantined for file in read.files)
-    lines = list(o.file_lines(read.files, read.note))
-    facts = {"files": o.file_facts(read.files), "note": read.note}
+    lines = list(o.describe_files(read.files, read.note))
+    facts = {"files": o.list_file_facts(read.files), "note": read.note}
     outcome = order_events(read.events)
     quarantine = outcome.quarantine.unionByName(read.quarantine, allowMissingColumns=True)
     return ordered(outcome, quarantine, rows, target, lines, facts)
@@ -113,7 +114,7 @@ def _messages(
     from antecede.spark.reading.message_tables import messages
 
     told = {name: columns[name] for name in ("sender", "stamp", "form", "number", "id") if name in columns}
-    with stages(spark, "reading"):
+    with show_spark_stages(spark, "reading"):
         table = messages(spark, inputs, format, **told)
         rows = table.rows.count() + table.unreadable.count()
     lines = [f"a table of messages: {table.kind}, {many(rows, 'row')}"]

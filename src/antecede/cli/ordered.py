@@ -10,8 +10,8 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from antecede.cli.folders import stored
-from antecede.cli.stages import stages
+from antecede.cli.folders import write_spark_table
+from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import AntecedeError
 from antecede.report.text import many, shown
 
@@ -48,8 +48,8 @@ def settled(
     outcome.keep()
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
     spark = quarantine.sparkSession
-    with stages(spark, "ordering"):
-        places = {name: stored(table, out, name, overwrite) for name, table in tables.items()}
+    with show_spark_stages(spark, "ordering"):
+        places = {name: write_spark_table(table, out, name, overwrite) for name, table in tables.items()}
     counts = {name: spark.read.parquet(places[table]).count() for name, table in NAMES.items()}
     return places, counts
 

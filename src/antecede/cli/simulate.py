@@ -12,6 +12,7 @@ from rich.console import Console
 
 from antecede.cli import options as o
 from antecede.cli.campaign import run_campaign
+from antecede.cli.output import Json
 from antecede.cli.tables import costs_table, verdict_lines
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
@@ -32,7 +33,7 @@ def simulate_command(
     loss: o.Loss = None, duplicate: o.Duplicate = None, partitions: o.Partitions = None,
     partition_time: o.PartitionTime = None,
     crashes: o.Crashes = None, down_time: o.DownTime = None, option: o.Options = None, seed: o.Seed = 0,
-    out: o.Out = None, show: o.Show = False, campaign: o.CampaignSize = None, json: o.Json = False,
+    out: o.Out = None, show: o.Show = False, campaign: o.CampaignSize = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Run a protocol's real endpoints over a simulated network: what it costs, what an oracle finds.
 

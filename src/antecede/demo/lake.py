@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from antecede.cli.stages import stages
+from antecede.cli.steps import show_spark_stages
 from antecede.cli.work import Work
 from antecede.demo.shop import LAKE, PEOPLE, write
 from antecede.report.page import page
@@ -73,7 +73,7 @@ def _readings(spark: SparkSession, folder: Path) -> list[Reading]:
         _audited(spark, "sorted by timestamp", people, landed, "time"),
     ]
     start = monotonic()
-    with stages(spark, "ordering"):
+    with show_spark_stages(spark, "ordering"):
         outcome = order(landed, group="room", sender="sender", stamp="stamp", arrival="landed").keep()
         counts = outcome.counts()
         outcome.ordered.write.mode("overwrite").parquet(str(folder / "ordered"))
@@ -92,7 +92,7 @@ def _audited(spark: SparkSession, name: str, people: DataFrame, landed: DataFram
 
     start = monotonic()
     events = people.unionByName(_deliveries(landed, column), allowMissingColumns=True)
-    with stages(spark, f"auditing {name}"):
+    with show_spark_stages(spark, f"auditing {name}"):
         found = audit(events)
         told = found.summary()
     return Reading(name, monotonic() - start, events, found, told)
