@@ -22,9 +22,9 @@ from antecede.report.page import page
 from antecede.tables import EVENTS, Window
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-    from antecede.spark.reading.logs import Logs
+    from antecede.formats.logs import Logs
 
 Report = Annotated[Path | None, typer.Option(help="Write a page with findings and pictures (HTML).")]
 ShiViz = Annotated[Path | None, typer.Option("--shiviz", help="Write the log, or a part, for ShiViz.")]
@@ -85,7 +85,7 @@ class Wanted(NamedTuple):
     overwrite: bool
 
 
-def _audited(spark: SparkSession, read: Logs) -> Audited:
+def _audited(spark: SparkSession, read: Logs[DataFrame]) -> Audited:
     from antecede.spark.auditing.event_audit import audit
 
     with stages(spark, "auditing"):
@@ -96,7 +96,7 @@ def _audited(spark: SparkSession, read: Logs) -> Audited:
     return Audited(found, told, read.files, read.note, [row.asDict() for row in refused])
 
 
-def _written(read: Logs, found: Audited, wanted: Wanted) -> dict[str, str]:
+def _written(read: Logs[DataFrame], found: Audited, wanted: Wanted) -> dict[str, str]:
     """Where everything that was asked for is, by name."""
     written = {}
     if wanted.out is not None:
@@ -123,13 +123,13 @@ def _written(read: Logs, found: Audited, wanted: Wanted) -> dict[str, str]:
     return written
 
 
-def _windows(read: Logs, found: Audited) -> list[Window]:
+def _windows(read: Logs[DataFrame], found: Audited) -> list[Window]:
     from antecede.spark.pictures.windows import pick_windows
 
     return pick_windows(read.events, found.audit, found.summary)
 
 
-def _shiviz(read: Logs, found: Audited, windows: list[Window], file: Path) -> str:
+def _shiviz(read: Logs[DataFrame], found: Audited, windows: list[Window], file: Path) -> str:
     """Write what ShiViz can draw in comfort: all, or else the first picture. Where that is, or why not."""
     from antecede.events.clocked import clocked
 

@@ -13,8 +13,8 @@ from antecede.report.text import many, shown
 
 if TYPE_CHECKING:
     from antecede.auditing.summary import Summary
+    from antecede.formats.logs import FileRead
     from antecede.spark.auditing.event_audit import SparkAudit
-    from antecede.spark.reading.logs import FileRead
 
 SENTENCES = 3
 """Findings of a kind that are told on the screen."""

@@ -16,9 +16,9 @@ from antecede.formats.sources import expand
 from antecede.report.text import many
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-    from antecede.spark.reading.logs import FileRead, Logs
+    from antecede.formats.logs import FileRead, Logs
 
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs; gzip too.")]
 FormatName = Annotated[
@@ -78,13 +78,13 @@ def on_spark(master: str | None) -> AbstractContextManager[SparkSession]:
 @contextmanager
 def logs(
     spark: SparkSession, inputs: list[str], format: str | None, settings: Settings, folder: str | None
-) -> Iterator[Logs]:
+) -> Iterator[Logs[DataFrame]]:
     """The logs, read; what was staged for them is gone behind the block."""
-    from antecede.spark.reading.logs import read, staging
+    from antecede.spark.reading.logs import read_logs, staging_folder
 
-    with staging(folder) as place:
+    with staging_folder(folder) as place:
         with stages(spark, "reading"):
-            found = read(spark, inputs, format, settings, place)
+            found = read_logs(spark, inputs, format, settings, place)
         yield found
 
 
