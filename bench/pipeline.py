@@ -15,7 +15,7 @@ from rich.table import Table
 from antecede.formats.settings import Settings
 from antecede.spark.auditing.event_audit import audit
 from antecede.spark.ordering.message_order import order
-from antecede.spark.reading.logs import read
+from antecede.spark.reading.logs import read_logs
 from antecede.spark.session import session
 from bench import traffic
 from bench.driver import memory
@@ -106,7 +106,7 @@ def _read(spark: SparkSession, folder: Path, size: int) -> Table:
 
 def _logged(spark: SparkSession, path: str, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as staging:
-        drain(read(spark, [path], None, Settings(), staging).events)
+        drain(read_logs(spark, [path], None, Settings(), staging).events)
 
 
 def _table(title: str, against: str) -> Table:

@@ -1,12 +1,16 @@
 """Both engines with one face: an Arrow table in, Arrow tables and windows out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from antecede.auditing.summary import SAMPLE, Summary
-from antecede.tables import Window
+from antecede.formats import Settings
+from antecede.formats.logs import Logs
+from antecede.formats.settings import DEFAULT
+from antecede.tables import EVENTS, QUARANTINE, Window
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,23 @@ class Results:
 
 
 class Engine(Protocol):
+    def read_logs(
+        self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
+    ) -> Logs[pa.Table]:
+        """Read logs into Arrow tables."""
+
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         """Audit a table of events; windows are looked for if they are wanted."""
 
 
 class LocalEngine:
+    def read_logs(
+        self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
+    ) -> Logs[pa.Table]:
+        from antecede.local.logs import read_logs
+
+        return read_logs(paths, format, settings)
+
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         from antecede.local.audit import audit
         from antecede.local.windows import pick_windows
@@ -53,6 +69,22 @@ class SparkEngine:
     def __init__(self, spark: Any) -> None:
         self.spark = spark
 
+    def read_logs(
+        self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
+    ) -> Logs[pa.Table]:
+        """What Spark reads is what is read in this process: tables, counts and sentences."""
+        from antecede.spark.reading.logs import read_logs, staging_folder
+
+        with staging_folder() as folder:
+            logs = read_logs(self.spark, paths, format, settings, folder)
+            assert logs.events.columns == EVENTS.names and logs.quarantine.columns == QUARANTINE.names
+            result = logs._replace(events=logs.events.toArrow(), quarantine=logs.quarantine.toArrow())
+        local = LocalEngine().read_logs(paths, format, settings)
+        assert in_any_order(result.events) == in_any_order(local.events)
+        assert in_any_order(result.quarantine) == in_any_order(local.quarantine)
+        assert (result.files, result.note) == (local.files, local.note)
+        return result
+
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         from antecede.spark.auditing.event_audit import audit
         from antecede.spark.pictures.windows import pick_windows
@@ -64,3 +96,18 @@ class SparkEngine:
         results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked)
         done.done()
         return results
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows with maps as dictionaries."""
+    maps = [field.name for field in table.schema if pa.types.is_map(field.type)]
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for row in rows:
+        for name in maps:
+            row[name] = None if row[name] is None else dict(row[name])
+    return rows
+
+
+def in_any_order(table: pa.Table) -> list[str]:
+    """The rows of a table as a bag: Spark's tables have no order."""
+    return sorted(repr(sorted(row.items())) for row in rows_of(table))

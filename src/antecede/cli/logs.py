@@ -72,11 +72,11 @@ def read_on_spark(
     spark: Any, inputs: list[str], format: str | None, settings: Settings, folder: str | None
 ) -> Iterator[Any]:
     """The logs, read; what was staged for them is gone behind the block."""
-    from antecede.spark.reading.logs import read, staging
+    from antecede.spark.reading.logs import read_logs, staging_folder
 
-    with staging(folder) as place:
+    with staging_folder(folder) as place:
         with show_spark_stages(spark, "reading"):
-            logs = read(spark, inputs, format, settings, place)
+            logs = read_logs(spark, inputs, format, settings, place)
         yield logs
 
 

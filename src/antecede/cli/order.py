@@ -18,9 +18,9 @@ from antecede.formats import Settings
 from antecede.report.text import many
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-    from antecede.spark.reading.logs import Logs
+    from antecede.formats.logs import Logs
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
 Group = Annotated[str | None, typer.Option(help="Messages: column of the ordering domain.")]
@@ -92,7 +92,7 @@ def _are_packets(inputs: list[str]) -> bool:
     return is_packets(inputs)
 
 
-def _events(read: Logs, target: tuple[str, bool]) -> Ordered:
+def _events(read: Logs[DataFrame], target: tuple[str, bool]) -> Ordered:
     from antecede.spark.ordering.event_order import order_events
 
     rows = sum(file.events + file.quarantined for file in read.files)

@@ -29,7 +29,9 @@ def read(source: Source, settings: Settings) -> Rows | Parsed:
         ) from None
     if not settings.fields and not settings.kinds and _is_ours(table):
         return Parsed(
-            _placed(table.select(EVENTS.names).cast(EVENTS), source.name), Rows("").quarantine(), "parquet"
+            fill_places(table.select(EVENTS.names).cast(EVENTS), source.name),
+            Rows("").quarantine(),
+            "parquet",
         )
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
@@ -53,7 +55,8 @@ def _is_ours(table: pa.Table) -> bool:
     return whole and (smallest is None or smallest > 0)
 
 
-def _placed(table: pa.Table, name: str) -> pa.Table:
+def fill_places(table: pa.Table, name: str) -> pa.Table:
+    """Name the file, and number the rows from 1, where the table does not."""
     numbers = pa.array(range(1, len(table) + 1), pa.int64())
     for column, value in (("file", pa.scalar(name)), ("line", numbers)):
         position = EVENTS.get_field_index(column)

@@ -1,5 +1,8 @@
 """One log file inside a Spark task: read it, stage its events and refused records, and say how it went.
 
+Only Spark's reading stages anything: tables that are read in this process stay in its memory. What is staged
+is plain Parquet, so this knows no Spark.
+
 A task writes under a name made from the file's number, and renames when all is written: tried again, or
 tried twice at a time, it leaves the same files. No error of a file leaves the task; it is told in a row.
 """
@@ -9,16 +12,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.formats import Parsed, Settings, read
-from antecede.tables import EVENTS
+from antecede.formats.executions import measure_spans
+from antecede.formats.logs import list_unknown_kinds
+from antecede.formats.native import count_native_rows, read_native_table
+from antecede.tables import EVENTS, QUARANTINE
 
-TOLD = pa.schema(
+STAGED_FILES = pa.schema(
     {
         "number": pa.int64(),
         "format": pa.string(),
@@ -26,31 +30,14 @@ TOLD = pa.schema(
         "quarantined": pa.int64(),
         "unknown": pa.list_(pa.string()),  # words for kinds that are not known, some
         "error": pa.string(),
-        "caller": pa.bool_(),  # the error is the caller's, and would be the same for every file
+        "is_callers_error": pa.bool_(),  # it would be the same for every file
     }
 )
 """What a task says of a file."""
 
-SPANS = pa.schema(
-    {
-        "number": pa.int64(),
-        "execution": pa.string(),
-        "process": pa.string(),
-        "low": pa.int64(),
-        "high": pa.int64(),
-        "rows": pa.int64(),  # 0 for a process that is only named by clocks
-        "counted": pa.bool_(),  # low and high are own clock entries, or an editing trace's; else lines
-        "since": pa.float64(),  # the first and the last time, where every event has one
-        "until": pa.float64(),
-    }
-)
-"""Which part of each process's own order a file has."""
-
-CLOCK = EVENTS.field("clock").type
-STAGED = EVENTS.append(pa.field("number", pa.int64()))
-WORDS = 5
-"""Words for kinds that are told of a file."""
-GROUP = 100_000
+STAGED_EVENTS = EVENTS.append(pa.field("number", pa.int64()))
+"""Events with the number of their file."""
+ROW_GROUP_SIZE = 100_000
 """Rows of a row group: what Spark can split a staged file at."""
 
 
@@ -61,104 +48,49 @@ class Stage(NamedTuple):
     folder: str
     format: str | None
     settings: Settings
-    several: bool
-    """Whether the file is one of several, so that what it has of each process matters."""
+    is_one_of_several: bool
+    """Whether there are other files, so that what a file has of each process matters."""
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in batch.to_pylist():
-                yield pa.RecordBatch.from_pylist([self.told(**file)], TOLD)
+                yield pa.RecordBatch.from_pylist([self.stage_file(**file)], STAGED_FILES)
 
-    def told(self, number: int, name: str, path: str) -> dict[str, Any]:
+    def stage_file(self, number: int, name: str, path: str) -> dict[str, Any]:
         """Read one file; what there is to say of it."""
         try:
-            return {"number": number, **self._staged(number, name, path)}
+            return {"number": number, **self._stage_tables(number, name, path)}
         except AntecedeError as error:
-            return {"number": number, "error": str(error), "caller": isinstance(error, CallerError)}
+            is_callers = isinstance(error, CallerError)
+            return {"number": number, "error": str(error), "is_callers_error": is_callers}
         except OSError as error:
             remedy = "check the path and its permissions; on a cluster every worker must see it"
             return {"number": number, "error": f"{name}: cannot be read ({error.strerror}); {remedy}"}
 
-    def _staged(self, number: int, name: str, path: str) -> dict[str, Any]:
-        with open(path, "rb") as file:
-            parsed = read(file.read(), name, self.format, self.settings)
-        events = parsed.events.append_column("number", pa.repeat(pa.scalar(number), len(parsed.events)))
-        tables = {"events": events, "quarantine": parsed.quarantine}
-        if self.several:
-            tables["spans"] = spans(parsed, number)
+    def _stage_tables(self, number: int, name: str, path: str) -> dict[str, Any]:
+        is_native = bool(count_native_rows(path, self.format, self.settings))
+        if is_native:
+            parsed = Parsed(read_native_table(path, name), QUARANTINE.empty_table(), "parquet")
+        else:
+            with open(path, "rb") as file:
+                parsed = read(file.read(), name, self.format, self.settings)
+        events, quarantine = parsed.events, parsed.quarantine
+        numbers = pa.repeat(pa.scalar(number), len(events))
+        tables = {"events": events.append_column("number", numbers), "quarantine": quarantine}
+        if self.is_one_of_several and not is_native:
+            tables["spans"] = measure_spans(events, parsed.format, number)
         for kind, table in tables.items():
             if len(table):
-                write(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))
-        counts = {"events": len(events), "quarantined": len(parsed.quarantine)}
-        return {"format": parsed.format, "unknown": unknown(parsed.events), **counts}
+                write_whole_file(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))
+        unknown = [] if is_native else list_unknown_kinds(events)
+        counts = {"events": len(events), "quarantined": len(quarantine)}
+        return {"format": parsed.format, "unknown": unknown, **counts}
 
 
-def unknown(events: pa.Table) -> list[str]:
-    """Words for kinds that are not known, which readers leave in the fields."""
-    words = pc.map_lookup(events["fields"], "kind", "first").filter(pc.is_null(events["kind"]))
-    return sorted(words.unique().drop_null().to_pylist())[:WORDS]
-
-
-def write(table: pa.Table, path: str) -> None:
-    """The file appears when all of it is there."""
+def write_whole_file(table: pa.Table, path: str) -> None:
+    """Write Parquet; the file appears when all of it is there."""
     folder, name = os.path.split(path)
     os.makedirs(folder, exist_ok=True)
     part = os.path.join(folder, f".{name}.{uuid4().hex}")
-    pq.write_table(table, part, row_group_size=GROUP)
+    pq.write_table(table, part, row_group_size=ROW_GROUP_SIZE)
     os.replace(part, path)
-
-
-def spans(parsed: Parsed, number: int) -> pa.Table:
-    """The part of each process's order that this file has, where the events have positions; and which other
-    processes its clocks name."""
-    ordered = parsed.events.filter(pc.is_valid(parsed.events["index"]))
-    clocks = _Clocks(ordered)
-    owns = clocks.owns()
-    place = ordered["index"] if owns is None else owns
-    table = ordered.select(["execution", "process", "time"]).append_column("place", place)
-    every = pc.ScalarAggregateOptions(skip_nulls=False)
-    place_of = [("place", name, None) for name in ("min", "max", "count")]
-    wanted = [*place_of, ("time", "min", every), ("time", "max", every)]
-    found = table.group_by(["execution", "process"]).aggregate(wanted)
-    found = found.rename_columns([*found.column_names[:2], "low", "high", "rows", "since", "until"])
-    if owns is not None:
-        named = clocks.named().join(found, ["execution", "process"], join_type="left anti")
-        zero = named.append_column("rows", pa.repeat(pa.scalar(0), len(named)))
-        found = pa.concat_tables([found, zero], promote_options="default")
-    counted = owns is not None or parsed.format == "editing"
-    for name, value in (("number", number), ("counted", counted)):
-        found = found.append_column(name, pa.repeat(pa.scalar(value), len(found)))
-    return found.select(SPANS.names).cast(SPANS)
-
-
-class _Clocks:
-    """The entries of all clocks, flat."""
-
-    def __init__(self, events: pa.Table) -> None:
-        clocks = pa.concat_arrays([pa.array([], CLOCK), *events["clock"].chunks])
-        starts = clocks.offsets.to_numpy()
-        whole = slice(starts[0], starts[-1])
-        self.events, self.full = events, len(events) > 0 and not clocks.null_count
-        self.rows = np.repeat(np.arange(len(clocks)), np.diff(starts))
-        self.keys, self.items = clocks.keys[whole], clocks.items[whole]
-
-    def _of_event(self, name: str) -> pa.Array:
-        column = self.events[name].combine_chunks()
-        return pa.concat_arrays(column.chunks if isinstance(column, pa.ChunkedArray) else [column]).take(
-            pa.array(self.rows)
-        )
-
-    def owns(self) -> pa.Array | None:
-        """Each event's own entry; None if an event has none."""
-        if not self.full:
-            return None
-        own = pc.fill_null(pc.equal(self.keys, self._of_event("process")), False)
-        mine = np.flatnonzero(own.to_numpy(zero_copy_only=False))
-        if len(mine) != len(self.events):
-            return None
-        return self.items.take(pa.array(mine))
-
-    def named(self) -> pa.Table:
-        """The processes that clocks name, by execution."""
-        table = pa.table({"execution": self._of_event("execution"), "process": self.keys})
-        return table.group_by(["execution", "process"]).aggregate([])

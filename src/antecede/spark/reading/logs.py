@@ -1,4 +1,4 @@
-"""Logs into tables: files are read inside Spark tasks and staged as Parquet; the driver sees counts only.
+"""Logs into DataFrames: files are read inside Spark tasks and staged as Parquet; the driver sees counts only.
 
 The staging folder must be one that the driver and all workers see. Our own events table as Parquet, where
 its footer says that no row needs a second look, is read by Spark itself and not staged.
@@ -9,51 +9,40 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heapify, heapreplace
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from antecede.core.errors import CallerError, InputError
-from antecede.formats import FORMATS, Settings
-from antecede.formats.regexes import compiled
-from antecede.formats.shiviz_forms import GROUPS
+from antecede.core.errors import CallerError
+from antecede.formats import Settings
+from antecede.formats.across import CAN_BE_AMBIGUOUS, RULES
+from antecede.formats.executions import SPANS, gather_executions
+from antecede.formats.logs import (
+    FileRead,
+    Logs,
+    check_any_readable,
+    check_settings,
+    describe_unknown_kinds,
+    join_notes,
+    quarantine_files,
+)
+from antecede.formats.native import count_native_rows
 from antecede.formats.sources import expand
-from antecede.formats.staging import SPANS, STAGED, TOLD, WORDS, Stage
-from antecede.spark.reading.across import AGAIN, across, ambiguous
-from antecede.spark.reading.gather import Gathered, gathered
-from antecede.spark.reading.native import native, rows_of_native
-from antecede.tables import QUARANTINE
+from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
+from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
+from antecede.spark.reading.gather import apply_gathering
+from antecede.spark.reading.native import can_open, read_native_tables
+from antecede.tables import EVENTS, QUARANTINE
 
-TASKS = 4
+TASKS_PER_PARTITION = 4
 """Tasks for each shuffle partition, at most: more of them even out what sizes do not tell."""
 
 
-class FileRead(NamedTuple):
-    """What came of one file."""
-
-    name: str
-    format: str | None
-    events: int
-    quarantined: int
-    error: str | None = None
-    unknown: tuple[str, ...] = ()
-
-
-class Logs(NamedTuple):
-    """The events of all files, the records that could not be read, how each file was read, and a sentence
-    where files that look like one log were taken for several, a cause is ambiguous or a kind not known."""
-
-    events: DataFrame
-    quarantine: DataFrame
-    files: list[FileRead]
-    note: str | None = None
-
-
 @contextmanager
-def staging(parent: str | None = None) -> Iterator[str]:
+def staging_folder(parent: str | None = None) -> Iterator[str]:
     """A folder to stage in, gone when all is done; on a cluster in a parent that all machines share."""
     if parent is not None and not os.access(parent, os.W_OK):
         raise CallerError(f"{parent}: cannot be written; name a folder that all machines share")
@@ -61,69 +50,61 @@ def staging(parent: str | None = None) -> Iterator[str]:
         yield os.path.abspath(folder)
 
 
-def read(
+def read_logs(
     spark: SparkSession, paths: Sequence[str], format: str | None, settings: Settings, staging: str
-) -> Logs:
-    """The logs in these files, folders and globs. A file that no reader knows is quarantined whole, unless
-    there is none that can be read."""
-    _check(format, settings)
-    files = expand(list(paths))
-    own = {at: rows for at, path in enumerate(files) if (rows := rows_of_native(path, format, settings))}
-    told = {at: FileRead(files[at], "parquet", rows, 0) for at, rows in own.items()}
-    told |= _staged(
-        spark, {at: path for at, path in enumerate(files) if at not in own}, format, settings, staging
-    )
-    found = [told[at] for at in range(len(files))]
-    if all(file.error for file in found):
-        raise InputError(str(found[0].error) + _others(len(found) - 1))
-    events, note = _events(spark, files, staging)
-    events, note = _together(events, note, found)
-    if own:
-        events = events.unionByName(native(spark, [files[at] for at in own]))
-    return Logs(events, _quarantine(spark, found, staging), found, note)
+) -> Logs[DataFrame]:
+    """Read the logs in these files, folders and globs; runs a job that stages their events.
+
+    A file that no reader knows is quarantined whole, unless there is none that can be read.
+    """
+    check_settings(format, settings)
+    names = expand(list(paths))
+    native_rows = {
+        number: rows
+        for number, name in enumerate(names)
+        if can_open(name) and (rows := count_native_rows(name, format, settings))
+    }
+    to_stage = {number: name for number, name in enumerate(names) if number not in native_rows}
+    reads = {number: FileRead(names[number], "parquet", rows, 0) for number, rows in native_rows.items()}
+    reads |= _stage_files(spark, to_stage, format, settings, staging)
+    files = [reads[number] for number in range(len(names))]
+    check_any_readable(files)
+    events, gather_note = _gather_files(spark, names, staging)
+    events, across_note = _settle_formats(events, files)
+    events = events.select(EVENTS.names)
+    if native_rows:
+        native = read_native_tables(spark, [names[number] for number in native_rows])
+        events = events.unionByName(native)
+    note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
+    return Logs(events, _quarantine(spark, files, staging), files, note)
 
 
-def _check(format: str | None, settings: Settings) -> None:
-    """What is wrong with the settings is the caller's fault, and said before any file is read."""
-    if format is not None and format not in FORMATS:
-        raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
-    if settings.regex:
-        compiled(settings.regex, GROUPS, "regex")
-    if settings.delimiter:
-        compiled(settings.delimiter, (), "delimiter")
-
-
-def _others(number: int) -> str:
-    return f" (and {number:,} other file{'s' * (number > 1)} cannot be read either)" if number else ""
-
-
-def _staged(
+def _stage_files(
     spark: SparkSession, files: dict[int, str], format: str | None, settings: Settings, folder: str
 ) -> dict[int, FileRead]:
     """Read and stage these files in tasks of about equal size."""
     if not files:
         return {}
-    tasks = min(len(files), TASKS * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
+    tasks = min(len(files), TASKS_PER_PARTITION * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
     names = list(files.values())
     columns = {"number": list(files), "name": names, "path": list(map(os.path.abspath, names))}
-    table = pa.table({**columns, "task": pa.array(_shared_out(names, tasks), pa.int32())})
-    spread = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
-    rows = spread.mapInArrow(
-        Stage(folder, format, settings, len(files) > 1).run, from_arrow_schema(TOLD)
-    ).collect()
+    table = pa.table({**columns, "task": pa.array(_assign_tasks(names, tasks), pa.int32())})
+    by_task = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
+    stage = Stage(folder, format, settings, len(files) > 1)
+    rows = by_task.mapInArrow(stage.run, from_arrow_schema(STAGED_FILES)).collect()
     for row in rows:
-        if row["caller"]:
+        if row["is_callers_error"]:
             raise CallerError(row["error"])
-    return {row["number"]: _told(files[row["number"]], row.asDict()) for row in rows}
+    return {row["number"]: _file_read(files[row["number"]], row.asDict()) for row in rows}
 
 
-def _told(path: str, row: dict[str, Any]) -> FileRead:
+def _file_read(name: str, row: dict[str, Any]) -> FileRead:
     if row["error"] is not None:
-        return FileRead(path, None, 0, 1, str(row["error"]))
-    return FileRead(path, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))
+        return FileRead(name, None, 0, 1, str(row["error"]))
+    return FileRead(name, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))
 
 
-def _shared_out(paths: list[str], tasks: int) -> list[int]:
+def _assign_tasks(paths: list[str], tasks: int) -> list[int]:
     """A task for each file: the largest first, each to the task that has least to do."""
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     loads = [(0, task) for task in range(tasks)]
@@ -135,42 +116,38 @@ def _shared_out(paths: list[str], tasks: int) -> list[int]:
     return result
 
 
-def _events(spark: SparkSession, files: list[str], folder: str) -> Gathered:
-    staged, spans = _loaded(spark, folder, "events", STAGED), os.path.join(folder, "spans")
+def _gather_files(spark: SparkSession, names: list[str], folder: str) -> tuple[DataFrame, str | None]:
+    """The staged events with the number of their file, executions put together; and a note."""
+    events, spans = _load_staged(spark, folder, "events", STAGED_EVENTS), os.path.join(folder, "spans")
     if not os.path.isdir(spans):
-        return Gathered(staged.drop("number"), None)
-    return gathered(spark, staged, pq.read_table(spans, schema=SPANS), files)
+        return events, None
+    gathering = gather_executions(pq.read_table(spans, schema=SPANS), names)
+    return apply_gathering(spark, events, gathering), gathering.note
 
 
-def _together(events: DataFrame, note: str | None, files: list[FileRead]) -> tuple[DataFrame, str | None]:
-    """What only all files of a format tell together; and another sentence, if there is one to say."""
-    for format in AGAIN:
-        names = [file.name for file in files if file.format == format]
-        if len(names) > 1:
-            events = across(events, format, names)
-        if names and format == "cloudevents":
-            note = "; ".join(filter(None, (note, ambiguous(events)))) or None
-    return events, "; ".join(filter(None, (note, _unknown(files)))) or None
+def _settle_formats(events: DataFrame, files: list[FileRead]) -> tuple[DataFrame, str | None]:
+    """The events, with those settled that only all files of a format tell together; and a note."""
+    note = None
+    for format in RULES:
+        numbers = [number for number, file in enumerate(files) if file.format == format]
+        if len(numbers) > 1:
+            events = settle_files(events, format, numbers)
+        if numbers and format == CAN_BE_AMBIGUOUS:
+            note = describe_ambiguous_causes(events, numbers)
+    return events, note
 
 
-def _unknown(files: list[FileRead]) -> str | None:
-    words = sorted({word for file in files for word in file.unknown})
-    if not words:
-        return None
-    listed = ", ".join(words[:WORDS]) + (", ..." if len(words) > WORDS else "")
-    remedy = f"say what they are, as in --kind {words[0]}=send"
-    return f"kinds that are not known are taken as local: {listed}; {remedy}"
-
-
-def _loaded(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:
+def _load_staged(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:
     """A staged table; an empty one if no file has a row of it."""
-    path, kind = os.path.join(folder, name), from_arrow_schema(schema)
-    return spark.read.schema(kind).parquet(path) if os.path.isdir(path) else spark.createDataFrame([], kind)
+    path, columns = os.path.join(folder, name), from_arrow_schema(schema)
+    if not os.path.isdir(path):
+        return spark.createDataFrame([], columns)
+    return spark.read.schema(columns).parquet(path)
 
 
 def _quarantine(spark: SparkSession, files: list[FileRead], folder: str) -> DataFrame:
-    refused = _loaded(spark, folder, "quarantine", QUARANTINE)
-    whole = [(file.name, None, file.error, None) for file in files if file.error]
-    if not whole:
-        return refused
-    return refused.unionByName(spark.createDataFrame(whole, from_arrow_schema(QUARANTINE)))
+    records = _load_staged(spark, folder, "quarantine", QUARANTINE)
+    whole_files = quarantine_files(files)
+    if not len(whole_files):
+        return records
+    return records.unionByName(spark.createDataFrame(whole_files))

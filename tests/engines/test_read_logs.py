@@ -1,4 +1,4 @@
-"""Logs read inside Spark tasks: every format, many files, what cannot be read, and what belongs together."""
+"""Logs read by both engines: every format, many files, what cannot be read, and what belongs together."""
 
 import gzip
 import json
@@ -13,13 +13,11 @@ import pytest
 from antecede.core.errors import CallerError, InputError
 from antecede.formats import Settings
 from antecede.formats import read as read_one
+from antecede.formats.native import count_native_rows
 from antecede.formats.staging import Stage
-from antecede.spark.reading import native
-from antecede.spark.reading.logs import read, staging
-from antecede.tables import EVENTS, QUARANTINE
-from tests.formats.samples import GO, SAMPLES, lines, opened
-
-pytestmark = pytest.mark.spark
+from antecede.tables import EVENTS
+from tests.engines.engines import rows_of
+from tests.formats.samples import DATA, GO, SAMPLES, lines, needs_data, opened
 
 
 def by_event(row: dict[str, Any]) -> str:
@@ -27,16 +25,12 @@ def by_event(row: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def reads(spark, tmp_path):
+def reads(engine, tmp_path):
     """Reads what a test wrote into its folder; rows as dictionaries."""
 
     def reader(*names, format=None, **settings):
-        with staging() as folder:
-            paths = [str(tmp_path / name) for name in names]
-            logs = read(spark, paths, format, Settings(**settings), folder)
-            assert logs.events.columns == EVENTS.names and logs.quarantine.columns == QUARANTINE.names
-            events = [row.asDict() for row in logs.events.collect()]
-            return events, [row.asDict() for row in logs.quarantine.collect()], logs
+        logs = engine.read_logs([str(tmp_path / name) for name in names], format, Settings(**settings))
+        return rows_of(logs.events), rows_of(logs.quarantine), logs
 
     return reader
 
@@ -135,26 +129,31 @@ def test_wrong_settings_are_the_callers_fault(settings, match, reads, tmp_path) 
         reads("a", "b", **settings)
 
 
-def test_files_are_named_from_the_folder_of_the_caller(spark, tmp_path, monkeypatch) -> None:
+def test_files_are_named_as_the_caller_names_them(engine, tmp_path, monkeypatch) -> None:
     write(tmp_path, log=GO)
-    table([{"event": "e1"}], tmp_path / "t")
-    monkeypatch.chdir(tmp_path)
-    with staging() as folder:
-        logs = read(spark, ["log", "t"], None, Settings(), folder)
-        assert {row["file"] for row in logs.events.select("file").collect()} == {"log", "t"}
+    for name in "tuv":
+        table([{"event": f"e{name}"}], tmp_path / name)
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    names = ["../log", "../t", "../inner/../u", str(tmp_path / "v")]
+    logs = engine.read_logs(names, None, Settings())
+    assert {row["file"] for row in rows_of(logs.events)} == set(names)
 
 
-def test_no_such_file_and_a_file_that_goes_away(reads, tmp_path) -> None:
+def test_no_such_file(reads) -> None:
     with pytest.raises(CallerError, match="no such file"):
         reads("nothing")
-    told = Stage(str(tmp_path), None, Settings(), True).told(3, "gone", str(tmp_path / "gone"))
-    assert told["number"] == 3 and "every worker must see it" in told["error"]
+
+
+def test_a_file_that_goes_away_is_told_by_its_task(tmp_path) -> None:
+    staged = Stage(str(tmp_path), None, Settings(), True).stage_file(3, "gone", str(tmp_path / "gone"))
+    assert staged["number"] == 3 and "every worker must see it" in staged["error"]
 
 
 def test_a_task_that_is_tried_again_leaves_the_same_files(tmp_path) -> None:
     write(tmp_path, log=GO)
     stage = Stage(str(tmp_path / "staged"), None, Settings(), True)
-    told = [stage.told(7, "log", str(tmp_path / "log")) for _ in range(2)]
+    told = [stage.stage_file(7, "log", str(tmp_path / "log")) for _ in range(2)]
     assert told[0] == told[1]
     files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "staged").rglob("*.*"))
     assert files == ["staged/events/00000007.parquet", "staged/spans/00000007.parquet"]
@@ -254,7 +253,7 @@ def table(rows: list[dict[str, Any]], path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(whole, EVENTS), path)
 
 
-def test_our_own_table_is_read_by_spark_itself(reads, tmp_path) -> None:
+def test_our_own_tables_are_taken_as_they_are(reads, tmp_path) -> None:
     table(
         [{"event": "e1", "clock": {"p": 1}}, {"event": "e2", "file": "f", "line": 9}], tmp_path / "a.parquet"
     )
@@ -275,17 +274,34 @@ def test_our_own_table_is_read_by_spark_itself(reads, tmp_path) -> None:
 )
 def test_a_table_with_surprises_goes_through_the_reader(row, tmp_path) -> None:
     table([row, {"event": "e2"}], tmp_path / "t")
-    assert native.rows_of_native(str(tmp_path / "t"), None, Settings()) is None
+    assert count_native_rows(str(tmp_path / "t"), None, Settings()) is None
     table([{"event": "e2"}], tmp_path / "t")
-    assert native.rows_of_native(str(tmp_path / "t"), None, Settings()) == 1
+    assert count_native_rows(str(tmp_path / "t"), None, Settings()) == 1
 
 
+def test_our_own_tables_with_names_that_spark_does_not_open(reads, tmp_path) -> None:
+    rows = [{"event": "p#0", "index": 0}, {"event": "p#1", "index": 1}]
+    table(rows, tmp_path / "a:b")
+    table(rows, tmp_path / "ab")
+    events, _, logs = reads("a:b", "ab")
+    assert sorted(row["index"] for row in events) == [0, 0, 1, 1] and logs.note is None
+
+
+def test_what_order_wrote_is_native_without_its_columns(reads, tmp_path) -> None:
+    table([{"event": "e1"}], tmp_path / "t")
+    ordered = pq.read_table(tmp_path / "t").append_column("position", pa.array([0]))
+    pq.write_table(ordered.append_column("ghosts", pa.array([0])), tmp_path / "t")
+    events, _, _ = reads("t")
+    assert [(row["event"], row["fields"]) for row in events] == [("e1", None)]
+
+
+@pytest.mark.spark
 def test_what_spark_wrote_is_native(spark, reads, tmp_path) -> None:
     table([{"event": f"e{n}", "clock": {"p": n + 1}, "parents": ["z"]} for n in range(9)], tmp_path / "t")
     spark.read.parquet(str(tmp_path / "t")).repartition(3).write.parquet(str(tmp_path / "out"))
     events, _, logs = reads("out")
     assert len(events) == 9 and len(logs.files) > 1
-    assert all(native.rows_of_native(file.name, None, Settings()) for file in logs.files)
+    assert all(count_native_rows(file.name, None, Settings()) for file in logs.files)
 
 
 def test_field_names_and_kinds_can_be_mapped(reads, tmp_path) -> None:
@@ -345,3 +361,10 @@ def texts_in_order(events):
     line = sorted(events, key=lambda row: row["index"])
     assert [row["event"] for row in line] == [f"p#{n}" for n in range(len(line))]
     return [row["text"] for row in line]
+
+
+@needs_data
+@pytest.mark.parametrize("folder", ["shiviz", "tsviz", "ewd998", "editing-traces", "zipkin"])
+def test_real_logs(engine, folder) -> None:
+    logs = engine.read_logs([str(DATA / folder)], None, Settings())
+    assert len(logs.events) == sum(file.events for file in logs.files) > 0

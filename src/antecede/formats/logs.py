@@ -1,0 +1,90 @@
+"""What reading some files gives, whichever engine reads them, and the sentences that go with it."""
+
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.core.errors import CallerError, InputError
+from antecede.formats.regexes import compiled
+from antecede.formats.registry import FORMATS
+from antecede.formats.settings import Settings
+from antecede.formats.shiviz_forms import GROUPS
+from antecede.tables import QUARANTINE
+
+LISTED_WORDS = 5
+"""Words for unknown kinds that a sentence lists."""
+
+Table = TypeVar("Table")
+"""An Arrow table, or a DataFrame of Spark."""
+
+
+class FileRead(NamedTuple):
+    """How the reading of one file went."""
+
+    name: str
+    format: str | None
+    events: int
+    quarantined: int
+    error: str | None = None
+    unknown: tuple[str, ...] = ()
+    """Words for kinds that are not known, some."""
+
+
+class Logs(NamedTuple, Generic[Table]):
+    """The events of all files, the records that could not be read, how each file was read, and a sentence
+    where files that look like one log were taken for several, a cause is ambiguous or a kind not known."""
+
+    events: Table
+    quarantine: Table
+    files: list[FileRead]
+    note: str | None = None
+
+
+def check_settings(format: str | None, settings: Settings) -> None:
+    """What is wrong with the settings is the caller's fault, and said before any file is read."""
+    if format is not None and format not in FORMATS:
+        raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
+    if settings.regex:
+        compiled(settings.regex, GROUPS, "regex")
+    if settings.delimiter:
+        compiled(settings.delimiter, (), "delimiter")
+
+
+def check_any_readable(files: list[FileRead]) -> None:
+    """A file that nobody can read is quarantined whole, unless there is none that can be read."""
+    if any(file.error is None for file in files):
+        return
+    error = str(files[0].error)
+    others = len(files) - 1
+    if others:
+        error += f" (and {others:,} other file{'s' * (others > 1)} cannot be read either)"
+    raise InputError(error)
+
+
+def quarantine_files(files: list[FileRead]) -> pa.Table:
+    """A row of the quarantine table for each file that could not be read at all."""
+    rows = [{"file": file.name, "reason": file.error} for file in files if file.error]
+    return pa.Table.from_pylist(rows, QUARANTINE)
+
+
+def list_unknown_kinds(events: pa.Table) -> list[str]:
+    """Words for kinds that are not known, some; readers leave them in the fields."""
+    words = pc.map_lookup(events["fields"], "kind", "first").filter(pc.is_null(events["kind"]))
+    return sorted(words.unique().drop_null().to_pylist())[:LISTED_WORDS]
+
+
+def describe_unknown_kinds(files: list[FileRead]) -> str | None:
+    """A sentence on kinds that are not known; None if all are."""
+    words = sorted({word for file in files for word in file.unknown})
+    if not words:
+        return None
+    listed = ", ".join(words[:LISTED_WORDS]) + (", ..." if len(words) > LISTED_WORDS else "")
+    remedy = f"say what they are, as in --kind {words[0]}=send"
+    return f"kinds that are not known are taken as local: {listed}; {remedy}"
+
+
+def join_notes(notes: Iterable[str | None]) -> str | None:
+    """One sentence of several; None if there is none."""
+    return "; ".join(note for note in notes if note) or None

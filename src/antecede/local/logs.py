@@ -1,0 +1,141 @@
+"""Logs into Arrow tables, in this process: every file is read in turn, and nothing is staged."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.core.errors import AntecedeError, CallerError
+from antecede.formats import Settings, read
+from antecede.formats.across import (
+    AMBIGUOUS,
+    CAN_BE_AMBIGUOUS,
+    RULES,
+    describe_ambiguous_cause,
+    settle_across,
+)
+from antecede.formats.executions import gather_executions, measure_spans
+from antecede.formats.logs import (
+    FileRead,
+    Logs,
+    check_any_readable,
+    check_settings,
+    describe_unknown_kinds,
+    join_notes,
+    list_unknown_kinds,
+    quarantine_files,
+)
+from antecede.formats.native import count_native_rows, read_native_table
+from antecede.formats.settings import DEFAULT
+from antecede.formats.sources import expand
+from antecede.local.gather import apply_gathering
+from antecede.tables import EVENTS, QUARANTINE
+
+Path = str | os.PathLike[str]
+
+
+class _FileTables(NamedTuple):
+    """What one file holds."""
+
+    file: FileRead
+    events: pa.Table = EVENTS.empty_table()
+    quarantine: pa.Table = QUARANTINE.empty_table()
+    is_native: bool = False
+
+
+def read_logs(
+    paths: Path | Sequence[Path], format: str | None = None, settings: Settings = DEFAULT
+) -> Logs[pa.Table]:
+    """Read the logs in these files, folders and globs.
+
+    The format of each file is told by its content, unless one is named. A file that no reader knows is
+    quarantined whole, unless there is none that can be read: that is an InputError. Files that belong
+    together become one execution; `note` says where that was a guess.
+    """
+    check_settings(format, settings)
+    names = expand(_as_list(paths))
+    tables = [_read_file(name, format, settings) for name in names]
+    files = [table.file for table in tables]
+    check_any_readable(files)
+    events, gather_note = _gather_files(tables)
+    events, across_note = _settle_formats(events, files)
+    quarantine = pa.concat_tables([*(table.quarantine for table in tables), quarantine_files(files)])
+    note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
+    return Logs(events.select(EVENTS.names), quarantine, files, note)
+
+
+def _as_list(paths: Path | Sequence[Path]) -> list[str]:
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    return [os.fspath(path) for path in paths]
+
+
+def _read_file(name: str, format: str | None, settings: Settings) -> _FileTables:
+    """Read one file. What is wrong with it is told in its FileRead; the caller's errors are raised."""
+    try:
+        if count_native_rows(name, format, settings):
+            events = read_native_table(name, name)
+            return _FileTables(FileRead(name, "parquet", len(events), 0), events, is_native=True)
+        with open(name, "rb") as file:
+            parsed = read(file.read(), name, format, settings)
+    except CallerError:
+        raise
+    except AntecedeError as error:
+        return _FileTables(FileRead(name, None, 0, 1, str(error)))
+    except OSError as error:
+        reason = f"{name}: cannot be read ({error.strerror}); check the path and its permissions"
+        return _FileTables(FileRead(name, None, 0, 1, reason))
+    unknown = tuple(list_unknown_kinds(parsed.events))
+    file_read = FileRead(name, parsed.format, len(parsed.events), len(parsed.quarantine), None, unknown)
+    return _FileTables(file_read, parsed.events, parsed.quarantine)
+
+
+def _gather_files(tables: list[_FileTables]) -> tuple[pa.Table, str | None]:
+    """The events of all files with a column `number` for their file, executions put together; and a note."""
+    numbered = []
+    spans = []
+    for number, table in enumerate(tables):
+        numbers = pa.array(np.full(len(table.events), number))
+        numbered.append(table.events.append_column("number", numbers))
+        if not table.is_native and len(tables) > 1:
+            spans.append(measure_spans(table.events, table.file.format, number))
+    events = pa.concat_tables(numbered)
+    if len(spans) < 2:
+        return events, None
+    gathering = gather_executions(pa.concat_tables(spans), [table.file.name for table in tables])
+    return apply_gathering(events, gathering), gathering.note
+
+
+def _settle_formats(events: pa.Table, files: list[FileRead]) -> tuple[pa.Table, str | None]:
+    """The events, with those settled that only all files of a format tell together; and a note."""
+    note = None
+    for format in RULES:
+        numbers = [number for number, file in enumerate(files) if file.format == format]
+        if len(numbers) > 1:
+            events = _settle_files(events, format, numbers)
+        if numbers and format == CAN_BE_AMBIGUOUS:
+            note = _describe_ambiguous_causes(events, numbers)
+    return events, note
+
+
+def _settle_files(events: pa.Table, format: str, numbers: list[int]) -> pa.Table:
+    is_settled = pc.is_in(events["number"], pa.array(numbers)).to_numpy()
+    mine = events.filter(pa.array(is_settled))
+    settled = settle_across(mine.select(EVENTS.names), format).append_column("number", mine["number"])
+    others = events.filter(pa.array(~is_settled))
+    # Back into the order of files: settled rows go where they were.
+    rows = np.concatenate([np.flatnonzero(is_settled), np.flatnonzero(~is_settled)])
+    return pa.concat_tables([settled, others]).take(pa.array(np.argsort(rows)))
+
+
+def _describe_ambiguous_causes(events: pa.Table, numbers: list[int]) -> str | None:
+    events = events.filter(pc.is_in(events["number"], pa.array(numbers)))
+    texts = pc.map_lookup(events["fields"], AMBIGUOUS, "first")
+    ambiguous = events.select(["file", "line"]).append_column("text", texts).drop_null()
+    if not len(ambiguous):
+        return None
+    first = ambiguous.sort_by([(name, "ascending") for name in ambiguous.column_names]).slice(0, 1)
+    return describe_ambiguous_cause(**first.to_pylist()[0], count=len(ambiguous))
