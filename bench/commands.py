@@ -1,7 +1,8 @@
 """Section `commands`: what a user waits for at the command line, each command in a process of its own.
 
-Local and Spark run the same command on the same input, one after the other, in this run. The other baselines:
-a process that imports every subcommand (as the command did before they were loaded one by one), and a script that starts Spark and sorts the same table to Parquet.
+Local and Spark run the same command on the same input, one after the other, in this run. The other baselines
+are a process that imports every subcommand (as the command did before they were loaded one by one), and a
+script that starts Spark and sorts the same table to Parquet.
 """
 
 import json

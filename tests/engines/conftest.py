@@ -10,3 +10,11 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         return LocalEngine()
     return SparkEngine(request.getfixturevalue("spark"))
+
+
+@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
+def command_engine(request: pytest.FixtureRequest) -> str:
+    """The name of an engine; a command that runs on Spark finds the session of the tests."""
+    if request.param == "spark":
+        request.getfixturevalue("spark")
+    return str(request.param)

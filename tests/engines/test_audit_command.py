@@ -1,0 +1,151 @@
+"""`antecede audit`, as its users run it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from antecede.auditing.windows import DRAWN_NEARBY
+from antecede.formats import read
+from tests.commands import TRIANGLE, here, story
+from tests.formats.samples import GO, SAMPLES, lines
+
+
+@pytest.fixture
+def run(command_engine, monkeypatch, capsys, tmp_path):
+    """Runs the command on each engine in the folder of the test, where its files are."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: here(monkeypatch, capsys, "audit", *words, "--engine", command_engine)
+
+
+def test_a_late_message_is_told_with_its_witness(run) -> None:
+    Path("log").write_text(TRIANGLE)
+    done = run("log")
+    assert (done.code, done.noise) == (1, [])
+    assert "log: jsonl, 6 events" in done.out and "1 finding: 1 late" in done.out
+    assert "p3 delivered z before x" in done.out.replace("(log:5) ", "") and "log:1" in done.out
+    assert "1 execution: 6 events, 3 processes, 3 sends, 3 deliveries" in done.out
+
+
+def test_it_says_which_engine_ran(run, command_engine) -> None:
+    Path("log").write_text(TRIANGLE)
+    assert f"engine: {command_engine} (as you chose)" in run("log").out
+    assert json.loads(run("log", "--json").out)["engine"] == command_engine
+
+
+def test_json_is_one_document_and_all_files_are_written(run) -> None:
+    Path("log").write_text(TRIANGLE)
+    words = ("--report", "sub/page.html", "--shiviz", "s.log", "--dot", "g.dot", "--out", "tables")
+    done = run("log", "--json", *words)
+    found = json.loads(done.out)
+    assert done.code == 1 and found["counts"] == {"late": 1} and not found["clean"]
+    assert found["findings"][0]["process"] == "p3" and found["findings"][0]["events"][0] == "e0"
+    assert found["totals"]["events"] == 6 and found["files"][0]["format"] == "jsonl"
+    assert set(found["written"]) == {"report", "shiviz", "dot", "findings", "totals", "quarantine"}
+    text = Path("sub/page.html").read_text()
+    assert "<svg" in text and "p3 delivered z" in text and "Nothing is left out." in text
+    assert Path("g.dot").read_text().startswith("digraph") and "#c4281c" in Path("g.dot").read_text()
+    assert pq.read_table("tables/findings").num_rows == 1 and pq.read_table("tables/quarantine").num_rows == 0
+    clocks = {row["event"]: dict(row["clock"]) for row in written("s.log")}
+    assert clocks == {
+        "p1:1": {"p1": 1}, "p1:2": {"p1": 2},
+        "p2:1": {"p1": 2, "p2": 1}, "p2:2": {"p1": 2, "p2": 2},
+        "p3:1": {"p1": 2, "p2": 2, "p3": 1}, "p3:2": {"p1": 2, "p2": 2, "p3": 2},
+    }  # fmt: skip
+    assert run("log", "--out", "tables").code == 2, "the folder is not empty"
+
+
+def written(file: str) -> list[dict[str, Any]]:
+    parsed = read(Path(file).read_bytes(), file, "shiviz")
+    assert parsed.quarantine.num_rows == 0
+    return list(parsed.events.to_pylist())
+
+
+def test_a_clean_log_is_exit_code_0(run) -> None:
+    Path("go.log").write_text(GO)
+    done = run("go.log", "--shiviz", "again.log", "--report", "p.html")
+    assert done.code == 0 and "clean: nothing found in 4 events" in done.out
+    assert [row["text"] for row in written("again.log")] == [row["text"] for row in written("go.log")]
+    assert 'class="verdict good"' in Path("p.html").read_text()
+
+
+def test_a_file_in_a_folder_that_is_not_there_says_so(run) -> None:
+    Path("go.log").write_text(GO)
+    done = run("go.log", "--report", "new/p.html", "--dot", "new/g.dot", "--shiviz", "other/again.log")
+    assert done.code == 0 and Path("new/p.html").is_file() and "1 events" not in done.out
+    assert "report: new/p.html (in a new folder)" in done.out and "dot: new/g.dot\n" in done.out
+    assert "shiviz: other/again.log (in a new folder)" in done.out
+
+
+def test_spans_are_told_in_words(run) -> None:
+    Path("spans").write_bytes(SAMPLES["jaeger"])
+    text = run("spans").out
+    assert "db's start of span s (spans:1) names start of span x as its cause, which is not in" in text
+    assert "came 100 ms before its cause, web's start of span c" in text
+
+
+def test_what_cannot_be_read_is_exit_code_1(run) -> None:
+    Path("a.log").write_text(GO + "who knows\nwhat\n")
+    Path("b.log").write_text("no log at all")
+    done = run("*.log", "--json")
+    found = json.loads(done.out)
+    assert done.code == 1 and found["quarantined"] == 2 and found["counts"] == {}
+    assert {(row["file"], row["line"]) for row in found["quarantine"]} == {("a.log", 9), ("b.log", None)}
+    assert found["verdict"] == "nothing found, but 2 records cannot be read"
+    text = run("*.log").out
+    assert "a.log:9: belongs to no record" in text and "b.log: cannot be read: no reader knows" in text
+
+
+def test_an_empty_log_and_one_that_shiviz_cannot_draw(run) -> None:
+    Path("empty").write_text("")
+    words = ("--report", "p.html", "--dot", "g.dot", "--shiviz", "s.log")
+    assert run("empty", *words).code == 0 and "No events were drawn" in Path("p.html").read_text()
+    Path("spans").write_bytes(SAMPLES["otlp"])
+    done = run("spans", *words)
+    assert done.code == 1 and "shiviz: not written: the log does not tell where" in done.out
+    assert "start of span x" in Path("g.dot").read_text(), "the ghost is drawn"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("nothing.log",), "no such file or folder; check the path"),
+        (("*.nothing",), "matches no file"),
+        (("log", "--format", "word"), "choose one of parquet"),
+        (("log", "--regex", "("), "no regular expression"),
+        (("log", "--field", "process"), "write it as NAME=VALUE"),
+        (("log", "--kind", "a=b"), "cannot mean 'b'"),
+        (("log", "--field", "nobody=x"), "no field nobody"),
+        (("bad",), "no reader knows this content"),
+        (("log", "--out", "log"), "name a folder"),
+        (("log", "--report", "log/x.html"), "name a file that can be written"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_a_sentence(run, words, sentence) -> None:
+    Path("log").write_text(TRIANGLE)
+    Path("bad").write_text("who knows")
+    done = run(*words)
+    assert done.code == 2 and sentence in done.err and done.out == ""
+
+
+def long_log(size: int) -> list[dict[str, Any]]:
+    """p1 sends to p2 in order, but for one message that is late; and p3 does things of its own."""
+    told = [f"p1 send m{at}" for at in range(size)] + [f"p3 step s{at}" for at in range(size)]
+    got = list(range(size))
+    got[size // 2], got[size // 2 + 1] = got[size // 2 + 1], got[size // 2]
+    return story("; ".join([*told, *(f"p2 deliver m{at}" for at in got)]))
+
+
+def test_a_large_log_is_drawn_around_its_findings(run) -> None:
+    Path("log").write_text(lines(*long_log(400)))
+    done = run("log", "--report", "p.html", "--json")
+    found = json.loads(done.out)
+    assert sorted((row["kind"], row["message"]) for row in found["findings"]) == [
+        ("fifo", "m200"),
+        ("late", "m200"),
+    ]
+    text = Path("p.html").read_text()
+    assert f"{1200 - DRAWN_NEARBY:,} of the 1,200 events of this execution are left out." in text
+    assert text.count("<svg") == 1 and "(not drawn)" not in text

@@ -1,0 +1,111 @@
+"""Which engine a command takes, and that the local one needs no Java and no Spark."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antecede.cli import engine
+from antecede.cli.engine import choose_engine, estimate_text, show_bytes
+from antecede.cli.main import COMMANDS, app
+from antecede.core.errors import CallerError, SetupError
+from tests.commands import TRIANGLE, apart
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    path = tmp_path / "log"
+    path.write_text(TRIANGLE)
+    return str(path)
+
+
+def test_small_input_stays_in_this_process(log) -> None:
+    size = os.path.getsize(log)
+    assert choose_engine("auto", [log], None) == ("local", f"input of {size} bytes")
+
+
+def test_large_input_goes_to_spark(log, monkeypatch) -> None:
+    monkeypatch.setattr(engine, "LOCAL_BYTES", 100)
+    chosen = choose_engine("auto", [log], None)
+    assert chosen.name == "spark" and "more than 100 bytes" in chosen.reason
+
+
+def test_the_limit_is_lower_where_memory_is_short(log, monkeypatch) -> None:
+    monkeypatch.setattr("antecede.machine.memory_gigabytes", lambda: 100 * 16 / 2**30)
+    assert choose_engine("auto", [log], None).name == "spark"
+
+
+def test_large_input_without_spark_says_what_to_do(log, monkeypatch) -> None:
+    monkeypatch.setattr(engine, "LOCAL_BYTES", 100)
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    with pytest.raises(SetupError, match="pip install 'antecede\\[spark\\]', or add --engine local"):
+        choose_engine("auto", [log], None)
+
+
+def test_a_master_or_an_address_is_for_spark(log) -> None:
+    assert choose_engine("auto", [log], "local[2]").name == "spark"
+    assert choose_engine("auto", [log], None, "s3a://bucket/out").name == "spark"
+    with pytest.raises(CallerError, match="is for Spark; leave it out"):
+        choose_engine("local", [log], "local[2]")
+    with pytest.raises(CallerError, match="is an address, which only Spark writes to"):
+        choose_engine("local", [log], None, "s3a://bucket/out")
+    with pytest.raises(CallerError, match="choose auto, local or spark"):
+        choose_engine("flink", [log], None)
+
+
+def test_packed_files_count_as_more_text(tmp_path) -> None:
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain.write_bytes(b"x" * 1000)
+    packed.write_bytes(gzip.compress(os.urandom(1000)))
+    assert estimate_text([str(plain)]) == 1000
+    assert estimate_text([str(packed)]) == 8 * packed.stat().st_size
+    assert estimate_text([str(tmp_path / "gone")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(12, "12 bytes"), (3_400, "3.4 kB"), (56_000_000, "56 MB"), (2**41, "2,199 GB")]
+)
+def test_sizes_in_words(size, text) -> None:
+    assert show_bytes(size) == text
+
+
+def test_a_small_log_is_audited_without_java_and_without_pyspark(log, tmp_path) -> None:
+    """In an environment where PySpark cannot be imported and no Java can be found."""
+    (tmp_path / "pyspark.py").write_text("raise ModuleNotFoundError('No module named pyspark')")
+    places = [str(tmp_path), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PATH": "", "JAVA_HOME": ""}
+    words = [sys.executable, "-m", "antecede", "audit", log, "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["counts"] == {"late": 1}
+
+
+def test_the_list_of_commands_says_what_their_help_says() -> None:
+    for name, (place, first_line) in COMMANDS.items():
+        module, function = place.split(":")
+        command = getattr(__import__(module, fromlist=[function]), function)
+        assert command.__doc__.partition("\n")[0] == first_line, name
+    assert sorted(COMMANDS) == sorted(command.name or "" for command in app.registered_commands)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example(name) -> None:
+    done = apart(name, "--help")
+    assert done.code == 0 and f"Example: antecede {name}" in " ".join(done.out.split())
+
+
+def test_version_and_help_load_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from antecede.cli.main import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'pyarrow', 'pyspark', 'msgspec'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
