@@ -14,7 +14,6 @@ cannot be written to. Three things are added to that:
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,24 +85,23 @@ def _announce_once() -> None:
         say()
 
 
-_threads = threading.RLock()
 _depth = 0
-"""Compiling a kernel compiles those that it calls, too: only the outermost takes the lock."""
+"""Compiling a kernel compiles those that it calls, too: only the outermost takes the lock. (Threads of one
+process are kept apart by numba's own lock.)"""
 
 
 @contextmanager
 def _folder_lock(folder: str) -> Iterator[None]:
     """Held by one process at a time; a folder that cannot be written to needs no lock."""
     global _depth
-    with _threads:
-        _depth += 1
-        file = _open_lock(folder) if _depth == 1 else None
-        try:
-            yield
-        finally:
-            _depth -= 1
-            if file is not None:
-                os.close(file)
+    _depth += 1
+    file = _open_lock(folder) if _depth == 1 else None
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if file is not None:
+            os.close(file)
 
 
 def _open_lock(folder: str) -> int | None:
