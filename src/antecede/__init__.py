@@ -1,5 +1,8 @@
 """antecede puts the events of distributed systems back into causal order.
 
+For logs and tables: `read_logs` reads files into an Arrow table of events and `audit` says what is wrong with
+such a table. `antecede.spark` has the same names for DataFrames of any size.
+
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
 (packets to transmit, deliveries in order); `protocols` tells what each protocol promises.
 
@@ -14,10 +17,14 @@ if TYPE_CHECKING:
     from antecede.core.errors import AntecedeError, CallerError, DuplicateError, InputError, SetupError
     from antecede.core.facts import Facts
     from antecede.core.packet import Delivery, Effects, Gap, Held, Missing, Packet, decode
+    from antecede.formats.settings import Settings
+    from antecede.local.audit import Audit, audit
+    from antecede.local.logs import read_logs
     from antecede.protocols.registry import endpoint, protocols, restore
 
 __all__ = [
     "AntecedeError",
+    "Audit",
     "CallerError",
     "Delivery",
     "DuplicateError",
@@ -29,10 +36,13 @@ __all__ = [
     "InputError",
     "Missing",
     "Packet",
+    "Settings",
     "SetupError",
+    "audit",
     "decode",
     "endpoint",
     "protocols",
+    "read_logs",
     "restore",
 ]
 
@@ -41,6 +51,9 @@ _MODULES = {
     "core.errors": ("AntecedeError", "CallerError", "DuplicateError", "InputError", "SetupError"),
     "core.facts": ("Facts",),
     "core.packet": ("Delivery", "Effects", "Gap", "Held", "Missing", "Packet", "decode"),
+    "formats.settings": ("Settings",),
+    "local.audit": ("Audit", "audit"),
+    "local.logs": ("read_logs",),
     "protocols.registry": ("endpoint", "protocols", "restore"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
