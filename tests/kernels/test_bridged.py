@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.lateness import audit
+from antecede.kernels.lateness import find_violations
 from antecede.kernels.links import DELIVER, SEND, bridged
 from tests.kernels.traces import events, linked, violations
 
@@ -16,7 +16,7 @@ from tests.kernels.traces import events, linked, violations
 def found(trace, edges, n):
     source, target = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     trace, origin = bridged(linked(trace), source, target)
-    verdict = audit(trace, n)
+    verdict = find_violations(trace, n)
     late, early = origin[verdict.late], origin[verdict.early]
     assert (late >= 0).all() and (early >= 0).all() and (origin[verdict.pair_cause] >= 0).all()
     return set(late.tolist()), set(early.tolist())

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.kernels.causes import clean, comparable, entries, lookup, merge
+from antecede.kernels.causes import are_comparable, clean_clock_rows, look_up_names, merge_edges, read_entries
 
 clocks = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 3)), max_size=5), max_size=6)
 
@@ -23,28 +23,30 @@ def as_dicts(rows):
 
 @given(clocks)
 def test_clean_clocks(rows):
-    starts, slots, counts = clean(*flat(rows))
+    starts, slots, counts = clean_clock_rows(*flat(rows))
     found = [list(zip(slots[a:b], counts[a:b], strict=True)) for a, b in pairwise(starts)]
     assert found == [sorted(clock.items()) for clock in as_dicts(rows)]
 
 
 @given(clocks.filter(bool))
 def test_entries_and_comparison(rows):
-    clock, array = as_dicts(rows), clean(*flat(rows))
+    clock, array = as_dicts(rows), clean_clock_rows(*flat(rows))
     row, slot = (part.ravel() for part in np.meshgrid(np.arange(len(rows)), np.arange(5)))
-    assert entries(*array, row, slot).tolist() == [clock[r].get(s, 0) for r, s in zip(row, slot, strict=True)]
+    assert read_entries(*array, row, slot).tolist() == [
+        clock[r].get(s, 0) for r, s in zip(row, slot, strict=True)
+    ]
     one, two = (part.ravel() for part in np.meshgrid(np.arange(len(rows)), np.arange(len(rows))))
     want = []
     for a, b in zip(one, two, strict=True):
         above = {clock[a].get(q, 0) - clock[b].get(q, 0) > 0 for q in clock[a] | clock[b]
                  if clock[a].get(q, 0) != clock[b].get(q, 0)}  # fmt: skip
         want.append(len(above) < 2)
-    assert comparable(*array, one, two).tolist() == want
+    assert are_comparable(*array, one, two).tolist() == want
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.sampled_from([1, 2, 4])), max_size=20))
 def test_edges_are_there_once_with_all_they_are_known_from(parts):
-    found = merge(
+    found = merge_edges(
         6, [([s for s, _, _ in parts], [t for _, t, _ in parts], np.array([k for _, _, k in parts]))]
     )
     want: dict[tuple[int, int], int] = {}
@@ -59,4 +61,4 @@ def test_edges_are_there_once_with_all_they_are_known_from(parts):
 def test_names_mean_something_else_in_each_scope():
     scope, name = np.array([0, 0, 1, 1, 1]), np.array([3, 5, 3, -1, 5])
     first, names = np.array([0, 2, 3]), np.array([5, 3, 3])
-    assert lookup(scope, name, first, names, 6).tolist() == [1, 0, 2, -1, -1]
+    assert look_up_names(scope, name, first, names, 6).tolist() == [1, 0, 2, -1, -1]

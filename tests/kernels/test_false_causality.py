@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels import false_causality as semantics
-from antecede.kernels.bits import SWEEPS, slots
-from antecede.kernels.false_causality import Waits, count_ordered, waits
+from antecede.kernels.bits import SWEEPS, plan_slots
+from antecede.kernels.false_causality import Waits, count_ordered, find_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND, link
-from antecede.kernels.witness import Graph, graph, graph_of
+from antecede.kernels.witness import CauseGraph, build_graph, build_trace_graph
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, bits
 from tests.kernels.traces import Event, events, flood, linked, pasts
@@ -58,10 +58,10 @@ def by_definition(trace: list[Event], own: list[list[int]]) -> tuple[list[tuple[
     return sorted(needless), len(pairs) - len(needless)
 
 
-def rows(own: list[list[int]], trace: list[Event]) -> Graph:
+def rows(own: list[list[int]], trace: list[Event]) -> CauseGraph:
     source = [cause for causes in own for cause in causes]
     target = [position for position, causes in enumerate(own) for _ in causes]
-    return graph([process for process, _, _ in trace], source, target)
+    return build_graph([process for process, _, _ in trace], source, target)
 
 
 def listed(found: Waits) -> list[tuple[int, int, int]]:
@@ -73,7 +73,7 @@ def test_needless_waits_are_the_definition(seed, n, size):
     random = Random(seed)
     trace = events(random, n, size)
     own = named(random, trace)
-    found = waits(linked(trace), graph_of(linked(trace)), rows(own, trace))
+    found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (listed(found), found.meant.sum()) == (pairs, meant)
     assert found.needless.tolist() == [sum(pair[0] == event for pair in pairs) for event in range(size)]
@@ -84,9 +84,12 @@ def test_bits_are_swept_and_used_again():
     trace = flood(random, 4, 1500, 40)
     events_of, own = linked(trace), named(random, trace)
     left = np.bincount(events_of.sent[events_of.sent >= 0], minlength=len(trace))
-    tables = [semantics._table(events_of, events_of.sent, g) for g in (graph_of(events_of), rows(own, trace))]
-    assert (slots(events_of.sent, left, 0, sum(t.used for t in tables))[0] & SWEEPS).any()
-    found = waits(events_of, graph_of(events_of), rows(own, trace))
+    tables = [
+        semantics._table(events_of, events_of.sent, g)
+        for g in (build_trace_graph(events_of), rows(own, trace))
+    ]
+    assert (plan_slots(events_of.sent, left, 0, sum(t.used for t in tables))[0] & SWEEPS).any()
+    found = find_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (listed(found), found.meant.sum()) == (pairs, meant) and len(pairs) > 1000
 
@@ -137,7 +140,7 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
     for there, message in causal.undelivered():  # what is never delivered is due for ever
         assert isinstance(there, int)
         step(there, DELIVER, message, 0)
-    found = waits(linked(trace), graph_of(linked(trace)), rows(own, trace), asked)
+    found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace), asked)
     assert (listed(found), found.meant.sum()) == (sorted(needless), meant)
 
 
@@ -154,7 +157,7 @@ def test_simulated_conversations(protocol):
     ]
     own = [[place[parent] for parent in row["parents"] or []] for row in steps]
     assert sum(map(len, own)) > 100
-    found = waits(linked(trace), graph_of(linked(trace)), rows(own, trace))
+    found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (listed(found), found.meant.sum()) == (pairs, meant)
     assert bool(pairs) == (protocol != "matrix")
@@ -172,7 +175,7 @@ def test_pairs_that_are_meant_are_counted(seed, n, size, block):
     kept, semantics._BLOCK = semantics._BLOCK, block
     try:
         assert count_ordered(rows(all_of_them, trace)) == sum(map(len, dependences(trace, own))) - size
-        assert count_ordered(graph_of(linked(trace))) == sum(map(len, pasts(trace))) - size
+        assert count_ordered(build_trace_graph(linked(trace))) == sum(map(len, pasts(trace))) - size
     finally:
         semantics._BLOCK = kept
 
@@ -181,7 +184,10 @@ def test_beyond_the_cap_pairs_are_only_counted():
     trace = events(Random(3), 3, 200)
     found = linked(trace)
     nothing = rows([[] for _ in trace], trace)
-    whole, capped = waits(found, graph_of(found), nothing), waits(found, graph_of(found), nothing, cap=5)
+    whole, capped = (
+        find_waits(found, build_trace_graph(found), nothing),
+        find_waits(found, build_trace_graph(found), nothing, cap=5),
+    )
     assert whole.needless.sum() > 20 and len(capped.at) == 5
     assert capped.needless.tolist() == whole.needless.tolist()
     assert listed(capped) == sorted(zip(*(a[:5].tolist() for a in whole[:3]), strict=True))
@@ -189,10 +195,10 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 def test_nothing_waits_in_an_empty_trace_and_other_graphs_are_refused():
     empty = link([], [], []).trace
-    found = waits(empty, graph([], [], []), graph([], [], []))
+    found = find_waits(empty, build_graph([], [], []), build_graph([], [], []))
     assert (len(found.needless), len(found.meant), len(found.at)) == (0, 0, 0)
-    assert count_ordered(graph([], [], [])) == 0
+    assert count_ordered(build_graph([], [], [])) == 0
     with pytest.raises(CallerError, match="graphs of the 0 events"):
-        waits(empty, graph([0], [], []), graph([], [], []))
+        find_waits(empty, build_graph([0], [], []), build_graph([], [], []))
     with pytest.raises(CallerError, match="judged has 1 entries"):
-        waits(empty, graph([], [], []), graph([], [], []), [0])
+        find_waits(empty, build_graph([], [], []), build_graph([], [], []), [0])

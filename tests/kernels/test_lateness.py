@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels import bits as flow
-from antecede.kernels.lateness import audit, audit_chunk
+from antecede.kernels.lateness import find_chunk_violations, find_violations
 from antecede.kernels.links import DELIVER, DUPLICATE, ORPHAN, OTHER, RESENT, SEND, UNSENT, Linked, link
 from antecede.simulate.oracle import Oracle
 from tests.kernels.traces import events, flood, judged, linked, summed
@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32)
 @given(SEEDS, st.integers(1, 5), st.integers(1, 60))
 def test_the_whole_audit_is_the_definition(seed, n, size):
     trace = events(Random(seed), n, size)
-    assert summed([audit(linked(trace), n)]) == judged(trace)
+    assert summed([find_violations(linked(trace), n)]) == judged(trace)
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 50), st.integers(0, 50), st.integers(1, 50))
@@ -31,7 +31,8 @@ def test_chunks_judge_every_message_that_stays_within_the_span(seed, n, size, sp
     whole = linked(trace)
     cuts = [*range(0, size, step), size]
     parts = [
-        audit_chunk(whole.part(max(low - span, 0), high), low, high, span, n) for low, high in pairwise(cuts)
+        find_chunk_violations(whole.part(max(low - span, 0), high), low, high, span, n)
+        for low, high in pairwise(cuts)
     ]
     near = {d for d in range(size) if whole.sent[d] >= 0 and d - whole.sent[d] <= span}
     late, fifo, _, pairs = judged(trace)
@@ -60,7 +61,7 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             trace.append((sender, SEND, oracle.send(sender, to)))
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     lost = [(process, DELIVER, message) for process, message in oracle.undelivered()]
-    found = summed([audit(linked(trace + lost), n)])
+    found = summed([find_violations(linked(trace + lost), n)])
     assert [p for p in found[0] if p < len(trace)] == late
     pairs = [pair for pair in found[3] if pair[0] < len(trace)]
     assert pairs == sorted((e, sends[m], process) for e, m, process in missing)
@@ -71,20 +72,20 @@ def test_slots_are_used_again_and_swept():
     trace = flood(Random(1), n, 1500, 40)
     found = linked(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
-    act, _, used = flow.slots(found.sent, left, 0, n)
+    act, _, used = flow.plan_slots(found.sent, left, 0, n)
     assert (act & flow.SWEEPS).any() and used <= 2 * 256 + 40
-    assert flow.slots(found.sent, left, 3, -1)[2] <= 3 + 41
+    assert flow.plan_slots(found.sent, left, 3, -1)[2] <= 3 + 41
     part = [event for event in trace if event[2] < 600]
-    assert summed([audit(linked(part), n)]) == judged(part)
+    assert summed([find_violations(linked(part), n)]) == judged(part)
     cuts = [*range(0, len(trace), 701), len(trace)]
-    chunks = [audit_chunk(found.part(max(a - 650, 0), b), a, b, 650, n) for a, b in pairwise(cuts)]
+    chunks = [find_chunk_violations(found.part(max(a - 650, 0), b), a, b, 650, n) for a, b in pairwise(cuts)]
     assert max(d - s for d, s in enumerate(found.sent.tolist()) if s >= 0) <= 650
-    assert summed(chunks) == summed([audit(found, n)])
+    assert summed(chunks) == summed([find_violations(found, n)])
 
 
 def test_beyond_the_cap_pairs_are_only_counted():
     trace = linked(events(Random(3), 3, 200))
-    whole, capped = audit(trace, 3), audit(trace, 3, cap=5)
+    whole, capped = find_violations(trace, 3), find_violations(trace, 3, cap=5)
     assert whole.pairs > 20 and capped.pairs == whole.pairs
     assert [a.tolist() for a in capped[:3]] == [a.tolist() for a in whole[:3]]
     assert [a.tolist() for a in capped[3:6]] == [a[:5].tolist() for a in whole[3:6]]
@@ -92,7 +93,7 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 def test_a_message_that_is_overtaken_along_another_way():
     trace = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, SEND, 2), (2, DELIVER, 2), (2, DELIVER, 0)]
-    found = audit(linked(trace), 3)
+    found = find_violations(linked(trace), 3)
     assert (found.late.tolist(), found.early.tolist(), found.fifo.tolist()) == ([5], [4], [])
     assert (found.pair_early[0], found.pair_cause[0], found.pair_process[0]) == (4, 0, 2)
 
@@ -119,7 +120,7 @@ def test_links_name_what_does_not_fit():
 
 
 def test_an_empty_trace_has_no_faults():
-    found = audit(link([], [], []).trace, 0)
+    found = find_violations(link([], [], []).trace, 0)
     assert found.pairs == 0 and all(len(part) == 0 for part in found[:6])
 
 
@@ -139,4 +140,4 @@ def test_malformed_traces_are_refused(change, complaint):
     good = {"process": [0, 1], "sender": [-1, 0], "sent": [-1, 0], "until": [1, -1]}
     bad = Linked(**{name: np.array(column) for name, column in (good | change).items()})
     with pytest.raises(CallerError, match=complaint):
-        audit(bad, 2)
+        find_violations(bad, 2)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.kernels import pair_counts
-from antecede.kernels.pair_counts import ordered_pairs
+from antecede.kernels.pair_counts import count_ordered_pairs
 
 
 def graphs(random, executions, lines):
@@ -47,11 +47,11 @@ def test_every_way_counts_the_same(small, cells, seed, executions, lines):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_counts, "SMALL", small)
         patch.setattr(pair_counts, "CELLS", cells)
-        assert ordered_pairs(*arrays, lines).tolist() == expected(starts, edges)
+        assert count_ordered_pairs(*arrays, lines).tolist() == expected(starts, edges)
 
 
 def test_too_much_to_count():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SMALL", "CELLS", "SQUARE"):
             patch.setattr(pair_counts, name, 0)
-        assert ordered_pairs([0, 2], [0, 0], [0], [1], 1).tolist() == [-1]
+        assert count_ordered_pairs([0, 2], [0, 0], [0], [1], 1).tolist() == [-1]

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.kernels.lateness import audit, audit_chunk
+from antecede.kernels.lateness import find_chunk_violations, find_violations
 from antecede.kernels.stragglers import Stragglers, replay, scan, stragglers, summary
 from tests.kernels.traces import events, flood, judged, linked, summed
 
@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32)
 def chunked(whole, n, span, cuts):
     """The verdicts of all chunks and of all replays, and the states between them."""
     parts = [(low, whole.part(low, high)) for low, high in pairwise(cuts)]
-    near = [audit_chunk(whole.part(max(a - span, 0), b), a, b, span, n) for a, b in pairwise(cuts)]
+    near = [find_chunk_violations(whole.part(max(a - span, 0), b), a, b, span, n) for a, b in pairwise(cuts)]
     lists = [stragglers(part, low, span) for low, part in parts]
     copies = Stragglers(*(np.concatenate(column) for column in zip(*lists, strict=True)))
     states = scan([summary(part, low, n, copies) for low, part in parts], n, copies)
@@ -31,7 +31,7 @@ def test_chunks_and_stragglers_are_the_whole(seed, n, size, span, data):
     whole = linked(trace)
     cuts = sorted({0, size, *data.draw(st.lists(st.integers(1, size), max_size=8))})
     near, far, _ = chunked(whole, n, span, cuts)
-    assert summed(near + far) == summed([audit(whole, n)]) == judged(trace)
+    assert summed(near + far) == summed([find_violations(whole, n)]) == judged(trace)
 
 
 def test_every_span_and_every_size_of_chunk():
@@ -50,7 +50,7 @@ def test_many_stragglers_take_more_than_one_word():
     whole = linked(trace)
     near, far, states = chunked(whole, 5, 3, [0, 200, 700, 701, 1200, len(trace)])
     assert max(len(state.live) for state in states) > 128
-    assert summed(near + far) == summed([audit(whole, 5)])
+    assert summed(near + far) == summed([find_violations(whole, 5)])
 
 
 def test_states_keep_only_stragglers_under_way_and_messages_that_carry_them():

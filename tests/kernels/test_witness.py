@@ -10,15 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.lateness import audit, audit_chunk
+from antecede.kernels.lateness import find_chunk_violations, find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, Linked
-from antecede.kernels.witness import Chains, Graph, chains, graph, graph_of, overtaken
+from antecede.kernels.witness import (
+    CauseGraph,
+    Chains,
+    build_graph,
+    build_trace_graph,
+    find_chains,
+    find_witnesses,
+)
 from tests.kernels.traces import events, judged, linked, pasts
 
 SEEDS = st.integers(0, 2**32)
 
 
-def crossings(found: Graph, source: int, target: int) -> int | None:
+def crossings(found: CauseGraph, source: int, target: int) -> int | None:
     """The fewest steps between processes on a way from the source to the target."""
     best, queue = {target: 0}, deque([target])
     while queue:
@@ -31,7 +38,7 @@ def crossings(found: Graph, source: int, target: int) -> int | None:
     return best.get(source)
 
 
-def steps(found: Graph, chain: list[int]) -> int:
+def steps(found: CauseGraph, chain: list[int]) -> int:
     """How often the chain crosses; every crossing must be a direct cause, and every line in order."""
     count = 0
     for before, after in pairwise(chain):
@@ -47,20 +54,22 @@ def steps(found: Graph, chain: list[int]) -> int:
 @given(SEEDS, st.integers(1, 5), st.integers(1, 60))
 def test_chains_are_the_shortest(seed, n, size):
     trace = events(Random(seed), n, size)
-    past, found = pasts(trace), graph_of(linked(trace))
+    past, found = pasts(trace), build_trace_graph(linked(trace))
     pairs = [(cause, effect) for effect in range(size) for cause in sorted(past[effect])]
     source, target = np.array(pairs).T
-    told = chains(found, source, target).lists()
+    told = find_chains(found, source, target).lists()
     for (cause, effect), chain in zip(pairs, told, strict=True):
         assert (chain[0], chain[-1]) == (cause, effect)
         assert steps(found, chain) == crossings(found, cause, effect)
 
 
-def best(trace: Linked, found: Graph, late: int, pairs: list[tuple[int, int, int]]) -> tuple[int, int, int]:
+def best(
+    trace: Linked, found: CauseGraph, late: int, pairs: list[tuple[int, int, int]]
+) -> tuple[int, int, int]:
     """What shows best why a delivery is late: crossings and events of its chain, and the early delivery."""
     mine = [e for e, cause, at in pairs if (cause, at) == (trace.sent[late], trace.process[late])]
     costs = [crossings(found, int(trace.sent[late]), int(trace.sent[e])) for e in mine]
-    told = chains(found, np.full(len(mine), trace.sent[late]), trace.sent[mine]).lists()
+    told = find_chains(found, np.full(len(mine), trace.sent[late]), trace.sent[mine]).lists()
     return min((c, len(chain), e) for c, chain, e in zip(costs, told, mine, strict=True) if c is not None)
 
 
@@ -68,12 +77,12 @@ def best(trace: Linked, found: Graph, late: int, pairs: list[tuple[int, int, int
 def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
     random = Random(seed)
     trace = linked(events(random, n, size))
-    found, verdict = graph_of(trace), audit(trace, n)
+    found, verdict = build_trace_graph(trace), find_violations(trace, n)
     pairs = list(zip(*(a.tolist() for a in verdict[3:6]), strict=True))
     random.shuffle(pairs)
     early, cause, process = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
     shuffled = verdict._replace(pair_early=early, pair_cause=cause, pair_process=process)
-    shown = overtaken(trace, shuffled, found)
+    shown = find_witnesses(trace, shuffled, found)
     assert shown.late.tolist() == verdict.late.tolist()
     fifo = []
     for late, early, chain in zip(shown.late, shown.early, shown.chains.lists(), strict=True):
@@ -90,11 +99,11 @@ def test_a_part_of_a_trace_shows_the_same(seed, n, size, low):
     low = min(low, size)
     trace, span = linked(rows), low // 2
     part = trace.part(low - span, size)
-    verdict = audit_chunk(part, low, size, span, n)
-    shown = overtaken(part, verdict, graph_of(part, low - span), low - span)
+    verdict = find_chunk_violations(part, low, size, span, n)
+    shown = find_witnesses(part, verdict, build_trace_graph(part, low - span), low - span)
     late = [d for d in judged(rows)[0] if d >= low and d - trace.sent[d] <= span]
     assert shown.late.tolist() == late
-    whole = graph_of(trace)
+    whole = build_trace_graph(trace)
     for chain, one in zip(shown.chains.lists(), shown.late, strict=True):
         pairs = list(zip(*(a.tolist() for a in verdict[3:6]), strict=True))
         assert (steps(whole, chain), len(chain)) == best(trace, whole, one, pairs)[:2]
@@ -103,40 +112,42 @@ def test_a_part_of_a_trace_shows_the_same(seed, n, size, low):
 def test_of_equal_chains_the_first_is_told():
     rows = [(0, SEND, 0), (0, SEND, 1), (0, SEND, 2), (1, DELIVER, 2), (1, DELIVER, 1), (1, DELIVER, 0)]
     trace = linked(rows)
-    shown = overtaken(trace, audit(trace, 2), graph_of(trace))
+    shown = find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace))
     assert shown.late.tolist() == [4, 5] and shown.early.tolist() == [3, 3]
     assert shown.chains.lists() == [[1, 2], [0, 2]]
 
 
 def test_a_line_is_told_by_its_ends():
     rows = [(0, SEND, 0), (1, OTHER, -1), (1, DELIVER, 0), (1, OTHER, -1), (1, OTHER, -1), (1, SEND, 1)]
-    assert chains(graph_of(linked(rows)), [0], [5]).lists() == [[0, 2, 5]]
+    assert find_chains(build_trace_graph(linked(rows)), [0], [5]).lists() == [[0, 2, 5]]
 
 
 def test_a_chain_that_takes_too_long_is_told_by_its_ends():
     size = 50
-    found = graph(np.arange(size), np.arange(size - 1), np.arange(1, size))
-    assert chains(found, [0, 40], [49, 49], most=20).lists() == [[0, 49], [*range(40, 50)]]
-    line = graph(np.append(np.zeros(size - 1, dtype=np.int64), 1), np.arange(size - 1), np.arange(1, size))
-    assert chains(line, [0, 40], [49, 49], most=20).lists() == [[0, 49], [40, 48, 49]]
+    found = build_graph(np.arange(size), np.arange(size - 1), np.arange(1, size))
+    assert find_chains(found, [0, 40], [49, 49], most=20).lists() == [[0, 49], [*range(40, 50)]]
+    line = build_graph(
+        np.append(np.zeros(size - 1, dtype=np.int64), 1), np.arange(size - 1), np.arange(1, size)
+    )
+    assert find_chains(line, [0, 40], [49, 49], most=20).lists() == [[0, 49], [40, 48, 49]]
 
 
 def test_what_does_not_cause_is_told_by_its_ends():
-    assert chains(graph([0, 1, 1], [1], [2]), [0], [2]).lists() == [[0, 2]]
+    assert find_chains(build_graph([0, 1, 1], [1], [2]), [0], [2]).lists() == [[0, 2]]
 
 
 def test_no_chains():
-    assert chains(graph([], [], []), [], []).lists() == []
+    assert find_chains(build_graph([], [], []), [], []).lists() == []
     assert Chains(np.array([0]), np.array([], dtype=np.int64)).lists() == []
     trace = linked([(0, SEND, 0), (1, DELIVER, 0)])
-    assert len(overtaken(trace, audit(trace, 2), graph_of(trace)).late) == 0
+    assert len(find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace)).late) == 0
 
 
 def test_a_verdict_on_another_trace_is_refused():
     rows = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, DELIVER, 0)]
     trace = linked(rows)
-    verdict = audit(trace, 2)
+    verdict = find_violations(trace, 2)
     with pytest.raises(CallerError, match="not late"):
-        overtaken(trace, verdict._replace(pair_cause=np.array([1])), graph_of(trace))
+        find_witnesses(trace, verdict._replace(pair_cause=np.array([1])), build_trace_graph(trace))
     with pytest.raises(CallerError, match="at least 0"):
-        chains(graph_of(trace), [0], [4])
+        find_chains(build_trace_graph(trace), [0], [4])

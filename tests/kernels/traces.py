@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from antecede.kernels.lateness import Verdict
+from antecede.kernels.lateness import OrderViolations
 from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link
 
 Event = tuple[int, int, int]
@@ -96,7 +96,7 @@ def judged(trace: list[Event]) -> tuple[Any, ...]:
     return tuple(sorted(part) for part in (late, fifo, early, pairs))
 
 
-def summed(verdicts: list[Verdict]) -> tuple[Any, ...]:
+def summed(verdicts: list[OrderViolations]) -> tuple[Any, ...]:
     """The union of verdicts; a pair must not be in two of them."""
     parts = [sorted({x for v in verdicts for x in column(v).tolist()}) for column in COLUMNS]
     pairs = [pair for v in verdicts for pair in zip(*(a.tolist() for a in listed(v)), strict=True)]
@@ -104,5 +104,5 @@ def summed(verdicts: list[Verdict]) -> tuple[Any, ...]:
     return (*parts, sorted(pairs))
 
 
-def listed(found: Verdict) -> tuple[Any, Any, Any]:
+def listed(found: OrderViolations) -> tuple[Any, Any, Any]:
     return found.pair_early, found.pair_cause, found.pair_process

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from antecede.auditing.findings import Found, found
 from antecede.events.graph import Trace
-from antecede.kernels.causes import MESSAGE, PARENT, comparable, entries
+from antecede.kernels.causes import MESSAGE, PARENT, are_comparable, read_entries
 from antecede.kernels.clock_rules import Fault, Faults, clock_faults
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
@@ -34,7 +34,7 @@ def clock_findings(trace: Trace) -> list[Found]:
     faults = clock_faults(trace.track, trace.own, trace.clocks, trace.place, known)
     repeats = faults.kind == Fault.REPEAT
     apart = np.zeros(len(repeats), dtype=bool)
-    apart[repeats] = ~comparable(*_arrays(trace), faults.event[repeats], faults.other[repeats])
+    apart[repeats] = ~are_comparable(*_arrays(trace), faults.event[repeats], faults.other[repeats])
     again = faults.event[apart]
     rest = ~apart & ~((faults.kind == Fault.SHRINKS) & np.isin(faults.event, again)) & ~_mutual(faults)
     parts = [found("concurrent", again, faults.other[apart], again)]
@@ -59,7 +59,7 @@ def _told(trace: Trace, kind: Fault, faults: Faults) -> Found:
     slot = np.where(slot < len(trace.names), slot, trace.process[event])  # it has no place in its process
     slots, values = trace.names.take(slot).to_pylist(), value.tolist()
     if kind in (Fault.SHRINKS, Fault.RESTART, Fault.NOT_TRANSITIVE):
-        held = entries(*_arrays(trace), event if kind == Fault.NOT_TRANSITIVE else other, slot).tolist()
+        held = read_entries(*_arrays(trace), event if kind == Fault.NOT_TRANSITIVE else other, slot).tolist()
         name = "has" if kind == Fault.NOT_TRANSITIVE else "was"
         return found(KINDS[kind], event, other, event, slot=slots, value=values, **{name: held})
     if kind == Fault.BEYOND:

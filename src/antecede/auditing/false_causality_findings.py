@@ -18,11 +18,11 @@ from antecede.events.columns import column
 from antecede.events.graph import Trace
 from antecede.events.messages import ARRIVE
 from antecede.kernels.causes import MESSAGE, PARENT
-from antecede.kernels.false_causality import Waits, waits
+from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link
-from antecede.kernels.pair_counts import ordered_pairs
+from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints
-from antecede.kernels.witness import Graph, chains, graph
+from antecede.kernels.witness import CauseGraph, build_graph, find_chains
 
 PAIRS = 2**20
 """Most pairs that are listed at once."""
@@ -42,8 +42,8 @@ class _Events(NamedTuple):
     rows: Ints
     execution: Ints
     linked: Linked
-    past: Graph
-    meant: Graph
+    past: CauseGraph
+    meant: CauseGraph
     arrival: Ints  # the position of the arrival of each delivery, or -1
 
 
@@ -61,7 +61,7 @@ def false_causality(trace: Trace, ordered: Ints) -> Unmeant:
         zero = np.zeros(size, dtype=np.int64)
         return Unmeant(empty, {"false-causality": zero, "needless_waits": none, "false_pairs": none})
     events = _events(trace, known)
-    found = waits(events.linked, events.past, events.meant, cap=PAIRS)
+    found = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
     counts = {
         "false-causality": _sums(events, found.needless, size),
         "needless_waits": np.where(known, _sums(events, _waited(events), size), -1),
@@ -98,7 +98,7 @@ def _events(trace: Trace, known: Bools) -> _Events:
     over = (what & MESSAGE > 0) & (kind[source] == ARRIVE) & (kind[target] == DELIVER)
     arrival = np.full(len(rows), -1, dtype=np.int64)
     arrival[target[over]] = source[over]
-    past, meant = graph(track, source, target), graph(track, source[named], target[named])
+    past, meant = build_graph(track, source, target), build_graph(track, source[named], target[named])
     return _Events(rows, trace.execution[rows], linked, past, meant, arrival)
 
 
@@ -117,7 +117,7 @@ def _waited(events: _Events) -> Ints:
     early = np.flatnonzero((asked >= 0) & (events.arrival >= 0))
     asked[events.arrival[early]] = asked[early]
     asked[early] = -1
-    return waits(events.linked, events.past, events.meant, asked, cap=0).needless
+    return find_waits(events.linked, events.past, events.meant, asked, cap=0).needless
 
 
 def _sums(events: _Events, counts: Ints, size: int) -> Ints:
@@ -133,7 +133,7 @@ def _meant(trace: Trace, known: Bools) -> Ints:
     source, target, what = _edges(trace, rows)
     real = what & (PARENT | MESSAGE) > 0
     starts = np.searchsorted(trace.execution[rows], np.arange(len(trace.executions) + 1))
-    counts = ordered_pairs(starts, np.arange(len(rows)), source[real], target[real], 0)
+    counts = count_ordered_pairs(starts, np.arange(len(rows)), source[real], target[real], 0)
     return np.maximum(counts, 0)
 
 
@@ -142,7 +142,7 @@ def _told(trace: Trace, events: _Events, found: Waits) -> Found:
     execution = events.execution[found.at]
     picks = np.flatnonzero(np.arange(len(execution)) - np.searchsorted(execution, execution) < MOST)
     at, cause = found.at[picks], found.cause[picks]
-    shown = chains(events.past, cause, events.linked.sent[at])
+    shown = find_chains(events.past, cause, events.linked.sent[at])
     receiver = trace.names.take(trace.process[events.rows[at]]).to_pylist()
     rows = events.rows[shown.events]
     return Found("false-causality", events.rows[at], shown.starts, rows, {"receiver": receiver})

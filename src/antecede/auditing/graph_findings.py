@@ -9,7 +9,7 @@ import numpy as np
 from antecede.auditing.findings import Found, found
 from antecede.events.columns import column, floats
 from antecede.events.graph import Trace
-from antecede.kernels.feedback_arcs import ring
+from antecede.kernels.feedback_arcs import find_shortest_cycle
 from antecede.kernels.ragged import Ints
 from antecede.kernels.times import contradictions
 
@@ -36,7 +36,8 @@ def _cycles(trace: Trace, cyclic: Ints) -> Found:
     lines = [line for line in lines if not np.isin(line, cyclic).any()]
     sizes = [len(line) for line in lines]
     told = [
-        np.concatenate((way := ring(trace.edges, line), np.setdiff1d(line, way)))[:MEMBERS] for line in lines
+        np.concatenate((way := find_shortest_cycle(trace.edges, line), np.setdiff1d(line, way)))[:MEMBERS]
+        for line in lines
     ]
     ends = np.append(0, np.cumsum([len(line) for line in told], dtype=np.int64))
     first = np.array([line[0] for line in told], dtype=np.int64)

@@ -18,7 +18,7 @@ from antecede.events.columns import column
 from antecede.events.graph import Trace
 from antecede.events.messages import ARRIVE
 from antecede.kernels.links import DELIVER, SEND
-from antecede.kernels.pair_counts import ordered_pairs
+from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints
 
 NUMBERS = (
@@ -95,7 +95,7 @@ def _pairs(trace: Trace) -> dict[str, Ints]:
     source, target = place[trace.edges.source], place[trace.edges.target]
     inside = (source >= 0) & (source < target)
     starts = np.searchsorted(trace.execution[rows], np.arange(len(trace.executions) + 1))
-    ordered = ordered_pairs(starts, trace.track[rows], source[inside], target[inside], len(trace.names))
+    ordered = count_ordered_pairs(starts, trace.track[rows], source[inside], target[inside], len(trace.names))
     ordered[trace.execution[trace.sorted.stuck]] = -1
     size = np.diff(starts)
     return {

@@ -15,10 +15,10 @@ from antecede.auditing.findings import MOST, Found
 from antecede.auditing.message_findings import Copies
 from antecede.events.graph import Trace
 from antecede.events.messages import ARRIVE
-from antecede.kernels.lateness import Verdict, audit
+from antecede.kernels.lateness import OrderViolations, find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, bridged, link
 from antecede.kernels.ragged import Ints
-from antecede.kernels.witness import Overtaken, graph, overtaken
+from antecede.kernels.witness import LateWitnesses, build_graph, find_witnesses
 
 BLOCK = 200_000
 """Events whose executions are judged together."""
@@ -94,7 +94,7 @@ def _judge(trace: Trace, steps: _Steps, first: int, last: int, copies: Copies, f
     execution = trace.execution[block.rows]
     _count(execution, verdict, found.counts)
     told = _told(execution, block.trace, verdict)
-    shown = overtaken(block.trace, told, graph(block.trace.process, block.source, block.target))
+    shown = find_witnesses(block.trace, told, build_graph(block.trace.process, block.source, block.target))
     fifo = np.flatnonzero(np.isin(shown.late, verdict.fifo))
     for kind, which in (("late", np.arange(len(shown.late))), ("fifo", fifo)):
         found.parts.append(_found(kind, block.rows, shown, which))
@@ -114,12 +114,12 @@ def _block(trace: Trace, steps: _Steps, low: int, high: int) -> _Block:
     return _Block(rows, linked, tracks, steps.source[edges] - low, steps.target[edges] - low)
 
 
-def _verdict(block: _Block, linked: Linked) -> Verdict:
+def _verdict(block: _Block, linked: Linked) -> OrderViolations:
     """The verdict on a trace that begins with the block; causes besides messages carry a past too."""
     extra = linked.process[block.source] != linked.process[block.target]
     extra &= linked.sent[block.target] != block.source
     more, origin = bridged(linked, block.source[extra], block.target[extra])
-    verdict = audit(more, len(block.tracks), PAIRS)
+    verdict = find_violations(more, len(block.tracks), PAIRS)
     names = ("late", "fifo", "early", "pair_early", "pair_cause")
     return verdict._replace(**{name: origin[getattr(verdict, name)] for name in names})
 
@@ -156,7 +156,7 @@ def _behind(trace: Linked, sent: Ints, process: Ints) -> Linked:
     return Linked(np.append(trace.process, process), sender, np.append(trace.sent, sent), until)
 
 
-def _count(execution: Ints, verdict: Verdict, counts: dict[str, Ints]) -> None:
+def _count(execution: Ints, verdict: OrderViolations, counts: dict[str, Ints]) -> None:
     """Add what the verdict says of each execution; only a block of one execution has pairs left unlisted."""
     listed = {"late": verdict.late, "fifo": verdict.fifo, "early": verdict.early}
     for name, at in (listed | {"pairs": verdict.pair_early}).items():
@@ -164,7 +164,7 @@ def _count(execution: Ints, verdict: Verdict, counts: dict[str, Ints]) -> None:
     counts["pairs"][execution[0]] += verdict.pairs - len(verdict.pair_early)
 
 
-def _told(execution: Ints, trace: Linked, verdict: Verdict) -> Verdict:
+def _told(execution: Ints, trace: Linked, verdict: OrderViolations) -> OrderViolations:
     """The verdict on those deliveries alone that are told: the first of each execution."""
     late = np.sort(verdict.late)
     rank = np.arange(len(late)) - np.searchsorted(execution[late], execution[late])
@@ -173,10 +173,10 @@ def _told(execution: Ints, trace: Linked, verdict: Verdict) -> Verdict:
     keys = trace.sent[late] * tracks + trace.process[late]
     pairs = np.isin(verdict.pair_cause * tracks + verdict.pair_process, keys)
     columns = (verdict.pair_early[pairs], verdict.pair_cause[pairs], verdict.pair_process[pairs])
-    return Verdict(late, verdict.fifo, verdict.early, *columns, verdict.pairs)
+    return OrderViolations(late, verdict.fifo, verdict.early, *columns, verdict.pairs)
 
 
-def _found(kind: str, rows: Ints, shown: Overtaken, which: Ints) -> Found:
+def _found(kind: str, rows: Ints, shown: LateWitnesses, which: Ints) -> Found:
     """Findings with the chain from send to send, and then the two deliveries."""
     starts, events = shown.chains
     lines = [np.append(events[starts[i] : starts[i + 1]], (shown.early[i], shown.late[i])) for i in which]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.events.columns import Bools, coded, column, lists, numbers
-from antecede.kernels.causes import clean, lookup
+from antecede.kernels.causes import clean_clock_rows, look_up_names
 from antecede.kernels.ragged import Ints, Rows
 
 
@@ -34,7 +34,7 @@ def actors(table: pa.Table, execution: Ints) -> Actors:
     first = np.searchsorted(scope, np.arange(scope[-1] + 2)) if len(scope) else np.zeros(1, dtype=np.int64)
     size = len(found.names)
     flat = [(execution, sender), (execution[receivers.rows], to_names), (execution[clock.rows], key_names)]
-    codes = [lookup(where, what, first, names, size) for where, what in flat]
+    codes = [look_up_names(where, what, first, names, size) for where, what in flat]
     strangers = [_strangers(*part, code, size) for part, code in zip(flat, codes, strict=True)]
     new = np.unique(np.concatenate(strangers))
     for (where, what), code in zip(flat, codes, strict=True):
@@ -62,7 +62,7 @@ def _strangers(execution: Ints, name: Ints, code: Ints, size: int) -> Ints:
 
 
 def _clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Rows, Ints]:
-    clocks = Rows(*clean(starts, slots, counts))
+    clocks = Rows(*clean_clock_rows(starts, slots, counts))
     row = np.repeat(np.arange(len(process)), np.diff(clocks.starts))
     mine = clocks.slots == process[row]
     own = np.zeros(len(process), dtype=np.int64)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.ragged import Ints
 
-Sets = NDArray[np.uint64]
+BitSets = NDArray[np.uint64]
 Flags = NDArray[np.int8]
 
-PAST, DUE, OWN, OVER, JUMP = range(5)
+PAST, DUE, OWN, OVERTAKEN, OVERTAKEN_BY_SENDER = range(5)
 SENDS, DELIVERS, ENDS, SWEEPS = 1, 2, 3, 4
 LATE, FIFO, EARLY = 1, 2, 4
 _BATCH = 256  # dead bits are kept until there are this many
@@ -31,7 +31,7 @@ _ZERO = np.uint64(0)
 _LOW = np.uint64(63)
 
 
-class Plan(NamedTuple):
+class PassPlan(NamedTuple):
     """What each event does, with arrays over the events of one pass."""
 
     process: Ints
@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     targets: Ints
 
 
-class Seen(NamedTuple):
+class PassResult(NamedTuple):
     """What came to light: of each event, and the violating pairs as (early delivery, bit's name) rows."""
 
     flags: Flags
@@ -52,13 +52,13 @@ class Seen(NamedTuple):
 
 
 @compiled
-def words(bits: int) -> int:
+def count_words(bits: int) -> int:
     """How many words hold so many bits."""
     return (bits + 63) // 64
 
 
 @compiled
-def slots(sent: Ints, left: Ints, first: int, patience: int) -> tuple[Flags, Ints, int]:
+def plan_slots(sent: Ints, left: Ints, first: int, patience: int) -> tuple[Flags, Ints, int]:
     """Acts and slots of the messages of a pass, and how many slots there are.
 
     `sent` has for each delivery the number of its send, and `left` for each send how many deliveries follow;
@@ -92,7 +92,7 @@ def slots(sent: Ints, left: Ints, first: int, patience: int) -> tuple[Flags, Int
 
 
 @compiled
-def flow(plan: Plan, sets: Sets, rows: Sets, names: Ints, start: int, cap: int) -> Seen:
+def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, start: int, cap: int) -> PassResult:
     """Carry the bits through all events; sets, rows and the names of bits are changed in place.
 
     A bit is named by the position of its send, and `start` is the position of the first event. Of the pairs,
@@ -101,7 +101,7 @@ def flow(plan: Plan, sets: Sets, rows: Sets, names: Ints, start: int, cap: int) 
     process, sender, act, row, bit, starts, targets = plan
     flags = np.zeros(len(process), dtype=np.int8)
     pairs = np.empty((16, 2), dtype=np.int64)
-    alive = np.zeros(max(rows.shape[1], words(len(rows))), dtype=np.uint64)
+    alive = np.zeros(max(rows.shape[1], count_words(len(rows))), dtype=np.uint64)
     past, due = sets[PAST], sets[DUE]
     kept = total = 0
     for event in range(len(process)):
@@ -126,7 +126,7 @@ def flow(plan: Plan, sets: Sets, rows: Sets, names: Ints, start: int, cap: int) 
             kept, pairs = _keep(start + event, rows[carried], due[here], names, kept, pairs, cap)
         if act[event] & 3 == ENDS:
             alive[carried >> 6] &= ~_mask(carried)
-    return Seen(flags, pairs[:kept], total)
+    return PassResult(flags, pairs[:kept], total)
 
 
 @inlined
@@ -135,7 +135,7 @@ def _mask(bit: int) -> np.uint64:
 
 
 @compiled
-def ones(word: np.uint64) -> int:
+def count_ones(word: np.uint64) -> int:
     """How many bits of a word are 1."""
     word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -144,7 +144,7 @@ def ones(word: np.uint64) -> int:
 
 
 @compiled
-def _sweep(sets: Sets, alive: Sets) -> None:
+def _sweep(sets: BitSets, alive: BitSets) -> None:
     """Clear the bits that are not alive; memory that was never written to is left so."""
     for i in range(len(sets)):
         for w in range(sets.shape[1]):
@@ -153,7 +153,7 @@ def _sweep(sets: Sets, alive: Sets) -> None:
 
 
 @compiled
-def _launch(here: int, bit: int, to: Ints, sets: Sets) -> None:
+def _launch(here: int, bit: int, to: Ints, sets: BitSets) -> None:
     """A message with this bit is sent."""
     word, mask = bit >> 6, _mask(bit)
     sets[PAST, here, word] |= mask
@@ -163,16 +163,16 @@ def _launch(here: int, bit: int, to: Ints, sets: Sets) -> None:
 
 
 @compiled
-def _land(here: int, bit: int, sets: Sets) -> int:
+def _land(here: int, bit: int, sets: BitSets) -> int:
     """The message with this bit is delivered; returns the flags LATE and FIFO."""
     word, mask = bit >> 6, _mask(bit)
     sets[DUE, here, word] &= ~mask
-    late = LATE if sets[OVER, here, word] & mask else 0
-    return late | FIFO if sets[JUMP, here, word] & mask else late
+    late = LATE if sets[OVERTAKEN, here, word] & mask else 0
+    return late | FIFO if sets[OVERTAKEN_BY_SENDER, here, word] & mask else late
 
 
 @compiled
-def _learn(carried: Sets, past: Sets, due: Sets) -> bool:
+def _learn(carried: BitSets, past: BitSets, due: BitSets) -> bool:
     """Add what a message carries to the past; whether any of it is due."""
     early = _ZERO
     for w in range(len(carried)):
@@ -182,21 +182,21 @@ def _learn(carried: Sets, past: Sets, due: Sets) -> bool:
 
 
 @compiled
-def _overtake(here: int, sender: int, carried: Sets, sets: Sets) -> int:
+def _overtake(here: int, sender: int, carried: BitSets, sets: BitSets) -> int:
     """Mark what was due and is now overtaken; returns how many."""
     count = 0
     for w in range(len(carried)):
         passed = carried[w] & sets[DUE, here, w]
         if passed:
-            sets[OVER, here, w] |= passed
-            sets[JUMP, here, w] |= passed & sets[OWN, sender, w]
-            count += ones(passed)
+            sets[OVERTAKEN, here, w] |= passed
+            sets[OVERTAKEN_BY_SENDER, here, w] |= passed & sets[OWN, sender, w]
+            count += count_ones(passed)
     return count
 
 
 @compiled
 def _keep(
-    position: int, carried: Sets, due: Sets, names: Ints, kept: int, pairs: Ints, cap: int
+    position: int, carried: BitSets, due: BitSets, names: Ints, kept: int, pairs: Ints, cap: int
 ) -> tuple[int, Ints]:
     """Write down the pairs of an early delivery, as long as there is room; oldest bits first."""
     for w in range(len(carried)):
@@ -206,6 +206,6 @@ def _keep(
             passed ^= low
             if kept == len(pairs):
                 pairs = np.concatenate((pairs, np.empty_like(pairs)))
-            pairs[kept, 0], pairs[kept, 1] = position, names[64 * w + ones(low - _ONE)]
+            pairs[kept, 0], pairs[kept, 1] = position, names[64 * w + count_ones(low - _ONE)]
             kept += 1
     return kept, pairs

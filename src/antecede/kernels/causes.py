@@ -18,14 +18,14 @@ PROCESS, CLOCK, PARENT, MESSAGE = 1, 2, 4, 8
 Flags = NDArray[np.int8]
 
 
-class Merged(NamedTuple):
+class MergedEdges(NamedTuple):
     """Each edge once, by target, with all it is known from."""
 
     edges: Edges
     known: Flags
 
 
-def merge(size: int, parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]]) -> Merged:
+def merge_edges(size: int, parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]]) -> MergedEdges:
     """Edges (source, target, what from) among events 0..size-1 as one list; none from an event to itself."""
     checked = [(*edges(size, source, target), known) for source, target, known in parts]
     source = np.concatenate([part[0] for part in checked])
@@ -35,7 +35,7 @@ def merge(size: int, parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]]) 
     source, known = source[items], known[items]
     kept = _merge(starts, source, known)
     target = np.repeat(np.arange(size), np.diff(starts))
-    return Merged(Edges(source[kept], target[kept]), known[kept])
+    return MergedEdges(Edges(source[kept], target[kept]), known[kept])
 
 
 @compiled
@@ -53,7 +53,7 @@ def _merge(starts: Ints, source: Ints, known: Flags) -> NDArray[np.bool_]:
 
 
 @compiled
-def lookup(scope: Ints, name: Ints, first: Ints, names: Ints, size: int) -> Ints:
+def look_up_names(scope: Ints, name: Ints, first: Ints, names: Ints, size: int) -> Ints:
     """The code of each name in its scope, or -1; scopes ascend.
 
     The codes of scope s are first[s]..first[s + 1]-1, and names[c] is the name of code c; names are below
@@ -74,7 +74,7 @@ def lookup(scope: Ints, name: Ints, first: Ints, names: Ints, size: int) -> Ints
 
 
 @compiled
-def clean(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
+def clean_clock_rows(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
     """Rows without counts below 1, slots ascending; of two entries for a slot the larger counts."""
     ends, size = np.zeros(len(starts), dtype=np.int64), 0
     slot, count = np.empty_like(slots), np.empty_like(counts)
@@ -97,7 +97,7 @@ def clean(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 @compiled
-def entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> Ints:
+def read_entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> Ints:
     """What each of some rows has for a slot, 0 if nothing; slots ascend in each row."""
     found = np.zeros(len(row), dtype=np.int64)
     for k in range(len(row)):
@@ -109,7 +109,7 @@ def entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> I
 
 
 @compiled
-def comparable(starts: Ints, slots: Ints, counts: Ints, one: Ints, other: Ints) -> NDArray[np.bool_]:
+def are_comparable(starts: Ints, slots: Ints, counts: Ints, one: Ints, other: Ints) -> NDArray[np.bool_]:
     """Whether of two rows one has at least what the other has, in every slot; slots ascend in each row."""
     found = np.zeros(len(one), dtype=np.bool_)
     for pair in range(len(one)):

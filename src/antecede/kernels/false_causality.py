@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
-from antecede.kernels.bits import ENDS, SENDS, SWEEPS, Sets, ones, slots, words
+from antecede.kernels.bits import ENDS, SENDS, SWEEPS, BitSets, count_ones, count_words, plan_slots
 from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import open_rows
-from antecede.kernels.witness import Graph, graph
+from antecede.kernels.witness import CauseGraph, build_graph
 
 _ALL = 2**61
 _BLOCK = 1024  # sources whose effects are counted in one pass
@@ -54,8 +54,8 @@ class _Table(NamedTuple):
     used: int
 
 
-def waits(
-    trace: Linked, past: Graph, meant: Graph, judged: ArrayLike | None = None, cap: int = _ALL
+def find_waits(
+    trace: Linked, past: CauseGraph, meant: CauseGraph, judged: ArrayLike | None = None, cap: int = _ALL
 ) -> Waits:
     """The pairs of a whole trace; of the needless ones the first `cap` are listed.
 
@@ -69,9 +69,9 @@ def waits(
     tables = [_table(trace, asked, causes) for causes in (past, meant)]
     sent = np.where(trace.sender >= 0, trace.sent, -1)
     left = np.bincount(sent[sent >= 0], minlength=size)
-    act, slot, bits = slots(sent, left, 0, tables[0].used + tables[1].used)
+    act, slot, bits = plan_slots(sent, left, 0, tables[0].used + tables[1].used)
     starts, copies = grouped(sent, size)
-    due = np.zeros((int(trace.process.max(initial=-1)) + 1, words(bits)), dtype=np.uint64)
+    due = np.zeros((int(trace.process.max(initial=-1)) + 1, count_words(bits)), dtype=np.uint64)
     pairs, counts = _pass(
         trace.process, act, slot, asked, starts, trace.process[copies], tables[0], tables[1], due, bits, cap
     )
@@ -79,7 +79,7 @@ def waits(
     return Waits(at, cause, trace.process[at], counts[0], counts[1])
 
 
-def count_ordered(events: Graph) -> int:
+def count_ordered(events: CauseGraph) -> int:
     """How many pairs of events the graph orders, directly or through others.
 
     What is meant is not the whole past of a process, so that no clock can count it: this takes time with the
@@ -89,15 +89,15 @@ def count_ordered(events: Graph) -> int:
     return int(sum(_reached(events.starts, events.causes, low, _BLOCK) for low in range(0, size, _BLOCK)))
 
 
-def _table(trace: Linked, asked: Ints, given: Graph) -> _Table:
+def _table(trace: Linked, asked: Ints, given: CauseGraph) -> _Table:
     """The causes with the edges of messages among them, and rows that last until they are asked for."""
     size = len(trace.process)
     effects = np.repeat(np.arange(size), np.diff(given.starts))
     sent, asks = (np.stack((sends[sends >= 0], np.flatnonzero(sends >= 0))) for sends in (trace.sent, asked))
     edges = np.concatenate((np.stack((given.causes, effects)), sent), axis=1)
-    causes = graph(trace.process, *edges)
+    causes = build_graph(trace.process, *edges)
     edges = np.concatenate((edges, asks), axis=1)
-    needed = graph(trace.process, *edges)
+    needed = build_graph(trace.process, *edges)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, *edges)
     return _Table(causes.starts, causes.causes, *open_rows(needed.causes, needed.starts, until))
@@ -118,7 +118,7 @@ def _pass(
     targets: Ints,
     past: _Table,
     meant: _Table,
-    due: Sets,
+    due: BitSets,
     bits: int,
     cap: int,
 ) -> tuple[Ints, Ints]:
@@ -126,7 +126,7 @@ def _pass(
 
     The copies of a message sent at e go to targets[starts[e]:starts[e + 1]], where its bit is due.
     """
-    wide = words(bits)
+    wide = count_words(bits)
     before, deps = np.zeros((past.used, wide), dtype=np.uint64), np.zeros((meant.used, wide), dtype=np.uint64)
     flying = np.zeros((3, wide), dtype=np.uint64)
     mine, named, alive = flying
@@ -161,7 +161,7 @@ def _pass(
 
 @compiled
 def _ask(
-    event: int, own: int, sets: tuple[Sets, Sets, Sets], names: Ints, pairs: list[int], room: int
+    event: int, own: int, sets: tuple[BitSets, BitSets, BitSets], names: Ints, pairs: list[int], room: int
 ) -> tuple[int, int]:
     """Write down what a message waits for without need; returns how many, and how many it does need."""
     carried, needs, due = sets
@@ -170,19 +170,19 @@ def _ask(
         awaited = carried[w] & due[w]
         if own >= 0 and own >> 6 == w:
             awaited &= ~_mask(own)
-        wanted += ones(awaited & needs[w])
+        wanted += count_ones(awaited & needs[w])
         awaited &= ~needs[w]
-        needless += ones(awaited)
+        needless += count_ones(awaited)
         while awaited and len(pairs) < room:
             low = awaited & (~awaited + _ONE)
             awaited ^= low
             pairs.append(event)
-            pairs.append(names[64 * w + ones(low - _ONE)])
+            pairs.append(names[64 * w + count_ones(low - _ONE)])
     return needless, wanted
 
 
 @compiled
-def _gather(event: int, table: _Table, sets: Sets, into: Sets) -> None:
+def _gather(event: int, table: _Table, sets: BitSets, into: BitSets) -> None:
     """The union of the sets of all causes of an event."""
     into[:] = 0
     for k in range(table.starts[event], table.starts[event + 1]):
@@ -192,7 +192,7 @@ def _gather(event: int, table: _Table, sets: Sets, into: Sets) -> None:
 
 
 @compiled
-def _sweep(sets: Sets, alive: Sets) -> None:
+def _sweep(sets: BitSets, alive: BitSets) -> None:
     for i in range(len(sets)):
         for w in range(len(alive)):
             sets[i, w] &= alive[w]
@@ -202,7 +202,7 @@ def _sweep(sets: Sets, alive: Sets) -> None:
 def _reached(starts: Ints, causes: Ints, low: int, width: int) -> int:
     """How many pairs have their first event among low..low+width-1."""
     size = len(starts) - 1
-    sets = np.zeros((size - low, words(width)), dtype=np.uint64)
+    sets = np.zeros((size - low, count_words(width)), dtype=np.uint64)
     count = 0
     for event in range(low, size):
         mine = sets[event - low]
@@ -212,7 +212,7 @@ def _reached(starts: Ints, causes: Ints, low: int, width: int) -> int:
                 for w in range(len(mine)):
                     mine[w] |= cause[w]
         for w in range(len(mine)):
-            count += ones(mine[w])
+            count += count_ones(mine[w])
         if event < low + width:
             mine[(event - low) >> 6] |= _mask(event - low)
     return count

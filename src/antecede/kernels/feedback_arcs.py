@@ -23,7 +23,7 @@ TRIES, CHOICES = 64, 16
 Bools = NDArray[np.bool_]
 
 
-def tangled(size: int, edges: Edges, loose: Bools, rank: Ints) -> tuple[Ints, Cycles]:
+def find_feedback_arcs(size: int, edges: Edges, loose: Bools, rank: Ints) -> tuple[Ints, Cycles]:
     """Which of the loose edges must go, ascending, and the cycles that remain without them."""
     left = np.ones(len(edges.source), dtype=bool)
     rings = cycles(size, *edges)
@@ -83,7 +83,7 @@ def _stuck(size: int, source: Ints, target: Ints, left: Bools, edge: int) -> int
     return len(cycles(size, source[kept], target[kept]).members)
 
 
-def ring(edges: Edges, members: Ints) -> Ints:
+def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:
     """The events of a shortest way from the least member of a component back to it, in their order."""
     inside = np.flatnonzero(np.isin(edges.source, members) & np.isin(edges.target, members))
     source, target = (np.searchsorted(members, side[inside]) for side in edges)

@@ -17,14 +17,14 @@ import numpy as np
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
-from antecede.kernels.bits import EARLY, FIFO, LATE, Plan, Seen, flow, slots, words
+from antecede.kernels.bits import EARLY, FIFO, LATE, PassPlan, PassResult, carry_bits, count_words, plan_slots
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 
 _ALL = 2**62
 
 
-class Verdict(NamedTuple):
+class OrderViolations(NamedTuple):
     """Positions of events that broke causal order; the union over chunks and stragglers is the whole.
 
     A pair says that at `pair_process` the delivery at `pair_early` came before a message on which it depends:
@@ -40,41 +40,45 @@ class Verdict(NamedTuple):
     pairs: int  # how many there are, also beyond the cap
 
 
-def audit(trace: Linked, processes: int, cap: int = _ALL) -> Verdict:
+def find_violations(trace: Linked, processes: int, cap: int = _ALL) -> OrderViolations:
     """Judge all deliveries of a trace; of the violating pairs, the first `cap` are listed."""
-    return audit_chunk(trace, 0, len(trace.process), _ALL, processes, cap)
+    return find_chunk_violations(trace, 0, len(trace.process), _ALL, processes, cap)
 
 
-def audit_chunk(events: Linked, low: int, high: int, span: int, processes: int, cap: int = _ALL) -> Verdict:
+def find_chunk_violations(
+    events: Linked, low: int, high: int, span: int, processes: int, cap: int = _ALL
+) -> OrderViolations:
     """Judge the deliveries at positions low..high-1 that are at most `span` behind their send.
 
     The events are those at max(low - span, 0)..high-1. Early deliveries may lie before `low`.
     """
     start = max(low - span, 0)
-    trace = checked(events, start, high, processes)
+    trace = check_events(events, start, high, processes)
     position = np.arange(start, high)
     sent = np.where(trace.sent >= start, trace.sent - start, -1)
     judged = (sent >= 0) & (trace.sender >= 0) & (position >= low) & (position - trace.sent <= span)
     left = np.bincount(sent[sent >= 0], minlength=len(sent))
-    act, slot, used = slots(sent, left, 0, processes)
+    act, slot, used = plan_slots(sent, left, 0, processes)
     starts, copies = grouped(np.where(judged, sent, -1), len(sent))
     bit = np.where(judged | (np.diff(starts) > 0), slot, -1)
-    plan = Plan(trace.process, trace.sender, act, slot, bit, starts, trace.process[copies])
-    sets = np.zeros((5, processes, words(used)), dtype=np.uint64)
-    rows = np.zeros((used, words(used)), dtype=np.uint64)
-    seen = flow(plan, sets, rows, np.zeros(used, dtype=np.int64), start, cap)
+    plan = PassPlan(trace.process, trace.sender, act, slot, bit, starts, trace.process[copies])
+    sets = np.zeros((5, processes, count_words(used)), dtype=np.uint64)
+    rows = np.zeros((used, count_words(used)), dtype=np.uint64)
+    seen = carry_bits(plan, sets, rows, np.zeros(used, dtype=np.int64), start, cap)
     late, fifo = (start + np.flatnonzero(seen.flags & flag) for flag in (LATE, FIFO))
-    return verdict(trace, start, seen, late, fifo)
+    return collect_violations(trace, start, seen, late, fifo)
 
 
-def verdict(trace: Linked, start: int, seen: Seen, late: Ints, fifo: Ints) -> Verdict:
+def collect_violations(
+    trace: Linked, start: int, seen: PassResult, late: Ints, fifo: Ints
+) -> OrderViolations:
     """The verdict of a pass over events that begin at position `start`."""
     early = start + np.flatnonzero(seen.flags & EARLY)
     at, cause = seen.pairs[:, 0], seen.pairs[:, 1]
-    return Verdict(late, fifo, early, at, cause, trace.process[at - start], int(seen.total))
+    return OrderViolations(late, fifo, early, at, cause, trace.process[at - start], int(seen.total))
 
 
-def checked(events: Linked, low: int, high: int, processes: int) -> Linked:
+def check_events(events: Linked, low: int, high: int, processes: int) -> Linked:
     """The events at positions low..high-1, fit for compiled code."""
     size = high - low
     place = whole(events.process, "process", 0, processes, size)

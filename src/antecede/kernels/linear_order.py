@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.kernels.arrays import inverse
-from antecede.kernels.causes import MESSAGE, Merged, merge
-from antecede.kernels.feedback_arcs import tangled
+from antecede.kernels.causes import MESSAGE, MergedEdges, merge_edges
+from antecede.kernels.feedback_arcs import find_feedback_arcs
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 from antecede.kernels.topology import Cycles, Sorted, cycles, order
@@ -29,7 +29,7 @@ _NONE = np.empty(0, dtype=np.int64)
 class LinearOrder(NamedTuple):
     """All edges that are kept, and an order by them."""
 
-    merged: Merged
+    merged: MergedEdges
     unsent: Edges  # from sends to the deliveries before them; not among the edges
     cycles: Cycles
     sorted: Sorted
@@ -39,7 +39,7 @@ def order_events(
     size: int, steps: Sequence[EdgePart], arrivals: Edges, handovers: Edges, ranks: Ranks
 ) -> LinearOrder:
     """Order the events 0..size-1; where edges leave a choice, the ranks decide."""
-    merged = merge(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
+    merged = merge_edges(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
     by_rank = np.lexsort(ranks[::-1]).astype(np.int64, copy=False)
     rank = inverse(by_rank)
     no_cycles = Cycles(np.zeros(1, dtype=np.int64), _NONE)
@@ -49,13 +49,13 @@ def order_events(
     line = order(size, *merged.edges, ranks)
     if not len(line.stuck):
         return LinearOrder(merged, Edges(_NONE, _NONE), no_cycles, line)
-    firm = merge(size, steps)
-    gone, _ = tangled(size, firm.edges, firm.known == MESSAGE, rank)
+    firm = merge_edges(size, steps)
+    gone, _ = find_feedback_arcs(size, firm.edges, firm.known == MESSAGE, rank)
     unsent = Edges(firm.edges.source[gone], firm.edges.target[gone])
     left = np.ones(len(firm.known), dtype=bool)
     left[gone] = False
     kept = (firm.edges.source[left], firm.edges.target[left], firm.known[left])
     in_order = ~np.isin(handovers.target, unsent.target)
     handovers = Edges(handovers.source[in_order], handovers.target[in_order])
-    merged = merge(size, [kept, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
+    merged = merge_edges(size, [kept, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
     return LinearOrder(merged, unsent, cycles(size, *merged.edges), order(size, *merged.edges, ranks))

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.kernels.arrays import forward, grouped, whole
-from antecede.kernels.bits import Sets, ones, words
+from antecede.kernels.bits import BitSets, count_ones, count_words
 from antecede.kernels.compiled import compiled
 from antecede.kernels.false_causality import count_ordered
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import count_pairs
-from antecede.kernels.witness import Graph
+from antecede.kernels.witness import CauseGraph
 
 SMALL = 1_024
 """Most events of a small execution."""
@@ -26,7 +26,7 @@ SQUARE = 200_000
 """Most events that are counted with bits where clocks would have more entries, in time with their square."""
 
 
-def ordered_pairs(
+def count_ordered_pairs(
     starts: ArrayLike, track: ArrayLike, source: ArrayLike, target: ArrayLike, lines: int
 ) -> Ints:
     """How many pairs each execution orders; execution i has the events starts[i]..starts[i + 1]-1.
@@ -56,7 +56,7 @@ def _count(track: Ints, first: Ints, causes: Ints, lines: int) -> int:
     if chains * (chains + _open(chain, causes, effects)) <= CELLS:
         return count_pairs(chain, causes, effects, chains).ordered
     if len(track) <= SQUARE:
-        return count_ordered(Graph(chain, first, causes))
+        return count_ordered(CauseGraph(chain, first, causes))
     return -1
 
 
@@ -72,12 +72,12 @@ def _open(chain: Ints, causes: Ints, effects: Ints) -> int:
 
 @compiled
 def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, found: Ints) -> None:
-    pasts: Sets = np.zeros((most, words(most)), dtype=np.uint64)
+    pasts: BitSets = np.zeros((most, count_words(most)), dtype=np.uint64)
     for execution in range(len(found)):
         low, size = bounds[execution], bounds[execution + 1] - bounds[execution]
         if size > most:
             continue
-        wide, count = words(size), 0
+        wide, count = count_words(size), 0
         for event in range(size):
             mine = pasts[event, :wide]
             mine[:] = 0
@@ -86,7 +86,7 @@ def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, found: Ints
                 mine |= pasts[cause, :wide]
                 mine[cause >> 6] |= np.uint64(1) << np.uint64(cause & 63)
             for word in mine:
-                count += ones(word)
+                count += count_ones(word)
         found[execution] = count
 
 

@@ -1,4 +1,4 @@
-"""Deliveries far behind their sends, judged chunk by chunk: those that `lateness.audit_chunk` leaves out.
+"""Deliveries far behind their sends, judged by chunks: those that `find_chunk_violations` leaves out.
 
 Any prefix of a linear extension is a consistent cut. So `summary` reads one chunk without knowing what came
 before it, and says which of the chunk's *sources* (the states of the processes, and the messages that were
@@ -17,9 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.kernels.arrays import grouped
-from antecede.kernels.bits import DELIVERS, DUE, JUMP, OVER, OWN, PAST, Plan, Sets, flow, ones, slots, words
+from antecede.kernels.bits import (
+    DELIVERS,
+    DUE,
+    OVERTAKEN,
+    OVERTAKEN_BY_SENDER,
+    OWN,
+    PAST,
+    BitSets,
+    PassPlan,
+    carry_bits,
+    count_ones,
+    count_words,
+    plan_slots,
+)
 from antecede.kernels.compiled import compiled
-from antecede.kernels.lateness import Verdict, checked, verdict
+from antecede.kernels.lateness import OrderViolations, check_events, collect_violations
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 
@@ -48,7 +61,7 @@ class Summary(NamedTuple):
     outgoing: Ints
     until: Ints  # the last delivery of each outgoing message
     born: Ints
-    reach: Sets
+    reach: BitSets
 
 
 class Boundary(NamedTuple):
@@ -66,7 +79,7 @@ class Boundary(NamedTuple):
 class _Chunk(NamedTuple):
     """What both passes over a chunk need; messages that came in have the first rows, then those sent here."""
 
-    plan: Plan
+    plan: PassPlan
     incoming: Ints
     sends: Ints  # events of the chunk whose messages leave it
     rows: int
@@ -84,18 +97,18 @@ def stragglers(events: Linked, low: int, span: int) -> Stragglers:
 def summary(events: Linked, low: int, processes: int, copies: Stragglers) -> Summary:
     """Read the chunk that begins at position `low`."""
     high = low + len(events.process)
-    trace = checked(events, low, high, processes)
+    trace = check_events(events, low, high, processes)
     born = _born(copies, low, high)
     chunk = _chunk(trace, low, np.empty(0, dtype=np.int64), born, copies)
     sources = processes + len(chunk.incoming)
     # Bits of sources come first, so the bits of the plan move up behind them.
     plan = chunk.plan._replace(bit=np.where(chunk.plan.bit >= 0, chunk.plan.bit + sources, -1))
-    width = words(sources + len(born))
+    width = count_words(sources + len(born))
     sets = np.zeros((5, processes, width), dtype=np.uint64)
     rows = np.zeros((chunk.rows, width), dtype=np.uint64)
     identity = _packed(np.eye(sources, dtype=np.bool_), width)
     sets[PAST], rows[: len(chunk.incoming)] = identity[:processes], identity[processes:]
-    flow(plan, sets, rows, np.zeros(64 * width, dtype=np.int64), low, 0)
+    carry_bits(plan, sets, rows, np.zeros(64 * width, dtype=np.int64), low, 0)
     reach = np.concatenate((sets[PAST], rows[plan.row[chunk.sends]]))
     return Summary(low, high, chunk.incoming, low + chunk.sends, trace.until[chunk.sends], born, reach)
 
@@ -113,23 +126,23 @@ def scan(summaries: Iterable[Summary], processes: int, copies: Stragglers) -> li
 
 def replay(
     events: Linked, low: int, processes: int, state: Boundary, copies: Stragglers, cap: int = 2**62
-) -> Verdict:
+) -> OrderViolations:
     """Judge what the chunk that begins at `low` does to stragglers: which it delivers others before.
 
     A straggler that is overtaken here is named late here, even if it is delivered in a later chunk.
     """
     high = low + len(events.process)
-    trace = checked(events, low, high, processes)
+    trace = check_events(events, low, high, processes)
     chunk = _chunk(trace, low, state.live, _born(copies, low, high), copies)
-    width = words(len(chunk.bits))
+    width = count_words(len(chunk.bits))
     sets = np.zeros((5, processes, width), dtype=np.uint64)
     rows = np.zeros((chunk.rows, width), dtype=np.uint64)
     sets[PAST] = _packed(state.known[:processes], width)
     rows[: len(chunk.incoming)] = _packed(_rows_of(state, chunk.incoming, processes), width)
     _await(sets, copies, chunk.bits, low)
-    seen = flow(chunk.plan, sets, rows, chunk.bits.copy(), low, cap)
-    late, fifo = (_marked(sets[mark], copies, chunk.bits) for mark in (OVER, JUMP))
-    return verdict(trace, low, seen, late, fifo)
+    seen = carry_bits(chunk.plan, sets, rows, chunk.bits.copy(), low, cap)
+    late, fifo = (_marked(sets[mark], copies, chunk.bits) for mark in (OVERTAKEN, OVERTAKEN_BY_SENDER))
+    return collect_violations(trace, low, seen, late, fifo)
 
 
 def _born(copies: Stragglers, low: int, high: int) -> Ints:
@@ -146,7 +159,7 @@ def _chunk(trace: Linked, low: int, live: Ints, born: Ints, copies: Stragglers) 
     sends = np.flatnonzero(trace.until >= low + size)
     left = np.bincount(sent[sent >= 0], minlength=size)
     left[sends] += 1
-    act, row, rows = slots(sent, left, len(incoming), -1)
+    act, row, rows = plan_slots(sent, left, len(incoming), -1)
     act[across], row[across] = DELIVERS, which
     bit = np.full(size, -1, dtype=np.int64)
     bit[born - low] = len(live) + np.arange(len(born))
@@ -154,7 +167,7 @@ def _chunk(trace: Linked, low: int, live: Ints, born: Ints, copies: Stragglers) 
     bit[copies.delivered[ending] - low] = np.searchsorted(bits, copies.sent[ending])
     here = np.flatnonzero((copies.sent >= low) & (copies.sent < low + size))
     starts, order = grouped(copies.sent[here] - low, size)
-    plan = Plan(trace.process, trace.sender, act, row, bit, starts, copies.process[here][order])
+    plan = PassPlan(trace.process, trace.sender, act, row, bit, starts, copies.process[here][order])
     return _Chunk(plan, incoming, sends, rows, bits)
 
 
@@ -166,7 +179,7 @@ def _rows_of(state: Boundary, messages: Ints, processes: int) -> Bits:
     return found
 
 
-def _await(sets: Sets, copies: Stragglers, bits: Ints, low: int) -> None:
+def _await(sets: BitSets, copies: Stragglers, bits: Ints, low: int) -> None:
     """Set what is due, and whose it is, at position `low`."""
     open_ = np.flatnonzero((copies.sent < low) & (copies.delivered >= low))
     bit = np.searchsorted(bits, copies.sent[open_])
@@ -175,7 +188,7 @@ def _await(sets: Sets, copies: Stragglers, bits: Ints, low: int) -> None:
     np.bitwise_or.at(sets[OWN], (copies.sender[open_], bit // 64), mask)
 
 
-def _marked(marks: Sets, copies: Stragglers, bits: Ints) -> Ints:
+def _marked(marks: BitSets, copies: Stragglers, bits: Ints) -> Ints:
     """The positions of the deliveries that are marked."""
     here = np.flatnonzero(np.isin(copies.sent, bits))
     bit = np.searchsorted(bits, copies.sent[here])
@@ -201,7 +214,7 @@ def _after(state: Boundary, chunk: Summary, processes: int, copies: Stragglers) 
     return Boundary(messages[under_way], until[under_way], live[keep], known)
 
 
-def _packed(bits: Bits, width: int) -> Sets:
+def _packed(bits: Bits, width: int) -> BitSets:
     """The rows of bits in `width` words each."""
     padded = np.zeros((len(bits), 64 * width), dtype=np.bool_)
     padded[:, : bits.shape[1]] = bits
@@ -209,7 +222,7 @@ def _packed(bits: Bits, width: int) -> Sets:
 
 
 @compiled
-def _compose(reach: Sets, sources: Bits, reached: Bits) -> None:
+def _compose(reach: BitSets, sources: Bits, reached: Bits) -> None:
     """What each sink knows: all that its sources know, and the stragglers born here that reach it."""
     known = sources.shape[1]
     for sink in range(len(reach)):
@@ -218,7 +231,7 @@ def _compose(reach: Sets, sources: Bits, reached: Bits) -> None:
             while rest:
                 low = rest & (~rest + np.uint64(1))
                 rest ^= low
-                source = 64 * w + ones(low - np.uint64(1))
+                source = 64 * w + count_ones(low - np.uint64(1))
                 if source >= len(sources):
                     reached[sink, known + source - len(sources)] = True
                 else:

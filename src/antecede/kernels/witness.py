@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import forward, grouped, whole
 from antecede.kernels.compiled import compiled
-from antecede.kernels.lateness import Verdict
+from antecede.kernels.lateness import OrderViolations
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 
@@ -25,7 +25,7 @@ MOST = 100_000
 """Events that are looked at for one chain, before it is given as its two ends."""
 
 
-class Graph(NamedTuple):
+class CauseGraph(NamedTuple):
     """Direct causes of events in a linear extension: those of event e are causes[starts[e]:starts[e + 1]]."""
 
     process: Ints
@@ -45,7 +45,7 @@ class Chains(NamedTuple):
         return [events[low:high] for low, high in pairwise(ends)]
 
 
-class Overtaken(NamedTuple):
+class LateWitnesses(NamedTuple):
     """Late deliveries, ascending; for each the early one that shows it best, and the chain of their sends."""
 
     late: Ints
@@ -53,24 +53,24 @@ class Overtaken(NamedTuple):
     chains: Chains
 
 
-def graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> Graph:
+def build_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> CauseGraph:
     """The graph of events at positions 0, 1, ..., with an edge from each cause to its effect."""
     places = whole(process, "process", 0, 2**31)
     causes, effects = forward(len(places), source, target)
     starts, items = grouped(effects, len(places))
-    return Graph(places, starts, causes[items])
+    return CauseGraph(places, starts, causes[items])
 
 
-def graph_of(trace: Linked, start: int = 0) -> Graph:
+def build_trace_graph(trace: Linked, start: int = 0) -> CauseGraph:
     """The graph of a trace, or of a part of one that begins at position `start`: lines and messages."""
     walk = np.argsort(trace.process, kind="stable")
     inside = np.flatnonzero(trace.process[walk[1:]] == trace.process[walk[:-1]])
     delivered = np.flatnonzero(trace.sent >= start)
     source = np.concatenate((walk[inside], trace.sent[delivered] - start))
-    return graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
+    return build_graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
 
 
-def chains(events: Graph, source: ArrayLike, target: ArrayLike, most: int = MOST) -> Chains:
+def find_chains(events: CauseGraph, source: ArrayLike, target: ArrayLike, most: int = MOST) -> Chains:
     """The shortest chain from each source to its target; the two alone where none is found in time."""
     size = len(events.process)
     sources = whole(source, "source", 0, size)
@@ -78,7 +78,9 @@ def chains(events: Graph, source: ArrayLike, target: ArrayLike, most: int = MOST
     return _chains(events, sources, np.arange(len(sources) + 1), targets, most)
 
 
-def overtaken(trace: Linked, found: Verdict, events: Graph, start: int = 0, most: int = MOST) -> Overtaken:
+def find_witnesses(
+    trace: Linked, found: OrderViolations, events: CauseGraph, start: int = 0, most: int = MOST
+) -> LateWitnesses:
     """For each late delivery in the listed pairs, the early one with the shortest chain; of equals the first.
 
     Trace and graph may be a part that begins at position `start`; the positions of the result are absolute.
@@ -92,10 +94,10 @@ def overtaken(trace: Linked, found: Verdict, events: Graph, start: int = 0, most
     paths = _chains(events, causes, np.append(first, len(late)), sends, most)
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))
     told = np.flatnonzero(sends == paths.events[paths.starts[1:] - 1][group])
-    return Overtaken(late[first], early[told], Chains(paths.starts, paths.events + start))
+    return LateWitnesses(late[first], early[told], Chains(paths.starts, paths.events + start))
 
 
-def _delivery(trace: Linked, found: Verdict, start: int) -> Ints:
+def _delivery(trace: Linked, found: OrderViolations, start: int) -> Ints:
     """Of each pair, the delivery of its cause: the one that is late."""
     processes = int(trace.process.max(initial=0)) + 1
     keys = trace.sent[found.late - start] * processes + trace.process[found.late - start]
@@ -107,12 +109,12 @@ def _delivery(trace: Linked, found: Verdict, start: int) -> Ints:
     return found.late[order][at]
 
 
-def _chains(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int) -> Chains:
+def _chains(events: CauseGraph, source: Ints, starts: Ints, targets: Ints, most: int) -> Chains:
     return Chains(*_search(events, source, starts, targets, most))
 
 
 @compiled
-def _search(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int) -> tuple[Ints, Ints]:
+def _search(events: CauseGraph, source: Ints, starts: Ints, targets: Ints, most: int) -> tuple[Ints, Ints]:
     """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
     size = len(events.process)
     stamp, after = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -130,7 +132,9 @@ def _search(events: Graph, source: Ints, starts: Ints, targets: Ints, most: int)
 
 
 @compiled
-def _reach(events: Graph, source: int, targets: Ints, mark: int, most: int, stamp: Ints, after: Ints) -> bool:
+def _reach(
+    events: CauseGraph, source: int, targets: Ints, mark: int, most: int, stamp: Ints, after: Ints
+) -> bool:
     """Go back from the targets, one crossing at a time, until the source is met; `after` is the way there.
 
     What is seen keeps the order of the targets, so that of equal chains the first one's is found.
@@ -161,7 +165,7 @@ def _reach(events: Graph, source: int, targets: Ints, mark: int, most: int, stam
 
 @compiled
 def _walk(
-    events: Graph,
+    events: CauseGraph,
     event: int,
     effect: int,
     source: int,

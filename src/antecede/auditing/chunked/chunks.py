@@ -16,11 +16,11 @@ from antecede.auditing.chunked.linking import BATCH, LINKED, Events, events_of, 
 from antecede.auditing.chunked.positions import lines
 from antecede.events.columns import column, numbers
 from antecede.kernels.hashed_linking import Floats, by_time, sends, straight
-from antecede.kernels.lateness import audit_chunk
+from antecede.kernels.lateness import find_chunk_violations
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 from antecede.kernels.topology import order
-from antecede.kernels.witness import Chains, graph_of, overtaken
+from antecede.kernels.witness import Chains, build_trace_graph, find_witnesses
 
 PART = pa.schema([pa.field("chunk", pa.int32()), pa.field("home", pa.int32()), *list(LINKED)[:8]])
 """Rows as chunks read them; `home` is the chunk that an event lies in."""
@@ -134,11 +134,11 @@ def _judged(part: Part, processes: int) -> Iterator[pa.RecordBatch]:
     events, size = part.events, len(part.sent)
     sender = np.where(part.sent >= 0, events.sender, -1)
     trace = Linked(events.process, sender, part.sent, np.full(size, -1, dtype=np.int64))
-    found = audit_chunk(trace, part.low, size, size, processes, PAIRS)
+    found = find_chunk_violations(trace, part.low, size, size, processes, PAIRS)
     if not found.pairs:
         return
     yield from counted(events, found.early, found.pair_process, found.pairs)
-    told = overtaken(trace, found, graph_of(trace), most=STEPS)
+    told = find_witnesses(trace, found, build_trace_graph(trace), most=STEPS)
     starts, rows = _witnesses(told.chains, told.early, told.late)
     rest = np.setdiff1d(found.late, told.late)  # their pairs are beyond those that are looked at
     bare = np.stack((part.sent[rest], rest), axis=1).ravel()

@@ -26,7 +26,7 @@ from antecede.auditing.chunked.linking import (
     whole,
 )
 from antecede.kernels.arrays import inverse
-from antecede.kernels.feedback_arcs import Bools, tangled
+from antecede.kernels.feedback_arcs import Bools, find_feedback_arcs
 from antecede.kernels.hashed_linking import Floats, Sheet, acts, pair
 from antecede.kernels.histories import Edges
 from antecede.kernels.links import DELIVER, OTHER, SEND, UNSENT
@@ -123,7 +123,7 @@ def _positions(events: Events, steps: Edges, letters: Edges) -> tuple[Ints, Ints
     if not len(line.stuck):
         return line.position, np.empty(0, dtype=np.int64)
     loose: Bools = np.arange(len(edges.source)) >= len(steps.source)
-    gone, _ = tangled(size, edges, loose, inverse(np.lexsort(ranks[::-1])))
+    gone, _ = find_feedback_arcs(size, edges, loose, inverse(np.lexsort(ranks[::-1])))
     left = np.ones(len(loose), dtype=bool)
     left[gone] = False
     return order(size, edges.source[left], edges.target[left], ranks).position, edges.target[gone]

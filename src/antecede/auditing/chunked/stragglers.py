@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from antecede.auditing.chunked.chunks import PART, Cuts, Part, arranged, counted, raw
 from antecede.auditing.chunked.linking import Events, whole
-from antecede.kernels.lateness import Verdict
+from antecede.kernels.lateness import OrderViolations
 from antecede.kernels.links import DELIVER, SEND, Linked
 from antecede.kernels.ragged import Ints
 from antecede.kernels.stragglers import Boundary, Stragglers, Summary, replay, scan, summary
@@ -183,7 +183,9 @@ def _replayed(part: Part, state: State, processes: int, cuts: Cuts) -> Iterator[
         yield from _told(events, found, state.copies, low, part.chunk)
 
 
-def _told(events: Events, found: Verdict, copies: Copies, low: int, chunk: int) -> Iterator[pa.RecordBatch]:
+def _told(
+    events: Events, found: OrderViolations, copies: Copies, low: int, chunk: int
+) -> Iterator[pa.RecordBatch]:
     """For each straggler that is overtaken here one witness, if possible a message of the same sender."""
     which = _copy(copies, found.pair_cause, found.pair_process)
     early = found.pair_early - low
