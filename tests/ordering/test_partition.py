@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import antecede
 from antecede.core.gate import Gate
-from antecede.ordering.partition import arrange
+from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
 from antecede.protocols.columns import SHARED, SPARSE, UNHELD
 from tests.message_rows import Row, Sent, lines
@@ -27,7 +27,7 @@ def answers(rows: list[Row], reading: Reading, chunk: int = 1000, **types: pa.Da
         [(name, types.get(name) or pa.array([r[name] for r in rows]).type) for name in rows[0]]
     )
     batches = [pa.RecordBatch.from_pylist(rows[at : at + chunk], schema) for at in range(0, len(rows), chunk)]
-    found = arrange(pa.Table.from_batches(batches), reading).to_pylist()
+    found = order_partition(pa.Table.from_batches(batches), reading).to_pylist()
     return [{**row, **answer} for row, answer in zip(rows, found, strict=True)]
 
 
@@ -257,5 +257,5 @@ def test_the_columns_that_are_read_stay_as_they_were() -> None:
         }
     )
     before = table.to_pylist()
-    arrange(table, VECTORS)
+    order_partition(table, VECTORS)
     assert table.to_pylist() == before

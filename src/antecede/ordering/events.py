@@ -17,7 +17,7 @@ NAMED = 10
 """So many members of a cycle are named."""
 
 
-def arrange_events(table: pa.Table) -> pa.StructArray:
+def order_event_partition(table: pa.Table) -> pa.StructArray:
     """For each row its position and ghosts, or the reason why it has none."""
     size = len(table)
     found = trace(table.append_column("row", pa.array(np.arange(size))))

@@ -39,7 +39,7 @@ _READERS = {
 }
 
 
-def arrange(table: pa.Table, reading: Reading) -> pa.StructArray:
+def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     """For each row its position and arrival, or what it misses and its arrival, or the reason to leave it."""
     faults = Faults(len(table))
     group, count = groups(table["group"], faults)

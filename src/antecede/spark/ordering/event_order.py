@@ -6,7 +6,7 @@ The causes are those of `events.graph`: the order of each process, clocks, paren
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from antecede.ordering.events import arrange_events
+from antecede.ordering.events import order_event_partition
 from antecede.spark.event_columns import event_columns
 from antecede.spark.ordering.forms import named
 from antecede.spark.ordering.outcome import ANSWER, Outcome, our_names
@@ -27,7 +27,9 @@ def order_events(events: DataFrame, partitions: int | None = None) -> Outcome:
     names = our_names(events, "position", "ghosts", "missing", "since", "reason")
     number = partitions or int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     columns = event_columns(events)
-    rows = beside(events.repartition(number, columns["execution"]), columns, arrange_events, _TYPE, ANSWER)
+    rows = beside(
+        events.repartition(number, columns["execution"]), columns, order_event_partition, _TYPE, ANSWER
+    )
     answer, own = sf.col(ANSWER), [named(name) for name in events.columns]
     ordered = rows.where(answer["position"].isNotNull())
     gaps = ordered.select(

@@ -29,7 +29,7 @@ from pyspark.sql import types as st
 
 from antecede.core.errors import CallerError
 from antecede.ordering.partition import ANSWER as ANSWER_TYPE
-from antecede.ordering.partition import arrange
+from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
 from antecede.protocols.columns import SHARED, SPARSE
 from antecede.protocols.registry import protocols
@@ -95,7 +95,7 @@ def order(
     shown = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
     columns["content"] = _content(table, shown)
     spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
-    rows = beside(spread, columns, partial(arrange, reading=reading), ANSWER_TYPE, ANSWER)
+    rows = beside(spread, columns, partial(order_partition, reading=reading), ANSWER_TYPE, ANSWER)
     return _outcome(_without_own(rows), table, group, arrival, names)
 
 
