@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import antecede
 from antecede.core.gate import Gate
 from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
 from antecede.protocols.columns import SHARED, SPARSE, UNHELD
+from antecede.protocols.registry import protocols
 from tests.message_rows import Row, Sent, lines
 
 VECTORS = Reading("entries", counted=True)
@@ -202,7 +202,7 @@ def test_huge_counts_are_no_trouble() -> None:
     assert found[0]["missing"] == [f"messages 2 to {2**62 - 2} of 0"]
 
 
-@pytest.mark.parametrize("protocol", sorted(set(antecede.protocols()) - set(SHARED)))
+@pytest.mark.parametrize("protocol", sorted(set(protocols()) - set(SHARED)))
 def test_packets_of_every_protocol_come_out_as_the_endpoints_delivered_them(protocol: str) -> None:
     workload = "broadcast" if protocol in ("vector",) else "uniform"
     sent = Sent(protocol, workload=workload)
