@@ -99,6 +99,15 @@ def test_bad_records_and_unknown_files_are_kept_with_their_reason(reads, tmp_pat
     ]
 
 
+def test_a_damaged_record_is_quarantined_also_where_the_expression_is_given(reads, tmp_path) -> None:
+    write(tmp_path, log='a {"a":1}\none\na {"a":\ntwo\na {"a":3}\nthree\n')
+    for settings in ({}, {"regex": r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"}):
+        events, refused, logs = reads("log", **settings)
+        assert sorted(row["text"] for row in events) == ["one", "three"]
+        assert [(row["line"], row["raw"]) for row in refused] == [(3, 'a {"a":\ntwo')]
+        assert (logs.files[0].events, logs.files[0].quarantined) == (2, 1)
+
+
 @pytest.mark.parametrize("names", [["bad"], ["bad", "worse"]])
 def test_only_unknown_files_are_an_error(names, reads, tmp_path) -> None:
     write(tmp_path, bad="who knows", worse="nobody does")

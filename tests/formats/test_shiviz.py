@@ -132,7 +132,9 @@ def test_time_stamps_of_tsviz_are_nanoseconds():
 
 def test_other_groups_are_fields():
     regex = r"\[(?<level>\w+)\]( (?<more>x))? (?<host>\w+) (?<clock>\{.*\}) (?<event>.*)"
-    found = rows('junk\n[INFO] a {"a":1} one\n[WARN] x a {"a":2} two\n', regex=regex)
+    parsed = parse('junk\n[INFO] a {"a":1} one\n[WARN] x a {"a":2} two\n', regex=regex)
+    found = opened(parsed)
+    assert parsed.quarantine["raw"].to_pylist() == ["junk"]
     assert [row["fields"] for row in found] == [{"level": "INFO"}, {"level": "WARN", "more": "x"}]
     assert [row["line"] for row in found] == [2, 3]
 
@@ -185,6 +187,35 @@ def test_one_bad_record_goes_to_quarantine_alone(name):
     (refused,) = parsed.quarantine.to_pylist()
     assert (refused["file"], refused["line"], refused["raw"]) == ("log", 3, f"{bad}\ntwo")
     assert reason in refused["reason"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_one_bad_record_goes_to_quarantine_whoever_gives_the_expression(name):
+    bad, _ = REFUSED[name]
+    text = f'b {{"b":1}}\none\n{bad}\ntwo\nb {{"b":2}}\nthree\n'
+    header = f"^{GOVECTOR}|never\n\n"
+    for parsed in (parse(text, regex=f"^{GOVECTOR}"), parse(header + text)):
+        assert [row["text"] for row in opened(parsed)] == ["one", "three"]
+        assert parsed.quarantine["raw"].to_pylist() == [f"{bad}\ntwo"]
+
+
+def test_lines_that_an_expression_leaves_out_are_not_quarantined_but_damaged_records_are():
+    regex = r"^State \d+: (?<event>\w+)\nHost (?<host>\w+) (?<clock>{.*})$"
+    good = 'State {0}: go\nHost a {{"a":{0}}}\n more\n  and more\n\n'
+    text = "opening\nlines\n" + "".join(good.format(number) for number in (1, 2, 3))
+    assert len(rows(text, regex=regex)) == 3
+    damaged = 'State 4: go\nHost a {"a":\n more\n  and more\n'
+    parsed = parse(text + damaged + good.format(5) + 'the end: {"a": 5\n', regex=regex)
+    assert len(parsed.events) == 4
+    assert [(row["line"], row["raw"]) for row in parsed.quarantine.to_pylist()] == [
+        (18, damaged.rstrip()),
+        (27, 'the end: {"a": 5'),
+    ]
+
+
+def test_text_beside_a_record_on_its_line_belongs_to_it():
+    regex = r"(?<host>\w) (?<clock>{[^}]*}) (?<event>\w*)"
+    assert len(rows('INFO: a {"a":1} x, and so on\nINFO: a {"a":2} y, and so on\n', regex=regex)) == 2
 
 
 def test_zero_entries_are_dropped():

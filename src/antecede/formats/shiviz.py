@@ -18,10 +18,12 @@ from antecede.formats import clocks, order
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import Form, Piece, forms
+from antecede.formats.shiviz_gaps import Gap, pick_damaged, trim_gap
 from antecede.formats.source import Source
 
 INITIAL = {"Initialization Complete", "Initilization Complete"}
 EXPECTED = 'expected a line of host and clock (a {"a": 1}) beside a line of text'
+NO_MATCH = "the expression does not match it"
 BLOCK = 1_024
 Faults = tuple[int, int, int, int]
 
@@ -36,7 +38,7 @@ class Scan:
         self.pieces: list[Piece] = []
         self.counts: list[int] = []
         """How many records each piece has."""
-        self.gaps: list[tuple[int, int]] = []
+        self.gaps: list[Gap] = []
         self.owns: list[int] = []
         """The own entry of each record; -1 if its clock cannot be read."""
         self.reasons: list[str] = []
@@ -49,22 +51,23 @@ class Scan:
             self._take(piece)
 
     def _take(self, piece: Piece) -> None:
-        end, before = piece.begin, len(self.starts)
+        rest, before = piece.begin, len(self.starts)
         found: list[tuple[str, ...]] = []
         for match in self.form.pattern.finditer(self.text, piece.begin, piece.end):
-            start = match.start()
-            if start > end + 1:
-                self._gap(end, start)
-            end = match.end()
-            if end > start:
-                self.starts.append(start)
-                self.ends.append(end)
-                found.append(match.groups(""))
-                if len(found) == BLOCK:
-                    self._note(found, piece)
+            start, end = match.span()
+            if end == start:
+                continue
+            if start > rest + 1:
+                self._note_gap(rest, self._line_start(start), before, is_last=False)
+            rest = end
+            self.starts.append(start)
+            self.ends.append(end)
+            found.append(match.groups(""))
+            if len(found) == BLOCK:
+                self._note(found, piece)
         if found:
             self._note(found, piece)
-        self._gap(end, piece.end)
+        self._note_gap(rest, piece.end, before, is_last=True)
         self.pieces.append(piece)
         self.counts.append(len(self.starts) - before)
 
@@ -81,9 +84,33 @@ class Scan:
         self.tally.note(piece.label, hosts, owns, turned[places["event"] - 1])
         found.clear()
 
-    def _gap(self, begin: int, end: int) -> None:
-        if self.form.strict and (rest := self.text[begin:end]).strip():
-            self.gaps.append((begin + len(rest) - len(rest.lstrip()), end))
+    def _note_gap(self, begin: int, end: int, records_before: int, is_last: bool) -> None:
+        """Lines that are in no record, unless they are blank; so many records are in the pieces before.
+
+        An expression of a user's may leave out the ends of a line: what stands there is part of the record.
+        """
+        is_behind_record = len(self.starts) > records_before
+        if is_behind_record:
+            begin = self._line_end(begin)
+        if self.text[begin:end].strip():
+            self.gaps.append(Gap(begin, end, is_behind_record, is_last))
+
+    def _line_start(self, position: int) -> int:
+        return self.text.rfind("\n", 0, position) + 1
+
+    def _line_end(self, position: int) -> int:
+        """Where the line of a record that ends here ends; a record may have taken the line's end with it."""
+        if self.text[position - 1] == "\n":
+            return position
+        end = self.text.find("\n", position)
+        return end if end >= 0 else len(self.text)
+
+    def damaged(self) -> list[Gap]:
+        """The gaps that are quarantined."""
+        gaps = self.gaps
+        if not self.form.is_usual:
+            gaps = list(pick_damaged(self.text, gaps, len(self.starts)))
+        return [trim_gap(self.text, gap) for gap in gaps]
 
     def faults(self) -> Faults:
         """What speaks against this form: texts at the wrong clock, text left over, late starts, no text."""
@@ -123,7 +150,7 @@ def _best(text: str, candidates: Sequence[Form]) -> Scan:
     scans: list[tuple[bool, Faults, int, Scan]] = []
     for form in candidates:
         scan = Scan(text, form)
-        if scan.starts and not form.strict:
+        if scan.starts and not form.is_usual:
             return scan
         faults = scan.faults()
         if scan.starts and not any(faults):
@@ -141,8 +168,10 @@ def _quarantine(scan: Scan, rows: Rows) -> None:
     lines = _lines(scan.text, [scan.starts[row] for row in bad])
     for row, line, reason in zip(bad, lines, scan.reasons, strict=True):
         rows.refuse(line, reason, scan.text[scan.starts[row] : scan.ends[row]])
-    for line, (begin, end) in zip(_lines(scan.text, [b for b, _ in scan.gaps]), scan.gaps, strict=True):
-        rows.refuse(line, f"belongs to no record: {EXPECTED}", scan.text[begin:end].rstrip())
+    reason = f"belongs to no record: {EXPECTED if scan.form.is_usual else NO_MATCH}"
+    gaps = scan.damaged()
+    for gap, line in zip(gaps, _lines(scan.text, [gap.begin for gap in gaps]), strict=True):
+        rows.refuse(line, reason, scan.text[gap.begin : gap.end])
 
 
 def _reason(clock: str, host: str) -> str:

@@ -2,8 +2,7 @@
 
 A file may open with ShiViz's two header lines; a user may give the expressions; else the two line orders
 are both candidates. Files with a well-known layout are read with expressions of our own, which also take
-a time stamp and white space at the line's end, and quarantine text that belongs to no record. An
-expression of the user's chooses its records by itself: text between them is not a record.
+a time stamp and white space at the line's end.
 """
 
 import re
@@ -45,8 +44,8 @@ class Form(NamedTuple):
 
     pattern: re.Pattern[str]
     delimiter: re.Pattern[str] | None
-    strict: bool
-    """Whether text that belongs to no record goes to quarantine."""
+    is_usual: bool
+    """Whether the expression is one of ours, for a well-known layout."""
     begin: int = 0
 
     def pieces(self, text: str) -> list[Piece]:
@@ -69,7 +68,7 @@ class Form(NamedTuple):
             return [
                 (cut, True) for cut in self.delimiter.finditer(text, self.begin) if cut.end() > cut.start()
             ]
-        if not self.strict or "===" not in text:
+        if not self.is_usual or "===" not in text:
             return []
         appended = [(cut, False) for cut in APPENDED.finditer(text, self.begin) if self._free(text, cut)]
         if self.delimiter is None:
