@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.events.graph import trace
-from antecede.events.messages import ARRIVE
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS
+from antecede.kernels.linking import ARRIVE
 from antecede.kernels.topology import is_linear
 from antecede.tables import EVENTS
 from tests.event_rows import table, talk, without
@@ -129,7 +129,7 @@ def test_arrivals_are_no_steps():
     came = dict.fromkeys([("a0", "b0"), ("a0", "b2"), ("a0", "b3"), ("b0", "b2")], MESSAGE)
     assert edges(found) == came | {("b1", "b2"): PROCESS}
     assert [names(found)[row] for row in found.sorted.order] == ["b1", "a0", "b0", "b2", "b3"]
-    assert (found.kind == ARRIVE).sum() == 2
+    assert (found.act == ARRIVE).sum() == (~found.is_step).sum() == 2
 
 
 def test_an_arrival_that_was_noted_too_late_comes_before_nothing():
@@ -145,6 +145,13 @@ def test_receives_are_deliveries_where_there_is_no_other():
 def test_a_receive_with_a_clock_is_a_step():
     rows = [dict(row, clock={"b": 1, "a": 1}) if row["event"] == "b0" else row for row in ARRIVALS]
     assert ("b0", "b1") in edges(trace(table(*rows)))
+
+
+def test_of_copies_at_a_process_the_first_by_its_clock_comes_from_the_send():
+    send = one("a", None, "a1", kind="send", message="m", clock={"a": 1})
+    lines = [one("b", None, f"b{own}", kind="deliver", message="m", line=9 - own) for own in (1, 2)]
+    copies = [row | {"clock": {"b": own}} for own, row in enumerate(lines, 1)]
+    assert edges(trace(table(send, *copies))) == {("a1", "b1"): MESSAGE, ("b1", "b2"): PROCESS}
 
 
 def test_ids_that_each_sender_counts_for_itself():

@@ -11,7 +11,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels import false_causality as semantics
 from antecede.kernels.bits import SWEEPS, plan_slots
 from antecede.kernels.false_causality import Waits, count_ordered, find_waits
-from antecede.kernels.links import DELIVER, OTHER, SEND, link
+from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.witness import CauseGraph, build_graph, build_trace_graph
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, bits
@@ -194,7 +194,7 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 
 def test_nothing_waits_in_an_empty_trace_and_other_graphs_are_refused():
-    empty = link([], [], []).trace
+    empty = linked([])
     found = find_waits(empty, build_graph([], [], []), build_graph([], [], []))
     assert (len(found.needless), len(found.meant), len(found.at)) == (0, 0, 0)
     assert count_ordered(build_graph([], [], [])) == 0

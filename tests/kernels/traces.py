@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from antecede.kernels.lateness import OrderViolations
-from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link
+from antecede.kernels.linking import MessageRows, match_messages
+from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link_positions
 
 Event = tuple[int, int, int]
 Edges = Sequence[tuple[int, int]]
@@ -51,8 +52,13 @@ def flood(random: Random, n: int, messages: int, most: int) -> list[Event]:
 
 
 def linked(trace: list[Event]) -> Linked:
-    process, kind, message = (np.array(column, dtype=np.int64) for column in zip(*trace, strict=True))
-    return link(process, kind, message).trace
+    """The trace with its messages linked."""
+    process, act, message = np.array(trace, dtype=np.int64).reshape(-1, 3).T.copy()
+    positions = np.arange(len(trace))
+    nobody = np.full(len(trace), -1, dtype=np.int64)
+    no_receivers = np.zeros(len(trace) + 1, dtype=np.int64)
+    rows = MessageRows(message, act, process, process, positions, nobody, no_receivers, nobody[:0])
+    return link_positions(process, match_messages(rows).delivered_sends(act))
 
 
 def pasts(trace: list[Event], edges: Edges = ()) -> list[set[int]]:

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from antecede.auditing.findings import MOST, Found
 from antecede.events.columns import column
 from antecede.events.graph import Trace
-from antecede.events.messages import ARRIVE
 from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
-from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link
+from antecede.kernels.links import DELIVER, SEND, Linked, link_positions
 from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints
 from antecede.kernels.witness import CauseGraph, build_graph, find_chains
@@ -75,7 +74,7 @@ def _known(trace: Trace) -> Bools:
     size = len(trace.executions)
     parents = column(trace.table, "parents")
     count = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
-    sends = (trace.kind == SEND) & (trace.messages.code >= 0)
+    sends = (trace.act == SEND) & (trace.messages.code >= 0)
     some = np.bincount(trace.execution[sends & (count > 0)], minlength=size) > 0
     lacking = [np.flatnonzero(sends & (count < 0)), trace.sorted.stuck, trace.selves]
     lacking.append(np.asarray(trace.ghosts["row"].to_numpy(), dtype=np.int64))
@@ -85,27 +84,30 @@ def _known(trace: Trace) -> Bools:
 
 def _events(trace: Trace, known: Bools) -> _Events:
     rows = trace.sorted.order[known[trace.execution[trace.sorted.order]]]
+    place = _positions(trace, rows)
     source, target, what = _edges(trace, rows)
-    code = trace.messages.code[rows]
-    kind = trace.kind[rows]
-    again = (kind == SEND) & (trace.messages.first[code] != rows)
-    plain = (code < 0) | again | (kind == ARRIVE)
-    names = np.unique(code, return_inverse=True)[1]
+    send = trace.messages.delivered_sends(trace.act)[rows]
     process = np.unique(trace.process[rows], return_inverse=True)[1]
-    linked = link(process, np.where(plain, OTHER, kind), names).trace
+    linked = link_positions(process, np.where(send >= 0, place[send], -1))
     track = np.unique(trace.track[rows], return_inverse=True)[1]
     named = what & PARENT > 0
-    over = (what & MESSAGE > 0) & (kind[source] == ARRIVE) & (kind[target] == DELIVER)
+    over = (what & MESSAGE > 0) & ~trace.is_step[rows[source]] & (trace.act[rows[target]] == DELIVER)
     arrival = np.full(len(rows), -1, dtype=np.int64)
     arrival[target[over]] = source[over]
     past, meant = build_graph(track, source, target), build_graph(track, source[named], target[named])
     return _Events(rows, trace.execution[rows], linked, past, meant, arrival)
 
 
+def _positions(trace: Trace, rows: Ints) -> Ints:
+    """The position of each row of the trace among these, or -1."""
+    place = np.full(len(trace.act), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    return place
+
+
 def _edges(trace: Trace, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
-    place = np.full(len(trace.kind), -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
+    place = _positions(trace, rows)
     source, target = place[trace.edges.source], place[trace.edges.target]
     inside = (source >= 0) & (target >= 0)
     return source[inside], target[inside], trace.known[inside].astype(np.int64)
@@ -129,7 +131,7 @@ def _sums(events: _Events, counts: Ints, size: int) -> Ints:
 def _meant(trace: Trace, known: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
     order = trace.sorted.order
-    rows = order[known[trace.execution[order]] & (trace.kind[order] != ARRIVE)]
+    rows = order[known[trace.execution[order]] & trace.is_step[order]]
     source, target, what = _edges(trace, rows)
     real = what & (PARENT | MESSAGE) > 0
     starts = np.searchsorted(trace.execution[rows], np.arange(len(trace.executions) + 1))

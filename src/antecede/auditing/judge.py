@@ -12,11 +12,10 @@ from antecede.auditing.false_causality_findings import false_causality
 from antecede.auditing.findings import Found, counted, found, told
 from antecede.auditing.graph_findings import graph_findings
 from antecede.auditing.late_findings import late
-from antecede.auditing.message_findings import Copies, faults, lost, strays
+from antecede.auditing.message_findings import message_findings
 from antecede.auditing.sentences import KINDS
 from antecede.events.columns import column
 from antecede.events.graph import Trace
-from antecede.events.messages import ARRIVE
 from antecede.kernels.links import DELIVER, SEND
 from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints
@@ -50,12 +49,11 @@ class Judged(NamedTuple):
 
 def judge(trace: Trace) -> Judged:
     """Audit all executions of a trace."""
-    copies = lost(trace)
-    messages = late(trace, copies)
+    messages = late(trace)
     clocks = clock_findings(trace)
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
     graph = graph_findings(trace, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
-    others = [*faults(trace), *strays(trace), *clocks, *graph, _lost(trace, copies, messages.spite)]
+    others = [*message_findings(trace), *clocks, *graph, _lost(trace, messages.spite)]
     pairs = _pairs(trace)
     unmeant = false_causality(trace, pairs["ordered_pairs"])
     numbers = counted(trace, others) | _numbers(trace) | pairs | messages.counts | unmeant.counts
@@ -64,10 +62,11 @@ def judge(trace: Trace) -> Judged:
     return Judged(told(trace, [*messages.parts, *others, unmeant.part]), totals)
 
 
-def _lost(trace: Trace, copies: Copies, spite: Ints) -> Found:
+def _lost(trace: Trace, spite: Ints) -> Found:
     """Lost copies, each with a delivery that came though it should have been behind it."""
-    receivers = trace.names.take(pa.array(copies.receiver, mask=copies.receiver < 0)).to_pylist()
-    return found("lost", copies.send, copies.send, spite, receiver=receivers)
+    send, receiver = trace.messages.lost_send, trace.messages.lost_receiver
+    receivers = trace.names.take(pa.array(receiver, mask=receiver < 0)).to_pylist()
+    return found("lost", send, send, spite, receiver=receivers)
 
 
 def _numbers(trace: Trace) -> dict[str, Ints]:
@@ -75,12 +74,12 @@ def _numbers(trace: Trace) -> dict[str, Ints]:
     named = column(trace.table, "process").is_valid().to_numpy(zero_copy_only=False)
     processes = np.unique(trace.process[named], return_index=True)[1]
     source, target = trace.edges
-    across = (trace.process[source] != trace.process[target]) & (trace.kind[target] != ARRIVE)
+    across = (trace.process[source] != trace.process[target]) & trace.is_step[target]
     rows = {
         "events": np.arange(len(named)),
         "processes": np.flatnonzero(named)[processes],
-        "sends": np.flatnonzero(trace.kind == SEND),
-        "deliveries": np.flatnonzero(trace.kind == DELIVER),
+        "sends": np.flatnonzero(trace.act == SEND),
+        "deliveries": np.flatnonzero(trace.act == DELIVER),
         "edges": target[across],
     }
     size = len(trace.executions)
@@ -89,8 +88,8 @@ def _numbers(trace: Trace) -> dict[str, Ints]:
 
 def _pairs(trace: Trace) -> dict[str, Ints]:
     """Ordered and concurrent pairs of steps; -1 where they cannot be told."""
-    rows = trace.sorted.order[trace.kind[trace.sorted.order] != ARRIVE]
-    place = np.full(len(trace.kind), -1, dtype=np.int64)
+    rows = trace.sorted.order[trace.is_step[trace.sorted.order]]
+    place = np.full(len(trace.act), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     source, target = place[trace.edges.source], place[trace.edges.target]
     inside = (source >= 0) & (source < target)

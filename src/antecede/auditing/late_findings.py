@@ -12,11 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.auditing.findings import MOST, Found
-from antecede.auditing.message_findings import Copies
 from antecede.events.graph import Trace
-from antecede.events.messages import ARRIVE
 from antecede.kernels.lateness import OrderViolations, find_violations
-from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, bridged, link
+from antecede.kernels.links import DELIVER, Linked, bridged, link_positions
 from antecede.kernels.ragged import Ints
 from antecede.kernels.witness import LateWitnesses, build_graph, find_witnesses
 
@@ -42,6 +40,7 @@ class _Steps(NamedTuple):
     rows: Ints
     place: Ints  # the position of each row, or -1
     starts: Ints  # where each execution begins
+    sent: Ints  # of the first delivery of a message at each process: the position of its send; else -1
     source: Ints  # positions, by target
     target: Ints
 
@@ -56,22 +55,22 @@ class _Block(NamedTuple):
     target: Ints
 
 
-def late(trace: Trace, copies: Copies) -> Late:
+def late(trace: Trace) -> Late:
     """Judge all deliveries."""
     steps = _steps(trace)
     names = ("late", "fifo", "early", "pairs")
     counts = {name: np.zeros(len(trace.executions), dtype=np.int64) for name in names}
-    found = Late([], counts, np.full(len(copies.send), -1, dtype=np.int64))
+    found = Late([], counts, np.full(len(trace.messages.lost_send), -1, dtype=np.int64))
     ends = np.flatnonzero(np.diff(steps.starts[:-1] // BLOCK, append=-1)) + 1
     for first, last in pairwise([0, *ends.tolist()]):
-        _judge(trace, steps, first, last, copies, found)
+        _judge(trace, steps, first, last, found)
     return found
 
 
 def _steps(trace: Trace) -> _Steps:
-    came = (trace.kind == DELIVER) & (trace.messages.code >= 0)
+    came = (trace.act == DELIVER) & (trace.messages.code >= 0)
     active = np.bincount(trace.execution[came], minlength=len(trace.executions)) > 0
-    among = (trace.kind != ARRIVE) & active[trace.execution]
+    among = trace.is_step & active[trace.execution]
     rows = trace.sorted.order[among[trace.sorted.order]]
     place = np.full(len(among), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -80,16 +79,18 @@ def _steps(trace: Trace) -> _Steps:
     source, target = source[inside], target[inside]
     line = np.argsort(target, kind="stable")
     starts = np.flatnonzero(np.diff(trace.execution[rows], prepend=-1))
-    return _Steps(rows, place, np.append(starts, len(rows)), source[line], target[line])
+    send = trace.messages.delivered_sends(trace.act)[rows]
+    sent = np.where(send >= 0, place[send], -1)
+    return _Steps(rows, place, np.append(starts, len(rows)), sent, source[line], target[line])
 
 
-def _judge(trace: Trace, steps: _Steps, first: int, last: int, copies: Copies, found: Late) -> None:
+def _judge(trace: Trace, steps: _Steps, first: int, last: int, found: Late) -> None:
     """Judge the executions first..last-1 among the steps, and add to what is found."""
     block = _block(trace, steps, int(steps.starts[first]), int(steps.starts[last]))
     verdict = _verdict(block, block.trace)
     if verdict.pairs > PAIRS and last - first > 1:
         for low, high in pairwise((first, (first + last) // 2, last)):
-            _judge(trace, steps, low, high, copies, found)
+            _judge(trace, steps, low, high, found)
         return
     execution = trace.execution[block.rows]
     _count(execution, verdict, found.counts)
@@ -98,18 +99,15 @@ def _judge(trace: Trace, steps: _Steps, first: int, last: int, copies: Copies, f
     fifo = np.flatnonzero(np.isin(shown.late, verdict.fifo))
     for kind, which in (("late", np.arange(len(shown.late))), ("fifo", fifo)):
         found.parts.append(_found(kind, block.rows, shown, which))
-    _in_spite(trace, steps.place - int(steps.starts[first]), block, copies, found.spite)
+    _in_spite(trace, steps.place - int(steps.starts[first]), block, found.spite)
 
 
 def _block(trace: Trace, steps: _Steps, low: int, high: int) -> _Block:
     """The steps low..high-1."""
     rows = steps.rows[low:high]
     tracks, process = np.unique(trace.track[rows], return_inverse=True)
-    code, first = trace.messages.code[rows], trace.messages.first
-    kind = trace.kind[rows]
-    plain = (code < 0) | ((kind == SEND) & (first[code] != rows))
-    names = np.unique(code, return_inverse=True)[1]
-    linked = link(process, np.where(plain, OTHER, kind), names).trace
+    sent = steps.sent[low:high]
+    linked = link_positions(process, np.where(sent >= 0, sent - low, -1))
     edges = slice(*np.searchsorted(steps.target, (low, high)))
     return _Block(rows, linked, tracks, steps.source[edges] - low, steps.target[edges] - low)
 
@@ -124,21 +122,22 @@ def _verdict(block: _Block, linked: Linked) -> OrderViolations:
     return verdict._replace(**{name: origin[getattr(verdict, name)] for name in names})
 
 
-def _in_spite(trace: Trace, place: Ints, block: _Block, copies: Copies, spite: Ints) -> None:
+def _in_spite(trace: Trace, place: Ints, block: _Block, spite: Ints) -> None:
     """Of lost copies, the first delivery at their receiver of something that depends on them.
 
     A copy counts as delivered behind the end. Copies are in the order of their sends, so that none of them
     is early itself.
     """
-    inside = (place[copies.send] >= 0) & (place[copies.send] < len(block.rows))
-    inside &= np.isin(copies.receiver, block.tracks)
-    execution = trace.execution[copies.send]
+    lost_send, lost_receiver = trace.messages.lost_send, trace.messages.lost_receiver
+    inside = (place[lost_send] >= 0) & (place[lost_send] < len(block.rows))
+    inside &= np.isin(lost_receiver, block.tracks)
+    execution = trace.execution[lost_send]
     few = np.bincount(execution[inside], minlength=len(trace.executions)) <= LOST
     lost = np.flatnonzero(inside & few[execution])
-    lost = lost[np.argsort(place[copies.send[lost]], kind="stable")]
+    lost = lost[np.argsort(place[lost_send[lost]], kind="stable")]
     if not len(lost):
         return
-    sent, receiver = place[copies.send[lost]], np.searchsorted(block.tracks, copies.receiver[lost])
+    sent, receiver = place[lost_send[lost]], np.searchsorted(block.tracks, lost_receiver[lost])
     verdict = _verdict(block, _behind(block.trace, sent, receiver))
     keys = sent * len(block.tracks) + receiver
     order = np.argsort(keys)

@@ -6,7 +6,6 @@ import pyarrow as pa
 from antecede.core.errors import CallerError
 from antecede.events.columns import column
 from antecede.events.graph import Trace, trace
-from antecede.events.messages import ARRIVE
 from antecede.kernels.vector_clocks import clocks
 from antecede.tables import EVENTS
 
@@ -18,9 +17,9 @@ def clocked(table: pa.Table) -> pa.Table:
     if column(table, "clock").null_count < len(table):
         return table
     found = trace(table)
-    rows = found.sorted.order[found.kind[found.sorted.order] != ARRIVE]
+    rows = found.sorted.order[found.is_step[found.sorted.order]]
     _check(found, rows)
-    place = np.full(len(found.kind), -1, dtype=np.int64)
+    place = np.full(len(found.act), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     source, target = place[found.edges.source], place[found.edges.target]
     steps = (source >= 0) & (target >= 0)

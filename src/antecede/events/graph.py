@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Floats, canonical, coded, column, floats, lists, numbers
-from antecede.events.messages import ARRIVE, Messages, handed_over, kinds, messages, sent
+from antecede.events.columns import Bools, Floats, canonical, coded, column, floats, lists, numbers
+from antecede.events.messages import classify_acts, list_handovers, list_message_edges, match_events
 from antecede.events.processes import Actors, actors, tracks
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, edges_of_clocks
-from antecede.kernels.linear_order import LinearOrder, order_events
+from antecede.kernels.linear_order import order_events
+from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
 from antecede.kernels.topology import Cycles, Sorted
 
@@ -40,10 +41,11 @@ class Trace(NamedTuple):
     receivers: tuple[Ints, Ints]  # those of event i are at starts[i]:starts[i + 1] of the second
     track: Ints  # the process if the event has a place in its order, else a code of its own behind all names
     place: Ints  # ascends along a track
-    kind: Ints  # SEND, DELIVER, OTHER, ARRIVE
+    act: Ints  # SEND, DELIVER, ARRIVE, OTHER
+    is_step: Bools  # of its process; arrivals without a clock are none
     own: Ints  # own clock entry, 0 if there is none
     clocks: Rows  # over process codes
-    messages: Messages
+    messages: MessageLinks
     edges: Edges  # direct causes, each once, by target
     known: Flags  # what each edge is known from: PROCESS, CLOCK, PARENT, MESSAGE
     unsent: Edges  # from sends to deliveries that lead to them; these are not among the edges
@@ -71,15 +73,16 @@ def trace(table: pa.Table) -> Trace:
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
     who = actors(table, execution)
-    kind, arrived = kinds(table, execution, np.diff(who.clocks.starts) > 0)
-    found = messages(table, execution, kind, arrived, who.process, who.sender)
+    act = classify_acts(table, execution)
+    is_step = (act != ARRIVE) | (np.diff(who.clocks.starts) > 0)
     index = column(table, "index")
-    track, place = tracks(who.process, kind != ARRIVE, index, who.own, len(who.names))
+    track, place = tracks(who.process, is_step, index, who.own, len(who.names))
+    links = match_events(table, execution, act, who, track, place)
     parents = _parents(table, execution, names)
     parts = [
         *_histories(track, place, who),
         (*parents.edges, PARENT),
-        (*sent(found, kind != ARRIVE, track), MESSAGE),
+        (*list_message_edges(links, is_step), MESSAGE),
     ]
     ranks: list[Ints | Floats] = [
         execution,
@@ -87,11 +90,12 @@ def trace(table: pa.Table) -> Trace:
         numbers(column(table, "line"), 2**62),
         numbers(index, 2**62),
     ]
-    graph = _ordered(parts, found, kind, who.process, track, ranks)
+    arrivals = list_message_edges(links, ~is_step)
+    graph = order_events(len(table), parts, arrivals, list_handovers(links), ranks)
     return Trace(
-        table, execution, names, who.process, who.names, who.sender, who.receivers, track, place, kind,
-        who.own, who.clocks, found, graph.merged.edges, graph.merged.known, graph.unsent, parents.selves,
-        parents.ghosts, _doubles(table, execution), graph.cycles, graph.sorted,
+        table, execution, names, who.process, who.names, who.sender, who.receivers, track, place, act,
+        is_step, who.own, who.clocks, links, graph.merged.edges, graph.merged.known, graph.unsent,
+        parents.selves, parents.ghosts, _doubles(table, execution), graph.cycles, graph.sorted,
     )  # fmt: skip
 
 
@@ -131,17 +135,3 @@ def _doubles(table: pa.Table, execution: Ints) -> tuple[Ints, Ints]:
     first = rows[first][which]
     again = first != rows
     return first[again], rows[again]
-
-
-def _ordered(
-    parts: list[tuple[Ints, Ints, int]],
-    found: Messages,
-    kind: Ints,
-    process: Ints,
-    track: Ints,
-    ranks: list[Ints | Floats],
-) -> LinearOrder:
-    """All edges and an order by them; messages delivered before they were sent are left out if need be."""
-    size = len(kind)
-    came = sent(found, kind == ARRIVE, track)
-    return order_events(size, parts, came, handed_over(found, kind, process), ranks)

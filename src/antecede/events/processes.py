@@ -74,7 +74,8 @@ def tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -
     """Where each event stands in its process's order: the process's code and a key that ascends.
 
     A process is ordered by index, or by own clock entries where more of its steps have those. Steps that this
-    leaves out have a code of their own, from `codes` on.
+    leaves out have a code of their own, from `codes` on. The key is the row, since rows are ordered by index;
+    where own entries order a process, the events that have one share out their rows among themselves.
     """
     indexed = index.is_valid().to_numpy(zero_copy_only=False)
     placed, counted = (np.bincount(process[step & mask], minlength=codes) for mask in (indexed, own > 0))
@@ -82,4 +83,7 @@ def tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -
     alone = ~step | np.where(by_own, own < 1, ~indexed)
     track = process.copy()
     track[alone] = codes + np.arange(np.count_nonzero(alone))
-    return track, np.where(by_own, own, numbers(index, 0))
+    place = np.arange(len(process))
+    counted = np.flatnonzero(by_own & (own >= 1))
+    place[counted[np.lexsort((own[counted], process[counted]))]] = counted
+    return track, place

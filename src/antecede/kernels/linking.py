@@ -64,6 +64,11 @@ class MessageLinks(NamedTuple):
     lost_send: Ints  # of each copy that never came, the send; by send, then by receiver
     lost_receiver: Ints  # and the process that lacks it; -1 where none was named and none has it
 
+    def delivered_sends(self, act: Ints) -> Ints:
+        """Of the first delivery of a message at each process, the send; -1 for all other rows."""
+        is_first = (act == DELIVER) & (self.original < 0)
+        return np.where(is_first, self.send, -1)
+
     def resent(self, act: Ints) -> Ints:
         """The sends that are not the first of their message."""
         again = (self.send >= 0) & (self.send != np.arange(len(self.send)))

@@ -1,7 +1,7 @@
-"""What belongs together in a recorded execution: each delivery and its send, by their positions.
+"""A recorded execution as the audit kernels read it: events in a linear extension, messages as positions.
 
-The audit kernels know messages only as positions of sends, so that a part of a trace can be read without the
-rest. A Spark job finds the same columns by joining deliveries to sends; here it is one pass over arrays.
+Messages are known only by the positions of their sends, so that a part of a trace can be read without the
+rest. Which delivery belongs to which send is found by `linking`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from antecede.kernels.arrays import forward, grouped, inverse, whole
-from antecede.kernels.compiled import compiled
+from antecede.kernels.arrays import forward, inverse, whole
 from antecede.kernels.ragged import Ints
 
 SEND, DELIVER, OTHER = 0, 1, 2
@@ -38,27 +37,19 @@ class Linked(NamedTuple):
         return Linked(*(column[low:high] for column in self))
 
 
-class Links(NamedTuple):
-    """A linked trace, and for each event what is wrong with it."""
+def link_positions(process: ArrayLike, sent: ArrayLike) -> Linked:
+    """A trace from the position of each delivery's send; -1 for what is no delivery, or says nothing.
 
-    trace: Linked
-    fault: NDArray[np.int8]  # 0, or DUPLICATE, ORPHAN, UNSENT (delivered before it is sent), RESENT
-
-
-def link(process: ArrayLike, kind: ArrayLike, message: ArrayLike) -> Links:
-    """Link the events of a trace; kinds are SEND, DELIVER and OTHER, whose message is not looked at.
-
-    Of two sends of a message the first counts, and of two deliveries at a process too.
+    What was delivered before it was sent says nothing either.
     """
     places = whole(process, "process", 0, 2**31)
-    kinds = whole(kind, "kind", 0, 3, len(places))
-    names = whole(message, "message", -1, 2**62, len(places))
-    names = np.where(kinds == OTHER, -1, names)
-    messages, processes = int(names.max(initial=-1)) + 1, int(places.max(initial=-1)) + 1
-    sender, sent, until = (np.full(len(places), -1, dtype=np.int64) for _ in range(3))
-    fault = np.zeros(len(places), dtype=np.int8)
-    _link(places, kinds, names, messages, processes, sender, sent, until, fault)
-    return Links(Linked(places, sender, sent, until), fault)
+    sends = whole(sent, "sent", -1, len(places), len(places))
+    sends = np.where(sends < np.arange(len(places)), sends, -1)
+    deliveries = np.flatnonzero(sends >= 0)
+    sender, until = (np.full(len(places), -1, dtype=np.int64) for _ in range(2))
+    sender[deliveries] = places[sends[deliveries]]
+    until[sends[deliveries]] = deliveries  # deliveries ascend, so the last one stays
+    return Linked(places, sender, sends, until)
 
 
 class Bridged(NamedTuple):
@@ -92,38 +83,3 @@ def bridged(trace: Linked, source: ArrayLike, target: ArrayLike) -> Bridged:
     sent[takings] = behind
     np.maximum.at(until, behind, takings)
     return Bridged(Linked(process[line], sender, sent, until), origin)
-
-
-@compiled
-def _link(
-    process: Ints,
-    kind: Ints,
-    message: Ints,
-    messages: int,
-    processes: int,
-    sender: Ints,
-    sent: Ints,
-    until: Ints,
-    fault: NDArray[np.int8],
-) -> None:
-    starts, events = grouped(message, messages)
-    had = np.full(processes, -1, dtype=np.int64)  # the message last seen to be delivered there
-    for name in range(messages):
-        origin = -1
-        for k in range(starts[name], starts[name + 1]):
-            if kind[events[k]] == SEND:
-                if origin >= 0:
-                    fault[events[k]] = RESENT
-                else:
-                    origin = events[k]
-        for k in range(starts[name], starts[name + 1]):
-            event = events[k]
-            if kind[event] != DELIVER:
-                continue
-            if had[process[event]] == name:
-                fault[event] = DUPLICATE
-            elif origin < 0 or origin > event:
-                fault[event] = ORPHAN if origin < 0 else UNSENT
-            else:
-                sent[event], sender[event], until[origin] = origin, process[origin], event
-            had[process[event]] = name
