@@ -53,7 +53,7 @@ def told(trace: Trace, parts: Iterable[Found]) -> pa.Table:
 
 
 def _table(trace: Trace, part: Found) -> pa.Table:
-    picks = _picked(trace.execution[part.at], part.at)
+    picks = pick_first_findings(trace.execution[part.at], part.at)
     at = pa.array(part.at[picks])
     witnesses = _witnesses(trace.table, part, picks)
     ids = [[event.event for event in line if event.event is not None] for line in witnesses]
@@ -87,8 +87,8 @@ def _witnesses(table: pa.Table, part: Found, picks: Ints) -> list[list[Event]]:
     return [[events[i] for i in place[low:high]] for low, high in pairwise(ends)]
 
 
-def _picked(execution: Ints, at: Ints) -> Ints:
-    """The first of each execution, in the order of rows."""
+def pick_first_findings(execution: Ints, at: Ints) -> Ints:
+    """Of findings in these executions at these rows, those that are told: the first of each execution."""
     order = np.lexsort((np.arange(len(at)), at, execution))
     line = execution[order]
     rank = np.arange(len(line)) - np.searchsorted(line, line)

@@ -47,8 +47,21 @@ class Judged(NamedTuple):
     totals: pa.Table
 
 
+class Examined(NamedTuple):
+    """All findings by the rows of the trace, and a table of TOTALS."""
+
+    parts: list[Found]
+    totals: pa.Table
+
+
 def judge(trace: Trace) -> Judged:
     """Audit all executions of a trace."""
+    examined = examine(trace)
+    return Judged(told(trace, examined.parts), examined.totals)
+
+
+def examine(trace: Trace) -> Examined:
+    """What is wrong with all executions of a trace, not yet in words."""
     messages = late(trace)
     clocks = clock_findings(trace)
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
@@ -59,7 +72,7 @@ def judge(trace: Trace) -> Judged:
     numbers = counted(trace, others) | _numbers(trace) | pairs | messages.counts | unmeant.counts
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in TOTALS.names[1:]]
     totals = pa.Table.from_arrays([trace.executions, *columns], schema=TOTALS)
-    return Judged(told(trace, [*messages.parts, *others, unmeant.part]), totals)
+    return Examined([*messages.parts, *others, unmeant.part], totals)
 
 
 def _lost(trace: Trace, spite: Ints) -> Found:

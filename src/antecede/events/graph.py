@@ -58,10 +58,26 @@ class Trace(NamedTuple):
     sorted: Sorted  # causes first; executions one after the other; time, then line, break ties
 
 
-class Parents(NamedTuple):
-    edges: Edges
+class CodedEvents(NamedTuple):
+    """Events in canonical order, with codes for all names."""
+
+    table: pa.Table  # of which only `process`, `index`, `time`, `line` and the length of `parents` are read
+    execution: Ints
+    executions: pa.Array
+    who: Actors
+    act: Ints
+    is_step: Bools
+    track: Ints
+    place: Ints
+
+
+class IdLinks(NamedTuple):
+    """What events tell of others by their ids; as in the graph."""
+
+    parents: Edges
     selves: Ints
     ghosts: pa.Table
+    doubles: tuple[Ints, Ints]
 
 
 def trace(table: pa.Table) -> Trace:
@@ -73,29 +89,40 @@ def trace(table: pa.Table) -> Trace:
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
     who = actors(table, execution)
-    act = classify_acts(table, execution)
+    events = place_events(table, execution, names, who, classify_acts(table, execution))
+    links = match_events(table, execution, events.act, who, events.track, events.place)
+    return assemble_graph(events, links, _link_ids(table, execution, names))
+
+
+def place_events(
+    table: pa.Table, execution: Ints, executions: pa.Array, who: Actors, act: Ints
+) -> CodedEvents:
+    """The events with their places in the order of their processes."""
     is_step = (act != ARRIVE) | (np.diff(who.clocks.starts) > 0)
-    index = column(table, "index")
-    track, place = tracks(who.process, is_step, index, who.own, len(who.names))
-    links = match_events(table, execution, act, who, track, place)
-    parents = _parents(table, execution, names)
+    track, place = tracks(who.process, is_step, column(table, "index"), who.own, len(who.names))
+    return CodedEvents(table, execution, executions, who, act, is_step, track, place)
+
+
+def assemble_graph(events: CodedEvents, links: MessageLinks, ids: IdLinks) -> Trace:
+    """The graph of events whose messages and ids are matched."""
+    table, execution, names, who, act, is_step, track, place = events
     parts = [
         *_histories(track, place, who),
-        (*parents.edges, PARENT),
+        (*ids.parents, PARENT),
         (*list_message_edges(links, is_step), MESSAGE),
     ]
     ranks: list[Ints | Floats] = [
         execution,
         floats(column(table, "time")),
         numbers(column(table, "line"), 2**62),
-        numbers(index, 2**62),
+        numbers(column(table, "index"), 2**62),
     ]
     arrivals = list_message_edges(links, ~is_step)
     graph = order_events(len(table), parts, arrivals, list_handovers(links), ranks)
     return Trace(
         table, execution, names, who.process, who.names, who.sender, who.receivers, track, place, act,
         is_step, who.own, who.clocks, links, graph.merged.edges, graph.merged.known, graph.unsent,
-        parents.selves, parents.ghosts, _doubles(table, execution), graph.cycles, graph.sorted,
+        ids.selves, ids.ghosts, ids.doubles, graph.cycles, graph.sorted,
     )  # fmt: skip
 
 
@@ -107,11 +134,12 @@ def _histories(track: Ints, place: Ints, who: Actors) -> list[tuple[Ints, Ints, 
     return [(found.source[mask], found.target[mask], known) for mask, known in parts]
 
 
-def _parents(table: pa.Table, execution: Ints, executions: pa.Array) -> Parents:
-    """The edges of parents, the events that name themselves, and what is named and not there."""
+def _link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
+    """The edges of parents, events that name themselves, what is named and not there, ids used twice."""
+    doubles = _doubles(table, execution)
     flat = lists(column(table, "parents"))
     if not flat.items or not len(flat.items[0]):
-        return Parents(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table())
+        return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), doubles)
     event, parent = (found := coded([column(table, "event"), flat.items[0]])).codes
     child = flat.rows
     known, first = np.unique((execution * len(found.names) + event)[event >= 0], return_index=True)
@@ -123,7 +151,7 @@ def _parents(table: pa.Table, execution: Ints, executions: pa.Array) -> Parents:
     edge, ghost = there & ~itself & named, ~there & named
     names = [executions.take(pa.array(execution[child[ghost]])), found.names.take(pa.array(parent[ghost]))]
     ghosts = pa.Table.from_arrays([*names, pa.array(child[ghost])], schema=GHOSTS)
-    return Parents(Edges(first[at[edge]], child[edge]), np.unique(child[itself]), ghosts)
+    return IdLinks(Edges(first[at[edge]], child[edge]), np.unique(child[itself]), ghosts, doubles)
 
 
 def _doubles(table: pa.Table, execution: Ints) -> tuple[Ints, Ints]:

@@ -41,7 +41,7 @@ def actors(table: pa.Table, execution: Ints) -> Actors:
         unknown = (code < 0) & (what >= 0)
         code[unknown] = len(names) + np.searchsorted(new, where[unknown] * size + what[unknown])
     all_names = np.concatenate((names, new % max(size, 1)))
-    clocks, own = _clocks(
+    clocks, own = clean_clocks(
         clock.starts, codes[2], numbers(clock.items[1], 0) if clock.items else codes[2], process
     )
     called = found.names.take(pa.array(all_names, mask=all_names < 0))
@@ -61,7 +61,8 @@ def _strangers(execution: Ints, name: Ints, code: Ints, size: int) -> Ints:
     return np.unique(execution[unknown] * size + name[unknown])
 
 
-def _clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Rows, Ints]:
+def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Rows, Ints]:
+    """Clocks fit for kernels, and of each event what its clock has for its own process."""
     clocks = Rows(*clean_clock_rows(starts, slots, counts))
     row = np.repeat(np.arange(len(process)), np.diff(clocks.starts))
     mine = clocks.slots == process[row]
