@@ -11,9 +11,8 @@ import pytest
 
 from antecede.cli import engine
 from antecede.cli.engine import choose_engine, estimate_text, show_bytes
-from antecede.cli.main import COMMANDS, app
 from antecede.core.errors import CallerError, SetupError
-from tests.commands import TRIANGLE, apart
+from tests.commands import TRIANGLE
 
 
 @pytest.fixture
@@ -82,30 +81,3 @@ def test_a_small_log_is_audited_without_java_and_without_pyspark(log, tmp_path) 
     done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["counts"] == {"late": 1}
-
-
-def test_the_list_of_commands_says_what_their_help_says() -> None:
-    for name, (place, first_line) in COMMANDS.items():
-        module, function = place.split(":")
-        command = getattr(__import__(module, fromlist=[function]), function)
-        assert command.__doc__.partition("\n")[0] == first_line, name
-    assert sorted(COMMANDS) == sorted(command.name or "" for command in app.registered_commands)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_an_example(name) -> None:
-    done = apart(name, "--help")
-    assert done.code == 0 and f"Example: antecede {name}" in " ".join(done.out.split())
-
-
-def test_version_and_help_load_nothing_heavy() -> None:
-    code = (
-        "import sys\n"
-        "from antecede.cli.main import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'pyarrow', 'pyspark', 'msgspec'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
