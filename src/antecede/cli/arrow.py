@@ -15,11 +15,11 @@ def load_arrow_without_pandas() -> None:
         return
     import pyarrow as pa
 
-    sys.meta_path.insert(0, _HiddenPandas)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _HiddenPandas)
     try:
         pa.array([0])
     finally:
-        sys.meta_path.remove(_HiddenPandas)  # type: ignore[arg-type]
+        sys.meta_path.remove(_HiddenPandas)
 
 
 class _HiddenPandas:
