@@ -1,10 +1,7 @@
-"""Which engine a command takes, and that the local one needs no Java and no Spark."""
+"""Which engine a command takes, and why."""
 
 import gzip
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -70,14 +67,3 @@ def test_packed_files_count_as_more_text(tmp_path) -> None:
 )
 def test_sizes_in_words(size, text) -> None:
     assert show_bytes(size) == text
-
-
-def test_a_small_log_is_audited_without_java_and_without_pyspark(log, tmp_path) -> None:
-    """In an environment where PySpark cannot be imported and no Java can be found."""
-    (tmp_path / "pyspark.py").write_text("raise ModuleNotFoundError('No module named pyspark')")
-    places = [str(tmp_path), *sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PATH": "", "JAVA_HOME": ""}
-    words = [sys.executable, "-m", "antecede", "audit", log, "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["counts"] == {"late": 1}
