@@ -3,7 +3,7 @@
 import pytest
 
 from antecede.auditing.judge import judge
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from tests.by_definition import Log, Row, reach
 from tests.event_rows import table
 from tests.mutations import simulated
@@ -32,7 +32,7 @@ def waited(log: Log) -> int:
 
 
 def judged(rows: list[Row]) -> Row:
-    findings, totals = judge(trace(table(*rows)))
+    findings, totals = judge(build_event_graph(table(*rows)))
     assert len(findings) == 0
     found: Row = totals.to_pylist()[0]
     return found
@@ -82,7 +82,7 @@ def test_an_answer_that_does_not_depend_on_the_question():
         {"process": "c", "event": "c2", "kind": "deliver", "message": "o"},
     ]
     rows = [row | {"index": int(row["event"][1:])} for row in rows]
-    findings = judge(trace(table(*rows))).findings.to_pylist()
+    findings = judge(build_event_graph(table(*rows))).findings.to_pylist()
     assert [(row["kind"], row["events"]) for row in findings] == [
         ("late", ["a0", "b0", "b1", "c0", "c1"]),
         ("false-causality", ["a0", "b0", "b1"]),
@@ -92,4 +92,4 @@ def test_an_answer_that_does_not_depend_on_the_question():
         "all that orders them: b received m before it sent n"
     )
     rows[2]["parents"] = ["b0"]
-    assert judge(trace(table(*rows))).findings["kind"].to_pylist() == ["late"]
+    assert judge(build_event_graph(table(*rows))).findings["kind"].to_pylist() == ["late"]

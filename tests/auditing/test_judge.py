@@ -13,7 +13,7 @@ from antecede.auditing import findings as found
 from antecede.auditing import late_findings
 from antecede.auditing.judge import judge
 from antecede.auditing.sentences import KINDS
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from tests.event_rows import Row, table, talk, without
 
 seeds = st.integers(0, 2**32)
@@ -28,7 +28,7 @@ TOLD = {
 
 
 def judged(rows):
-    return judge(trace(table(*rows)))
+    return judge(build_event_graph(table(*rows)))
 
 
 def counts(rows):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from antecede.auditing.judge import judge
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from antecede.formats import Settings, read
 from tests.by_definition import Finding, Log, Row, findings, reach
 from tests.event_rows import table
@@ -130,7 +130,7 @@ def shown(log: Log, found: list[Row]) -> None:
 
 
 def told(logs: dict[str, list[Row]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = judge(trace(joined(logs))).findings.to_pylist()
+    found: list[dict[str, Any]] = judge(build_event_graph(joined(logs))).findings.to_pylist()
     return found
 
 

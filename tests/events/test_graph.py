@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS
 from antecede.kernels.linking import ARRIVE
 from antecede.kernels.topology import is_linear
@@ -20,24 +20,24 @@ seeds = st.integers(0, 2**32)
 
 
 def names(found):
-    return found.table["event"].to_pylist()
+    return found.events.table["event"].to_pylist()
 
 
 def edges(found):
     """(cause, effect): what it is known from, by the names of events."""
-    event, (source, target) = names(found), found.edges
-    known = found.known.tolist()
+    event, (source, target) = names(found), found.causes.edges
+    known = found.causes.known.tolist()
     return {(event[s], event[t]): k for s, t, k in zip(source, target, known, strict=True)}
 
 
 def reached(found):
     """Of each event, by execution and name, the names of all that happened before it."""
-    event, execution = names(found), found.execution.tolist()
+    event, execution = names(found), found.events.execution.tolist()
     causes: dict[int, list[int]] = {}
-    for source, target in zip(*found.edges, strict=True):
+    for source, target in zip(*found.causes.edges, strict=True):
         causes.setdefault(int(target), []).append(int(source))
     past: dict[int, set[str]] = {}
-    for row in found.sorted.order.tolist():
+    for row in found.causes.order.tolist():
         past[row] = set().union(*(past[cause] | {event[cause]} for cause in causes.get(row, ())))
     return {(execution[row], event[row]): one for row, one in past.items()}
 
@@ -56,56 +56,60 @@ def one(process, index, event, **more):
 def test_each_source_of_causes_tells_the_whole_past(plans, left_out, seed):
     parts = [talk(seed, n, size, f"x{i}") for i, (seed, n, size) in enumerate(plans)]
     made = [row for part in parts for row in part]
-    found = trace(table(*Random(seed).sample(without(made, *left_out), len(made))))
+    found = build_event_graph(table(*Random(seed).sample(without(made, *left_out), len(made))))
     want = {(i, row["event"]): row["past"] for i, part in enumerate(parts) for row in part}
     assert reached(found) == want
-    assert is_linear(found.sorted.order, *found.edges)
-    assert (np.diff(found.execution[found.sorted.order]) >= 0).all()
-    assert len(found.cycles.members) == len(found.ghosts) == len(found.unsent.source) == 0
+    assert is_linear(found.causes.order, *found.causes.edges)
+    assert (np.diff(found.events.execution[found.causes.order]) >= 0).all()
+    assert (
+        len(found.causes.cycles.members) == len(found.causes.ghosts) == len(found.causes.unsent.source) == 0
+    )
 
 
 @given(seeds, seeds)
 def test_neither_the_order_of_rows_nor_their_chunks_matter(seed, other):
     made = without(talk(seed, 3, 20) + talk(other, 2, 10, "y"))
-    whole = trace(table(*made))
+    whole = build_event_graph(table(*made))
     random = Random(seed)
     mixed = random.sample(made, len(made))
     cut = random.randrange(len(made))
-    found = trace(pa.concat_tables([table(*mixed[:cut]), table(*mixed[cut:]).slice(0)]))
-    assert found.table.equals(whole.table) and edges(found) == edges(whole)
-    assert np.array_equal(found.sorted.order, whole.sorted.order)
+    found = build_event_graph(pa.concat_tables([table(*mixed[:cut]), table(*mixed[cut:]).slice(0)]))
+    assert found.events.table.equals(whole.events.table) and edges(found) == edges(whole)
+    assert np.array_equal(found.causes.order, whole.causes.order)
 
 
 def test_rows_that_only_their_names_tell_apart():
     rows = [one("a", None, name, kind=kind) for name in "xyz" for kind in ("local", "send")]
-    found = [trace(table(*some)).table.to_pylist() for some in (rows, rows[::-1])]
+    found = [build_event_graph(table(*some)).events.table.to_pylist() for some in (rows, rows[::-1])]
     assert found[0] == found[1]
 
 
 def test_an_empty_table():
-    found = trace(EVENTS.empty_table())
-    assert len(found.execution) == len(found.edges.source) == len(found.sorted.order) == 0
+    found = build_event_graph(EVENTS.empty_table())
+    assert len(found.events.execution) == len(found.causes.edges.source) == len(found.causes.order) == 0
 
 
 def test_rows_of_nulls():
-    found = trace(table({}, {}, {"process": "a"}, {"kind": "send"}, {"kind": "deliver", "message": "m"}))
-    assert len(found.edges.source) == 0 and found.executions.to_pylist() == [""]
-    assert len(set(found.process.tolist())) == 5
+    found = build_event_graph(
+        table({}, {}, {"process": "a"}, {"kind": "send"}, {"kind": "deliver", "message": "m"})
+    )
+    assert len(found.causes.edges.source) == 0 and found.events.executions.to_pylist() == [""]
+    assert len(set(found.events.process.tolist())) == 5
 
 
 def test_columns_that_are_not_there():
-    found = trace(pa.table({"process": ["a", "a"], "index": [1, 0], "event": ["e1", "e0"]}))
+    found = build_event_graph(pa.table({"process": ["a", "a"], "index": [1, 0], "event": ["e1", "e0"]}))
     assert edges(found) == {("e0", "e1"): PROCESS}
 
 
 def test_a_null_execution_is_the_one_without_a_name():
-    found = trace(table(one("a", 0, "e0"), one("a", 1, "e1", execution="")))
+    found = build_event_graph(table(one("a", 0, "e0"), one("a", 1, "e1", execution="")))
     assert edges(found) == {("e0", "e1"): PROCESS}
-    assert edges(trace(table(one("a", 0, "e0"), one("a", 1, "e1", execution="x")))) == {}
+    assert edges(build_event_graph(table(one("a", 0, "e0"), one("a", 1, "e1", execution="x")))) == {}
 
 
 def test_what_an_edge_is_known_from():
-    found = trace(
+    found = build_event_graph(
         table(
             one("a", 0, "a0", kind="send", message="m", clock={"a": 1}),
             one("b", 0, "b0", kind="receive", message="m", clock={"a": 1, "b": 1}, parents=["a0"]),
@@ -125,41 +129,41 @@ ARRIVALS = [
 
 
 def test_arrivals_are_no_steps():
-    found = trace(table(*ARRIVALS))
+    found = build_event_graph(table(*ARRIVALS))
     came = dict.fromkeys([("a0", "b0"), ("a0", "b2"), ("a0", "b3"), ("b0", "b2")], MESSAGE)
     assert edges(found) == came | {("b1", "b2"): PROCESS}
-    assert [names(found)[row] for row in found.sorted.order] == ["b1", "a0", "b0", "b2", "b3"]
-    assert (found.act == ARRIVE).sum() == (~found.is_step).sum() == 2
+    assert [names(found)[row] for row in found.causes.order] == ["b1", "a0", "b0", "b2", "b3"]
+    assert (found.messages.act == ARRIVE).sum() == (~found.events.is_step).sum() == 2
 
 
 def test_an_arrival_that_was_noted_too_late_comes_before_nothing():
     rows = [one("b", 0, "b0", kind="deliver", message="m"), one("b", 1, "b1", kind="receive", message="m")]
-    assert edges(trace(table(*rows))) == {}
+    assert edges(build_event_graph(table(*rows))) == {}
 
 
 def test_receives_are_deliveries_where_there_is_no_other():
-    found = trace(table(*[row for row in ARRIVALS if row["kind"] != "deliver"]))
+    found = build_event_graph(table(*[row for row in ARRIVALS if row["kind"] != "deliver"]))
     assert edges(found) == {("a0", "b0"): MESSAGE, ("b0", "b1"): PROCESS, ("b1", "b3"): PROCESS}
 
 
 def test_a_receive_with_a_clock_is_a_step():
     rows = [dict(row, clock={"b": 1, "a": 1}) if row["event"] == "b0" else row for row in ARRIVALS]
-    assert ("b0", "b1") in edges(trace(table(*rows)))
+    assert ("b0", "b1") in edges(build_event_graph(table(*rows)))
 
 
 def test_of_copies_at_a_process_the_first_by_its_clock_comes_from_the_send():
     send = one("a", None, "a1", kind="send", message="m", clock={"a": 1})
     lines = [one("b", None, f"b{own}", kind="deliver", message="m", line=9 - own) for own in (1, 2)]
     copies = [row | {"clock": {"b": own}} for own, row in enumerate(lines, 1)]
-    assert edges(trace(table(send, *copies))) == {("a1", "b1"): MESSAGE, ("b1", "b2"): PROCESS}
+    assert edges(build_event_graph(table(send, *copies))) == {("a1", "b1"): MESSAGE, ("b1", "b2"): PROCESS}
 
 
 def test_ids_that_each_sender_counts_for_itself():
     sends = [one(p, 0, p, kind="send", message="1") for p in "ab"]
     told = [one("c", i, f"c{i}", kind="deliver", message="1", sender=p) for i, p in enumerate("ba")]
-    found = trace(table(*sends, *told))
+    found = build_event_graph(table(*sends, *told))
     assert edges(found) == {("b", "c0"): MESSAGE, ("a", "c1"): MESSAGE, ("c0", "c1"): PROCESS}
-    untold = trace(table(*sends, told[0], dict(told[1], sender=None)))
+    untold = build_event_graph(table(*sends, told[0], dict(told[1], sender=None)))
     assert edges(untold) == {("a", "c0"): MESSAGE, ("c0", "c1"): PROCESS}
 
 
@@ -170,18 +174,18 @@ def test_parents_that_are_strange():
         one("b", 0, "b0", parents=[]),
         one("b", 0, "b0", parents=["a1"], line=2, execution="other"),
     ]
-    found = trace(table(*rows))
+    found = build_event_graph(table(*rows))
     assert edges(found) == {("a0", "a1"): PROCESS, ("b0", "a1"): PARENT}
-    assert [names(found)[row] for row in found.selves] == ["a0"]
-    assert set(found.ghosts.select(["execution", "event"]).to_pydict()["event"]) == {"gone", "a1"}
-    assert {names(found)[row] for row in found.ghosts["row"].to_pylist()} == {"a1", "b0"}
+    assert [names(found)[row] for row in found.causes.own_parents] == ["a0"]
+    assert set(found.causes.ghosts.select(["execution", "event"]).to_pydict()["event"]) == {"gone", "a1"}
+    assert {names(found)[row] for row in found.causes.ghosts["row"].to_pylist()} == {"a1", "b0"}
 
 
 def test_of_two_events_with_one_id_the_first_is_meant():
     rows = [one("a", 0, "x"), one("b", 0, "x"), one("c", 0, "c0", parents=["x"])]
     for some in permutations(rows):
-        found = trace(table(*some))
-        assert [found.table["process"].to_pylist()[row] for row in found.edges.source] == ["a"]
+        found = build_event_graph(table(*some))
+        assert [found.events.table["process"].to_pylist()[row] for row in found.causes.edges.source] == ["a"]
 
 
 def test_a_cycle_and_what_is_behind_it():
@@ -190,9 +194,9 @@ def test_a_cycle_and_what_is_behind_it():
         one("b", 0, "b0", parents=["a0"]),
         one("c", 0, "c0", parents=["b0"]),
     ]
-    found = trace(table(*rows, one("d", 0, "d0")))
-    assert [names(found)[row] for row in found.cycles.members] == ["a0", "b0"]
-    assert [names(found)[row] for row in found.sorted.order] == ["a0", "b0", "c0", "d0"]
+    found = build_event_graph(table(*rows, one("d", 0, "d0")))
+    assert [names(found)[row] for row in found.causes.cycles.members] == ["a0", "b0"]
+    assert [names(found)[row] for row in found.causes.order] == ["a0", "b0", "c0", "d0"]
 
 
 def test_a_message_delivered_before_it_was_sent_is_left_out():
@@ -204,10 +208,13 @@ def test_a_message_delivered_before_it_was_sent_is_left_out():
         one("b", 9, "b9", kind="receive", message="m"),
         one("b", -1, "b?", kind="receive", message="m"),
     ]
-    found = trace(table(*rows))
-    assert [names(found)[row] for row in (*found.unsent.source, *found.unsent.target)] == ["a1", "b0"]
-    assert [names(found)[row] for row in found.sorted.order] == ["b0", "b1", "a0", "a1", "b?", "b9"]
-    assert len(found.cycles.members) == 0
+    found = build_event_graph(table(*rows))
+    assert [names(found)[row] for row in (*found.causes.unsent.source, *found.causes.unsent.target)] == [
+        "a1",
+        "b0",
+    ]
+    assert [names(found)[row] for row in found.causes.order] == ["b0", "b1", "a0", "a1", "b?", "b9"]
+    assert len(found.causes.cycles.members) == 0
 
 
 CLOCKED = [
@@ -218,24 +225,24 @@ CLOCKED = [
 
 
 def test_clocks_order_a_process_that_has_no_index():
-    assert edges(trace(table(*CLOCKED))) == {("z1", "a2"): PROCESS, ("b1", "a2"): CLOCK}
+    assert edges(build_event_graph(table(*CLOCKED))) == {("z1", "a2"): PROCESS, ("b1", "a2"): CLOCK}
 
 
 def test_events_without_a_place_stand_alone():
     rows = [*CLOCKED, one("a", None, "a?"), one("a", 7, "a7")]
-    assert edges(trace(table(*rows))) == {("z1", "a2"): PROCESS, ("b1", "a2"): CLOCK}
+    assert edges(build_event_graph(table(*rows))) == {("z1", "a2"): PROCESS, ("b1", "a2"): CLOCK}
 
 
 @pytest.mark.parametrize("value", [None, 0, -3])
 def test_entries_of_a_clock_that_say_nothing(value):
     made = pa.array([[("a", value), ("b", 1)]], pa.map_(pa.string(), pa.int64()))
-    found = trace(pa.table({"process": ["b"], "event": ["b1"], "clock": made}))
-    assert found.own.tolist() == [1] and found.clocks.counts.tolist() == [1]
+    found = build_event_graph(pa.table({"process": ["b"], "event": ["b1"], "clock": made}))
+    assert found.events.own.tolist() == [1] and found.events.clocks.counts.tolist() == [1]
 
 
 def test_names_that_only_clocks_and_receivers_tell():
-    found = trace(
+    found = build_event_graph(
         table(one("a", 0, "a0", kind="send", message="m", receivers=["x", "a"], clock={"y": 2, "a": 1}))
     )
-    assert found.names.to_pylist() == ["a", "x", "y"]
-    assert found.receivers[1].tolist() == [1, 0] and found.clocks.slots.tolist() == [0, 2]
+    assert found.events.process_names.to_pylist() == ["a", "x", "y"]
+    assert found.messages.links.lost_receiver.tolist() == [1] and found.events.clocks.slots.tolist() == [0, 2]

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as sf
 
 from antecede.auditing.judge import judge
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from antecede.spark.auditing import event_audit as module
 from antecede.spark.auditing.event_audit import audit
 from tests.event_rows import table, talk, without
@@ -87,7 +87,7 @@ def test_the_clocks_of_a_huge_execution_are_judged_process_by_process(spark):
 def test_the_verdict_does_not_depend_on_partitions_batches_or_rows(spark, partitions, monkeypatch):
     monkeypatch.setattr(module, "SMALL", 0)
     made = [row for number in range(9) for row in without(talk(number, 3, 40, f"x{number}", 0.2), "parents")]
-    want = judge(trace(table(*made)))
+    want = judge(build_event_graph(table(*made)))
     some = spark.createDataFrame(table(*Random(partitions).sample(made, len(made)))).repartition(partitions)
     names = ("spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch")
     before = [spark.conf.get(name) for name in names]

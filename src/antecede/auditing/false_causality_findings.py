@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from antecede.auditing.findings import MOST, Found
 from antecede.events.columns import column
-from antecede.events.graph import Trace
+from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, SEND, Linked, link_positions
@@ -46,71 +46,75 @@ class _Events(NamedTuple):
     arrival: Ints  # the position of the arrival of each delivery, or -1
 
 
-def false_causality(trace: Trace, ordered: Ints) -> Unmeant:
+def false_causality(graph: EventGraph, ordered: Ints) -> Unmeant:
     """Pairs in which a message was delivered before another one on which it depends by causal order alone.
 
     Besides, how often a message that was there had to wait for such a one, and how many of the ordered pairs
     of events are not meant, given how many each execution has.
     """
-    known = _known(trace)
-    size = len(trace.executions)
+    known = _known(graph)
+    size = len(graph.events.executions)
     none = np.full(size, -1, dtype=np.int64)
     if not known.any():
         empty = Found("false-causality", none[:0], np.zeros(1, dtype=np.int64), none[:0], {})
         zero = np.zeros(size, dtype=np.int64)
         return Unmeant(empty, {"false-causality": zero, "needless_waits": none, "false_pairs": none})
-    events = _events(trace, known)
+    events = _events(graph, known)
     found = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
     counts = {
         "false-causality": _sums(events, found.needless, size),
         "needless_waits": np.where(known, _sums(events, _waited(events), size), -1),
-        "false_pairs": np.where(known & (ordered >= 0), ordered - _meant(trace, known), -1),
+        "false_pairs": np.where(known & (ordered >= 0), ordered - _meant(graph, known), -1),
     }
-    return Unmeant(_told(trace, events, found), counts)
+    return Unmeant(_told(graph, events, found), counts)
 
 
-def _known(trace: Trace) -> Bools:
+def _known(graph: EventGraph) -> Bools:
     """Which executions tell what their sends depend on."""
-    size = len(trace.executions)
-    parents = column(trace.table, "parents")
+    size = len(graph.events.executions)
+    parents = column(graph.events.table, "parents")
     count = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
-    sends = (trace.act == SEND) & (trace.messages.code >= 0)
-    some = np.bincount(trace.execution[sends & (count > 0)], minlength=size) > 0
-    lacking = [np.flatnonzero(sends & (count < 0)), trace.sorted.stuck, trace.selves]
-    lacking.append(np.asarray(trace.ghosts["row"].to_numpy(), dtype=np.int64))
-    some[trace.execution[np.concatenate(lacking)]] = False
+    sends = (graph.messages.act == SEND) & (graph.messages.links.code >= 0)
+    some = np.bincount(graph.events.execution[sends & (count > 0)], minlength=size) > 0
+    lacking = [np.flatnonzero(sends & (count < 0)), graph.causes.stuck, graph.causes.own_parents]
+    lacking.append(np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64))
+    some[graph.events.execution[np.concatenate(lacking)]] = False
     return some
 
 
-def _events(trace: Trace, known: Bools) -> _Events:
-    rows = trace.sorted.order[known[trace.execution[trace.sorted.order]]]
-    place = _positions(trace, rows)
-    source, target, what = _edges(trace, rows)
-    send = trace.messages.delivered_sends(trace.act)[rows]
-    process = np.unique(trace.process[rows], return_inverse=True)[1]
+def _events(graph: EventGraph, known: Bools) -> _Events:
+    rows = graph.causes.order[known[graph.events.execution[graph.causes.order]]]
+    place = _positions(graph, rows)
+    source, target, what = _edges(graph, rows)
+    send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
+    process = np.unique(graph.events.process[rows], return_inverse=True)[1]
     linked = link_positions(process, np.where(send >= 0, place[send], -1))
-    track = np.unique(trace.track[rows], return_inverse=True)[1]
+    track = np.unique(graph.events.track[rows], return_inverse=True)[1]
     named = what & PARENT > 0
-    over = (what & MESSAGE > 0) & ~trace.is_step[rows[source]] & (trace.act[rows[target]] == DELIVER)
+    over = (
+        (what & MESSAGE > 0)
+        & ~graph.events.is_step[rows[source]]
+        & (graph.messages.act[rows[target]] == DELIVER)
+    )
     arrival = np.full(len(rows), -1, dtype=np.int64)
     arrival[target[over]] = source[over]
     past, meant = build_graph(track, source, target), build_graph(track, source[named], target[named])
-    return _Events(rows, trace.execution[rows], linked, past, meant, arrival)
+    return _Events(rows, graph.events.execution[rows], linked, past, meant, arrival)
 
 
-def _positions(trace: Trace, rows: Ints) -> Ints:
+def _positions(graph: EventGraph, rows: Ints) -> Ints:
     """The position of each row of the trace among these, or -1."""
-    place = np.full(len(trace.act), -1, dtype=np.int64)
+    place = np.full(len(graph.messages.act), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     return place
 
 
-def _edges(trace: Trace, rows: Ints) -> tuple[Ints, Ints, Ints]:
+def _edges(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
-    place = _positions(trace, rows)
-    source, target = place[trace.edges.source], place[trace.edges.target]
+    place = _positions(graph, rows)
+    source, target = place[graph.causes.edges.source], place[graph.causes.edges.target]
     inside = (source >= 0) & (target >= 0)
-    return source[inside], target[inside], trace.known[inside].astype(np.int64)
+    return source[inside], target[inside], graph.causes.known[inside].astype(np.int64)
 
 
 def _waited(events: _Events) -> Ints:
@@ -128,23 +132,23 @@ def _sums(events: _Events, counts: Ints, size: int) -> Ints:
     return sums
 
 
-def _meant(trace: Trace, known: Bools) -> Ints:
+def _meant(graph: EventGraph, known: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
-    order = trace.sorted.order
-    rows = order[known[trace.execution[order]] & trace.is_step[order]]
-    source, target, what = _edges(trace, rows)
+    order = graph.causes.order
+    rows = order[known[graph.events.execution[order]] & graph.events.is_step[order]]
+    source, target, what = _edges(graph, rows)
     real = what & (PARENT | MESSAGE) > 0
-    starts = np.searchsorted(trace.execution[rows], np.arange(len(trace.executions) + 1))
+    starts = np.searchsorted(graph.events.execution[rows], np.arange(len(graph.events.executions) + 1))
     counts = count_ordered_pairs(starts, np.arange(len(rows)), source[real], target[real], 0)
     return np.maximum(counts, 0)
 
 
-def _told(trace: Trace, events: _Events, found: Waits) -> Found:
+def _told(graph: EventGraph, events: _Events, found: Waits) -> Found:
     """As many as are told, with the chain that orders the two."""
     execution = events.execution[found.at]
     picks = np.flatnonzero(np.arange(len(execution)) - np.searchsorted(execution, execution) < MOST)
     at, cause = found.at[picks], found.cause[picks]
     shown = find_chains(events.past, cause, events.linked.sent[at])
-    receiver = trace.names.take(trace.process[events.rows[at]]).to_pylist()
+    receiver = graph.events.process_names.take(graph.events.process[events.rows[at]]).to_pylist()
     rows = events.rows[shown.events]
     return Found("false-causality", events.rows[at], shown.starts, rows, {"receiver": receiver})

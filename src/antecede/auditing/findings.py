@@ -12,7 +12,7 @@ import pyarrow as pa
 from antecede.auditing.sentences import KINDS, say
 from antecede.auditing.wording import Event
 from antecede.events.columns import column
-from antecede.events.graph import Trace
+from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
 from antecede.tables import FINDINGS
 
@@ -37,34 +37,34 @@ def found(kind: str, at: Ints, *events: Ints, **details: Sequence[Any]) -> Found
     return Found(kind, at, starts, witness[witness >= 0], details)
 
 
-def counted(trace: Trace, parts: Iterable[Found]) -> dict[str, Ints]:
+def counted(graph: EventGraph, parts: Iterable[Found]) -> dict[str, Ints]:
     """How many findings of each kind each execution has."""
-    size = len(trace.executions)
+    size = len(graph.events.executions)
     counts = {kind: np.zeros(size, dtype=np.int64) for kind in KINDS}
     for part in parts:
-        counts[part.kind] += np.bincount(trace.execution[part.at], minlength=size)
+        counts[part.kind] += np.bincount(graph.events.execution[part.at], minlength=size)
     return counts
 
 
-def told(trace: Trace, parts: Iterable[Found]) -> pa.Table:
-    """The findings table, by kind and place in the trace, with as many of each kind as are told."""
-    tables = [_table(trace, part) for part in parts if len(part.at)]
+def told(graph: EventGraph, parts: Iterable[Found]) -> pa.Table:
+    """The findings table, by kind and place in the graph, with as many of each kind as are told."""
+    tables = [_table(graph, part) for part in parts if len(part.at)]
     return pa.concat_tables(tables) if tables else FINDINGS.empty_table()
 
 
-def _table(trace: Trace, part: Found) -> pa.Table:
-    picks = pick_first_findings(trace.execution[part.at], part.at)
+def _table(graph: EventGraph, part: Found) -> pa.Table:
+    picks = pick_first_findings(graph.events.execution[part.at], part.at)
     at = pa.array(part.at[picks])
-    witnesses = _witnesses(trace.table, part, picks)
+    witnesses = _witnesses(graph.events.table, part, picks)
     ids = [[event.event for event in line if event.event is not None] for line in witnesses]
     details = [{name: values[i] for name, values in part.details.items()} for i in picks.tolist()]
     sentences = [say(part.kind, line, **more) for line, more in zip(witnesses, details, strict=True)]
     process, message, file, line = (
-        column(trace.table, name).take(at) for name in ("process", "message", "file", "line")
+        column(graph.events.table, name).take(at) for name in ("process", "message", "file", "line")
     )
     columns = [
         pa.array([part.kind] * len(picks), pa.string()),
-        trace.executions.take(pa.array(trace.execution[part.at[picks]])),
+        graph.events.executions.take(pa.array(graph.events.execution[part.at[picks]])),
         process,
         message,
         pa.array(ids, FINDINGS.field("events").type),

@@ -8,7 +8,7 @@ import numpy as np
 
 from antecede.auditing.findings import Found, found
 from antecede.events.columns import column, floats
-from antecede.events.graph import Trace
+from antecede.events.graph import EventGraph
 from antecede.kernels.feedback_arcs import find_shortest_cycle
 from antecede.kernels.ragged import Ints
 from antecede.kernels.times import contradictions
@@ -17,26 +17,28 @@ MEMBERS = 100
 """Events of a cycle that are named."""
 
 
-def graph_findings(trace: Trace, cyclic: Ints) -> list[Found]:
+def graph_findings(graph: EventGraph, cyclic: Ints) -> list[Found]:
     """Cycles, but for those that hold an event whose clock is told to be cyclic; and all else."""
-    ghosts = np.asarray(trace.ghosts["row"].to_numpy(), dtype=np.int64)
+    ghosts = np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64)
     return [
-        _cycles(trace, cyclic),
-        found("self-parent", trace.selves, trace.selves),
-        found("missing", ghosts, ghosts, name=trace.ghosts["event"].to_pylist()),
-        found("same-id", trace.doubles[1], *trace.doubles),
-        _times(trace),
+        _cycles(graph, cyclic),
+        found("self-parent", graph.causes.own_parents, graph.causes.own_parents),
+        found("missing", ghosts, ghosts, name=graph.causes.ghosts["event"].to_pylist()),
+        found("same-id", graph.events.reused_ids[1], *graph.events.reused_ids),
+        _times(graph),
     ]
 
 
-def _cycles(trace: Trace, cyclic: Ints) -> Found:
+def _cycles(graph: EventGraph, cyclic: Ints) -> Found:
     """Each with a shortest way around, and then the other members."""
-    starts, members = trace.cycles
+    starts, members = graph.causes.cycles
     lines = [members[low:high] for low, high in pairwise(starts)]
     lines = [line for line in lines if not np.isin(line, cyclic).any()]
     sizes = [len(line) for line in lines]
     told = [
-        np.concatenate((way := find_shortest_cycle(trace.edges, line), np.setdiff1d(line, way)))[:MEMBERS]
+        np.concatenate((way := find_shortest_cycle(graph.causes.edges, line), np.setdiff1d(line, way)))[
+            :MEMBERS
+        ]
         for line in lines
     ]
     ends = np.append(0, np.cumsum([len(line) for line in told], dtype=np.int64))
@@ -45,8 +47,8 @@ def _cycles(trace: Trace, cyclic: Ints) -> Found:
     return Found("cycle", first, ends, flat, {"size": sizes})
 
 
-def _times(trace: Trace) -> Found:
+def _times(graph: EventGraph) -> Found:
     """Every direct cause that is later than its effect by their times, looking through events without one."""
-    time = floats(column(trace.table, "time"))
-    source, target = contradictions(trace.sorted.order, trace.edges, time)
+    time = floats(column(graph.events.table, "time"))
+    source, target = contradictions(graph.causes.order, graph.causes.edges, time)
     return found("timestamp", target, source, target)

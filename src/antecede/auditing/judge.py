@@ -15,7 +15,7 @@ from antecede.auditing.late_findings import late
 from antecede.auditing.message_findings import message_findings
 from antecede.auditing.sentences import KINDS
 from antecede.events.columns import column
-from antecede.events.graph import Trace
+from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER, SEND
 from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints
@@ -54,61 +54,63 @@ class Examined(NamedTuple):
     totals: pa.Table
 
 
-def judge(trace: Trace) -> Judged:
+def judge(graph: EventGraph) -> Judged:
     """Audit all executions of a trace."""
-    examined = examine(trace)
-    return Judged(told(trace, examined.parts), examined.totals)
+    examined = examine(graph)
+    return Judged(told(graph, examined.parts), examined.totals)
 
 
-def examine(trace: Trace) -> Examined:
-    """What is wrong with all executions of a trace, not yet in words."""
-    messages = late(trace)
-    clocks = clock_findings(trace)
+def examine(graph: EventGraph) -> Examined:
+    """What is wrong with all executions of a graph, not yet in words."""
+    messages = late(graph)
+    clocks = clock_findings(graph)
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
-    graph = graph_findings(trace, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
-    others = [*message_findings(trace), *clocks, *graph, _lost(trace, messages.spite)]
-    pairs = _pairs(trace)
-    unmeant = false_causality(trace, pairs["ordered_pairs"])
-    numbers = counted(trace, others) | _numbers(trace) | pairs | messages.counts | unmeant.counts
+    shape = graph_findings(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
+    others = [*message_findings(graph), *clocks, *shape, _lost(graph, messages.spite)]
+    pairs = _pairs(graph)
+    unmeant = false_causality(graph, pairs["ordered_pairs"])
+    numbers = counted(graph, others) | _numbers(graph) | pairs | messages.counts | unmeant.counts
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in TOTALS.names[1:]]
-    totals = pa.Table.from_arrays([trace.executions, *columns], schema=TOTALS)
+    totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
     return Examined([*messages.parts, *others, unmeant.part], totals)
 
 
-def _lost(trace: Trace, spite: Ints) -> Found:
+def _lost(graph: EventGraph, spite: Ints) -> Found:
     """Lost copies, each with a delivery that came though it should have been behind it."""
-    send, receiver = trace.messages.lost_send, trace.messages.lost_receiver
-    receivers = trace.names.take(pa.array(receiver, mask=receiver < 0)).to_pylist()
+    send, receiver = graph.messages.links.lost_send, graph.messages.links.lost_receiver
+    receivers = graph.events.process_names.take(pa.array(receiver, mask=receiver < 0)).to_pylist()
     return found("lost", send, send, spite, receiver=receivers)
 
 
-def _numbers(trace: Trace) -> dict[str, Ints]:
+def _numbers(graph: EventGraph) -> dict[str, Ints]:
     """What is simply counted in each execution."""
-    named = column(trace.table, "process").is_valid().to_numpy(zero_copy_only=False)
-    processes = np.unique(trace.process[named], return_index=True)[1]
-    source, target = trace.edges
-    across = (trace.process[source] != trace.process[target]) & trace.is_step[target]
+    named = column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
+    processes = np.unique(graph.events.process[named], return_index=True)[1]
+    source, target = graph.causes.edges
+    across = (graph.events.process[source] != graph.events.process[target]) & graph.events.is_step[target]
     rows = {
         "events": np.arange(len(named)),
         "processes": np.flatnonzero(named)[processes],
-        "sends": np.flatnonzero(trace.act == SEND),
-        "deliveries": np.flatnonzero(trace.act == DELIVER),
+        "sends": np.flatnonzero(graph.messages.act == SEND),
+        "deliveries": np.flatnonzero(graph.messages.act == DELIVER),
         "edges": target[across],
     }
-    size = len(trace.executions)
-    return {name: np.bincount(trace.execution[row], minlength=size) for name, row in rows.items()}
+    size = len(graph.events.executions)
+    return {name: np.bincount(graph.events.execution[row], minlength=size) for name, row in rows.items()}
 
 
-def _pairs(trace: Trace) -> dict[str, Ints]:
+def _pairs(graph: EventGraph) -> dict[str, Ints]:
     """Ordered and concurrent pairs of steps; -1 where they cannot be told."""
-    rows = trace.sorted.order[trace.is_step[trace.sorted.order]]
-    place = np.full(len(trace.act), -1, dtype=np.int64)
+    rows = graph.causes.order[graph.events.is_step[graph.causes.order]]
+    place = np.full(len(graph.messages.act), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    source, target = place[trace.edges.source], place[trace.edges.target]
+    source, target = place[graph.causes.edges.source], place[graph.causes.edges.target]
     inside = (source >= 0) & (source < target)
-    starts = np.searchsorted(trace.execution[rows], np.arange(len(trace.executions) + 1))
-    ordered = count_ordered_pairs(starts, trace.track[rows], source[inside], target[inside], len(trace.names))
-    ordered[trace.execution[trace.sorted.stuck]] = -1
+    starts = np.searchsorted(graph.events.execution[rows], np.arange(len(graph.events.executions) + 1))
+    ordered = count_ordered_pairs(
+        starts, graph.events.track[rows], source[inside], target[inside], len(graph.events.process_names)
+    )
+    ordered[graph.events.execution[graph.causes.stuck]] = -1
     size = np.diff(starts)
     return {
         "ordered_pairs": ordered,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.auditing.findings import MOST, Found
-from antecede.events.graph import Trace
+from antecede.events.graph import EventGraph
 from antecede.kernels.lateness import OrderViolations, find_violations
 from antecede.kernels.links import DELIVER, Linked, bridged, link_positions
 from antecede.kernels.ragged import Ints
@@ -55,57 +55,57 @@ class _Block(NamedTuple):
     target: Ints
 
 
-def late(trace: Trace) -> Late:
+def late(graph: EventGraph) -> Late:
     """Judge all deliveries."""
-    steps = _steps(trace)
+    steps = _steps(graph)
     names = ("late", "fifo", "early", "pairs")
-    counts = {name: np.zeros(len(trace.executions), dtype=np.int64) for name in names}
-    found = Late([], counts, np.full(len(trace.messages.lost_send), -1, dtype=np.int64))
+    counts = {name: np.zeros(len(graph.events.executions), dtype=np.int64) for name in names}
+    found = Late([], counts, np.full(len(graph.messages.links.lost_send), -1, dtype=np.int64))
     ends = np.flatnonzero(np.diff(steps.starts[:-1] // BLOCK, append=-1)) + 1
     for first, last in pairwise([0, *ends.tolist()]):
-        _judge(trace, steps, first, last, found)
+        _judge(graph, steps, first, last, found)
     return found
 
 
-def _steps(trace: Trace) -> _Steps:
-    came = (trace.act == DELIVER) & (trace.messages.code >= 0)
-    active = np.bincount(trace.execution[came], minlength=len(trace.executions)) > 0
-    among = trace.is_step & active[trace.execution]
-    rows = trace.sorted.order[among[trace.sorted.order]]
+def _steps(graph: EventGraph) -> _Steps:
+    came = (graph.messages.act == DELIVER) & (graph.messages.links.code >= 0)
+    active = np.bincount(graph.events.execution[came], minlength=len(graph.events.executions)) > 0
+    among = graph.events.is_step & active[graph.events.execution]
+    rows = graph.causes.order[among[graph.causes.order]]
     place = np.full(len(among), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    source, target = place[trace.edges.source], place[trace.edges.target]
+    source, target = place[graph.causes.edges.source], place[graph.causes.edges.target]
     inside = (source >= 0) & (source < target)  # on a cycle an edge may run back
     source, target = source[inside], target[inside]
     line = np.argsort(target, kind="stable")
-    starts = np.flatnonzero(np.diff(trace.execution[rows], prepend=-1))
-    send = trace.messages.delivered_sends(trace.act)[rows]
+    starts = np.flatnonzero(np.diff(graph.events.execution[rows], prepend=-1))
+    send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
     sent = np.where(send >= 0, place[send], -1)
     return _Steps(rows, place, np.append(starts, len(rows)), sent, source[line], target[line])
 
 
-def _judge(trace: Trace, steps: _Steps, first: int, last: int, found: Late) -> None:
+def _judge(graph: EventGraph, steps: _Steps, first: int, last: int, found: Late) -> None:
     """Judge the executions first..last-1 among the steps, and add to what is found."""
-    block = _block(trace, steps, int(steps.starts[first]), int(steps.starts[last]))
+    block = _block(graph, steps, int(steps.starts[first]), int(steps.starts[last]))
     verdict = _verdict(block, block.trace)
     if verdict.pairs > PAIRS and last - first > 1:
         for low, high in pairwise((first, (first + last) // 2, last)):
-            _judge(trace, steps, low, high, found)
+            _judge(graph, steps, low, high, found)
         return
-    execution = trace.execution[block.rows]
+    execution = graph.events.execution[block.rows]
     _count(execution, verdict, found.counts)
     told = _told(execution, block.trace, verdict)
     shown = find_witnesses(block.trace, told, build_graph(block.trace.process, block.source, block.target))
     fifo = np.flatnonzero(np.isin(shown.late, verdict.fifo))
     for kind, which in (("late", np.arange(len(shown.late))), ("fifo", fifo)):
         found.parts.append(_found(kind, block.rows, shown, which))
-    _in_spite(trace, steps.place - int(steps.starts[first]), block, found.spite)
+    _in_spite(graph, steps.place - int(steps.starts[first]), block, found.spite)
 
 
-def _block(trace: Trace, steps: _Steps, low: int, high: int) -> _Block:
+def _block(graph: EventGraph, steps: _Steps, low: int, high: int) -> _Block:
     """The steps low..high-1."""
     rows = steps.rows[low:high]
-    tracks, process = np.unique(trace.track[rows], return_inverse=True)
+    tracks, process = np.unique(graph.events.track[rows], return_inverse=True)
     sent = steps.sent[low:high]
     linked = link_positions(process, np.where(sent >= 0, sent - low, -1))
     edges = slice(*np.searchsorted(steps.target, (low, high)))
@@ -122,17 +122,17 @@ def _verdict(block: _Block, linked: Linked) -> OrderViolations:
     return verdict._replace(**{name: origin[getattr(verdict, name)] for name in names})
 
 
-def _in_spite(trace: Trace, place: Ints, block: _Block, spite: Ints) -> None:
+def _in_spite(graph: EventGraph, place: Ints, block: _Block, spite: Ints) -> None:
     """Of lost copies, the first delivery at their receiver of something that depends on them.
 
     A copy counts as delivered behind the end. Copies are in the order of their sends, so that none of them
     is early itself.
     """
-    lost_send, lost_receiver = trace.messages.lost_send, trace.messages.lost_receiver
+    lost_send, lost_receiver = graph.messages.links.lost_send, graph.messages.links.lost_receiver
     inside = (place[lost_send] >= 0) & (place[lost_send] < len(block.rows))
     inside &= np.isin(lost_receiver, block.tracks)
-    execution = trace.execution[lost_send]
-    few = np.bincount(execution[inside], minlength=len(trace.executions)) <= LOST
+    execution = graph.events.execution[lost_send]
+    few = np.bincount(execution[inside], minlength=len(graph.events.executions)) <= LOST
     lost = np.flatnonzero(inside & few[execution])
     lost = lost[np.argsort(place[lost_send[lost]], kind="stable")]
     if not len(lost):

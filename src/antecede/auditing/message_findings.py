@@ -6,17 +6,21 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.auditing.findings import Found, found
-from antecede.events.graph import Trace
+from antecede.events.graph import EventGraph
 from antecede.kernels.links import SEND
 
 
-def message_findings(trace: Trace) -> list[Found]:
+def message_findings(graph: EventGraph) -> list[Found]:
     """All of them but lost copies, for which `late_findings` seeks what came in spite of them."""
-    links, (send, delivery) = trace.messages, trace.unsent
-    orphans, copies, again = links.orphans(trace.act), links.duplicates(), links.resent(trace.act)
-    by_message = trace.act[send] == SEND
+    links, (send, delivery) = graph.messages.links, graph.causes.unsent
+    orphans, copies, again = (
+        links.orphans(graph.messages.act),
+        links.duplicates(),
+        links.resent(graph.messages.act),
+    )
+    by_message = graph.messages.act[send] == SEND
     astray, wrong = np.flatnonzero(links.misdelivered), np.flatnonzero(links.wrong_sender)
-    senders = trace.names.take(pa.array(trace.sender[wrong])).to_pylist()
+    senders = graph.events.process_names.take(pa.array(graph.messages.sender[wrong])).to_pylist()
     return [
         found("orphan", orphans, orphans),
         found("duplicate", copies, links.original[copies], copies),

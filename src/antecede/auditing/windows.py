@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from antecede.auditing.summary import Summary
-from antecede.events.graph import Trace, trace
+from antecede.events.graph import EventGraph, build_event_graph
 from antecede.tables import EVENTS, Copy, Window
 
 DRAWN_WHOLE = 400
@@ -84,7 +84,7 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     """Windows around the first finding of each kind, or of the first executions without a finding."""
     choices = _choose(source, summary)
     tables = source.fetch_spans(_spans_of(source, choices), len(choices))
-    graphs = [trace(table) for table in tables]
+    graphs = [build_event_graph(table) for table in tables]
     ghosts = _find_ghosts(source, choices, graphs)
     late = _late_copies(source, choices, graphs)
     others = summary.executions - len({choice.execution for choice in choices})
@@ -97,7 +97,7 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
                 edges=_named_edges(graph),
                 late=copies,
                 ghosts=absent,
-                left_out=_describe_rest(choice, len(graph.table), others),
+                left_out=_describe_rest(choice, len(graph.events.table), others),
             )
         )
     return windows
@@ -153,9 +153,9 @@ def _spans_of(source: WindowSource, choices: list[_Choice]) -> list[Row]:
     return spans
 
 
-def _find_ghosts(source: WindowSource, choices: list[_Choice], graphs: list[Trace]) -> list[set[str]]:
+def _find_ghosts(source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]) -> list[set[str]]:
     """What events of each window name and the log has not; what a part of it lacks is looked up."""
-    absent = [set(graph.ghosts["event"].to_pylist()) for graph in graphs]
+    absent = [set(graph.causes.ghosts["event"].to_pylist()) for graph in graphs]
     doubtful = [
         EventName(window, choice.execution, event)
         for window, (choice, names) in enumerate(zip(choices, absent, strict=True))
@@ -166,9 +166,9 @@ def _find_ghosts(source: WindowSource, choices: list[_Choice], graphs: list[Trac
     return [{name for name in names if (window, name) not in located} for window, names in enumerate(absent)]
 
 
-def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[Trace]) -> list[set[Copy]]:
+def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]) -> list[set[Copy]]:
     """The late copies in each window."""
-    messages = [set(graph.table["message"].to_pylist()) - {None} for graph in graphs]
+    messages = [set(graph.events.table["message"].to_pylist()) - {None} for graph in graphs]
     executions = [choice.execution for choice in choices]
     rows = source.late_copies(executions, set().union(*messages))
     late: list[set[Copy]] = []
@@ -178,20 +178,20 @@ def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[Trac
     return late
 
 
-def _drawn_events(graph: Trace, ghosts: set[str]) -> pa.Table:
+def _drawn_events(graph: EventGraph, ghosts: set[str]) -> pa.Table:
     """The events, causes first; the ghosts, of which nothing is known but the name, before all."""
-    events = graph.table.take(pa.array(graph.sorted.order))
-    execution = graph.executions[0].as_py() if len(graph.executions) else None
+    events = graph.events.table.take(pa.array(graph.causes.order))
+    execution = graph.events.executions[0].as_py() if len(graph.events.executions) else None
     rows = [{"execution": execution, "event": name} for name in sorted(ghosts)]
     return pa.concat_tables([pa.Table.from_pylist(rows, EVENTS), events])
 
 
-def _named_edges(graph: Trace) -> list[tuple[str, str]]:
+def _named_edges(graph: EventGraph) -> list[tuple[str, str]]:
     """Direct causes by id, also those that are named and not here."""
-    ids = graph.table["event"]
-    source, target = (ids.take(pa.array(side)).to_pylist() for side in graph.edges)
-    naming = ids.take(graph.ghosts["row"]).to_pylist()
-    absent = graph.ghosts["event"].to_pylist()
+    ids = graph.events.table["event"]
+    source, target = (ids.take(pa.array(side)).to_pylist() for side in graph.causes.edges)
+    naming = ids.take(graph.causes.ghosts["row"]).to_pylist()
+    absent = graph.causes.ghosts["event"].to_pylist()
     return [*zip(source, target, strict=True), *zip(absent, naming, strict=True)]
 
 

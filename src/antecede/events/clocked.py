@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from antecede.core.errors import CallerError
 from antecede.events.columns import column
-from antecede.events.graph import Trace, trace
+from antecede.events.graph import EventGraph, build_event_graph
 from antecede.kernels.vector_clocks import clocks
 from antecede.tables import EVENTS
 
@@ -16,28 +16,33 @@ def clocked(table: pa.Table) -> pa.Table:
     """The events with their clocks; if none has one, those that their causes in this table make."""
     if column(table, "clock").null_count < len(table):
         return table
-    found = trace(table)
-    rows = found.sorted.order[found.is_step[found.sorted.order]]
+    found = build_event_graph(table)
+    rows = found.causes.order[found.events.is_step[found.causes.order]]
     _check(found, rows)
-    place = np.full(len(found.act), -1, dtype=np.int64)
+    place = np.full(len(found.messages.act), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    source, target = place[found.edges.source], place[found.edges.target]
+    source, target = place[found.causes.edges.source], place[found.causes.edges.target]
     steps = (source >= 0) & (target >= 0)
-    counts = clocks(found.track[rows], source[steps], target[steps], len(found.names))
+    counts = clocks(found.events.track[rows], source[steps], target[steps], len(found.events.process_names))
     at, process = np.nonzero(counts)
     starts = np.append(0, np.cumsum(np.bincount(at, minlength=len(rows)))).astype(np.int32)
-    keys, items = found.names.take(pa.array(process)), pa.array(counts[at, process].astype(np.int64))
+    keys, items = (
+        found.events.process_names.take(pa.array(process)),
+        pa.array(counts[at, process].astype(np.int64)),
+    )
     maps = pa.MapArray.from_arrays(pa.array(starts), keys, items).cast(TYPE)
-    events = found.table.take(pa.array(rows))
+    events = found.events.table.take(pa.array(rows))
     return events.set_column(events.column_names.index("clock"), EVENTS.field("clock"), maps)
 
 
-def _check(found: Trace, rows: np.typing.NDArray[np.int64]) -> None:
-    if len(found.sorted.stuck):
+def _check(found: EventGraph, rows: np.typing.NDArray[np.int64]) -> None:
+    if len(found.causes.stuck):
         raise CallerError("the log has cycles, so its events have no clocks; repair these first")
-    free = rows[found.track[rows] >= len(found.names)]
+    free = rows[found.events.track[rows] >= len(found.events.process_names)]
     if len(free):
-        event, process = (column(found.table, name)[int(free[0])].as_py() for name in ("event", "process"))
+        event, process = (
+            column(found.events.table, name)[int(free[0])].as_py() for name in ("event", "process")
+        )
         raise CallerError(
             f"the log does not tell where {event} stands in the order of process {process}, and ShiViz draws "
             "processes as lines; use --dot or --report"

@@ -15,47 +15,61 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, Floats, canonical, coded, column, floats, lists, numbers
+from antecede.events.columns import Bools, Floats, canonical, column, floats, numbers
+from antecede.events.ids import IdLinks, link_ids
 from antecede.events.messages import classify_acts, list_handovers, list_message_edges, match_events
 from antecede.events.processes import Actors, actors, tracks
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, edges_of_clocks
-from antecede.kernels.linear_order import order_events
+from antecede.kernels.linear_order import EdgePart, order_events
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
-from antecede.kernels.topology import Cycles, Sorted
-
-GHOSTS = pa.schema({"execution": pa.string(), "event": pa.string(), "row": pa.int64()})
-_NONE = np.empty(0, dtype=np.int64)
+from antecede.kernels.topology import Cycles
 
 
-class Trace(NamedTuple):
+class GraphEvents(NamedTuple):
     """Rows are those of the table, which is in canonical order; all arrays over events follow it."""
 
     table: pa.Table
     execution: Ints  # a code, ascending
     executions: pa.Array  # names by code
     process: Ints  # a code for each process of each execution; an event without one has its own
-    names: pa.Array  # of processes by code, also of those that are only named
-    sender: Ints  # a process code, -1 if unknown
-    receivers: tuple[Ints, Ints]  # those of event i are at starts[i]:starts[i + 1] of the second
+    process_names: pa.Array  # by code, also of processes that are only named
+    is_step: Bools  # of its process; arrivals without a clock are none
     track: Ints  # the process if the event has a place in its order, else a code of its own behind all names
     place: Ints  # ascends along a track
-    act: Ints  # SEND, DELIVER, ARRIVE, OTHER
-    is_step: Bools  # of its process; arrivals without a clock are none
     own: Ints  # own clock entry, 0 if there is none
     clocks: Rows  # over process codes
-    messages: MessageLinks
+    reused_ids: tuple[Ints, Ints]  # events with the id of another in the execution: that first one, and they
+
+
+class GraphMessages(NamedTuple):
+    """How each event takes part in a message, and which belong together."""
+
+    act: Ints  # SEND, DELIVER, ARRIVE, OTHER
+    sender: Ints  # the process code that the event names as its sender, -1 if unknown
+    links: MessageLinks
+
+
+class GraphCauses(NamedTuple):
+    """Which event caused which, and an order of all events by that."""
+
     edges: Edges  # direct causes, each once, by target
     known: Flags  # what each edge is known from: PROCESS, CLOCK, PARENT, MESSAGE
     unsent: Edges  # from sends to deliveries that lead to them; these are not among the edges
-    selves: Ints  # events that are their own parent
-    ghosts: pa.Table  # parents that are not in the log, and the row that names each (GHOSTS)
-    doubles: tuple[
-        Ints, Ints
-    ]  # of events with the id of another in the execution: that one, the first, and they
+    own_parents: Ints  # events that are their own parent
+    ghosts: pa.Table  # parents that are not in the log, and the row that names each (ids.GHOSTS)
     cycles: Cycles  # events that no order can keep
-    sorted: Sorted  # causes first; executions one after the other; time, then line, break ties
+    order: Ints  # rows, causes first; executions one after the other; time, then line, break ties
+    stuck: Ints  # rows on cycles, ascending: these have no right place in the order
+
+
+class EventGraph(NamedTuple):
+    """All that a table of events tells."""
+
+    events: GraphEvents
+    messages: GraphMessages
+    causes: GraphCauses
 
 
 class CodedEvents(NamedTuple):
@@ -71,27 +85,18 @@ class CodedEvents(NamedTuple):
     place: Ints
 
 
-class IdLinks(NamedTuple):
-    """What events tell of others by their ids; as in the graph."""
-
-    parents: Edges
-    selves: Ints
-    ghosts: pa.Table
-    doubles: tuple[Ints, Ints]
-
-
-def trace(table: pa.Table) -> Trace:
+def build_event_graph(table: pa.Table) -> EventGraph:
     """The graph of all events of a table with EVENTS columns; columns that are not there are unknown.
 
     Of two events with one id in an execution, the first in canonical order is the one that others name.
     """
-    rows, execution, names = canonical(table)
+    rows, execution, executions = canonical(table)
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
     who = actors(table, execution)
-    events = place_events(table, execution, names, who, classify_acts(table, execution))
+    events = place_events(table, execution, executions, who, classify_acts(table, execution))
     links = match_events(table, execution, events.act, who, events.track, events.place)
-    return assemble_graph(events, links, _link_ids(table, execution, names))
+    return assemble_graph(events, links, link_ids(table, execution, executions))
 
 
 def place_events(
@@ -103,63 +108,60 @@ def place_events(
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 
-def assemble_graph(events: CodedEvents, links: MessageLinks, ids: IdLinks) -> Trace:
+def assemble_graph(coded_events: CodedEvents, links: MessageLinks, ids: IdLinks) -> EventGraph:
     """The graph of events whose messages and ids are matched."""
-    table, execution, names, who, act, is_step, track, place = events
-    parts = [
-        *_histories(track, place, who),
-        (*ids.parents, PARENT),
-        (*list_message_edges(links, is_step), MESSAGE),
-    ]
-    ranks: list[Ints | Floats] = [
-        execution,
-        floats(column(table, "time")),
-        numbers(column(table, "line"), 2**62),
-        numbers(column(table, "index"), 2**62),
-    ]
-    arrivals = list_message_edges(links, ~is_step)
-    graph = order_events(len(table), parts, arrivals, list_handovers(links), ranks)
-    return Trace(
-        table, execution, names, who.process, who.names, who.sender, who.receivers, track, place, act,
-        is_step, who.own, who.clocks, links, graph.merged.edges, graph.merged.known, graph.unsent,
-        ids.selves, ids.ghosts, ids.doubles, graph.cycles, graph.sorted,
-    )  # fmt: skip
+    who = coded_events.who
+    events = GraphEvents(
+        table=coded_events.table,
+        execution=coded_events.execution,
+        executions=coded_events.executions,
+        process=who.process,
+        process_names=who.names,
+        is_step=coded_events.is_step,
+        track=coded_events.track,
+        place=coded_events.place,
+        own=who.own,
+        clocks=who.clocks,
+        reused_ids=ids.doubles,
+    )
+    messages = GraphMessages(act=coded_events.act, sender=who.sender, links=links)
+    return EventGraph(events=events, messages=messages, causes=_find_causes(events, links, ids))
 
 
-def _histories(track: Ints, place: Ints, who: Actors) -> list[tuple[Ints, Ints, int]]:
+def _find_causes(events: GraphEvents, links: MessageLinks, ids: IdLinks) -> GraphCauses:
+    """All edges, and an order of the events by them."""
+    message_edges = list_message_edges(links, events.is_step)
+    arrivals = list_message_edges(links, ~events.is_step)
+    steps = [*_list_step_edges(events), (*ids.parents, PARENT), (*message_edges, MESSAGE)]
+    handovers = list_handovers(links)
+    linear = order_events(len(events.table), steps, arrivals, handovers, _list_ranks(events))
+    return GraphCauses(
+        edges=linear.merged.edges,
+        known=linear.merged.known,
+        unsent=linear.unsent,
+        own_parents=ids.selves,
+        ghosts=ids.ghosts,
+        cycles=linear.cycles,
+        order=linear.sorted.order,
+        stuck=linear.sorted.stuck,
+    )
+
+
+def _list_step_edges(events: GraphEvents) -> list[EdgePart]:
     """The edges of process order, and those of clocks."""
-    found = edges_of_clocks(track, who.own, who.clocks, place)
-    across = track[found.source] != track[found.target]
-    parts = ((~across, PROCESS), (across, CLOCK))
-    return [(found.source[mask], found.target[mask], known) for mask, known in parts]
+    source, target = edges_of_clocks(events.track, events.own, events.clocks, events.place)
+    across = events.track[source] != events.track[target]
+    return [
+        (source[~across], target[~across], PROCESS),
+        (source[across], target[across], CLOCK),
+    ]
 
 
-def _link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
-    """The edges of parents, events that name themselves, what is named and not there, ids used twice."""
-    doubles = _doubles(table, execution)
-    flat = lists(column(table, "parents"))
-    if not flat.items or not len(flat.items[0]):
-        return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), doubles)
-    event, parent = (found := coded([column(table, "event"), flat.items[0]])).codes
-    child = flat.rows
-    known, first = np.unique((execution * len(found.names) + event)[event >= 0], return_index=True)
-    first = np.flatnonzero(event >= 0)[first]
-    wanted = execution[child] * len(found.names) + parent
-    at = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
-    there = (known[at] == wanted) if len(known) else np.zeros(len(wanted), dtype=bool)
-    itself, named = (event[child] == parent) & (parent >= 0), parent >= 0
-    edge, ghost = there & ~itself & named, ~there & named
-    names = [executions.take(pa.array(execution[child[ghost]])), found.names.take(pa.array(parent[ghost]))]
-    ghosts = pa.Table.from_arrays([*names, pa.array(child[ghost])], schema=GHOSTS)
-    return IdLinks(Edges(first[at[edge]], child[edge]), np.unique(child[itself]), ghosts, doubles)
-
-
-def _doubles(table: pa.Table, execution: Ints) -> tuple[Ints, Ints]:
-    """The first event of each id that several have, for each of the others; and these."""
-    names, (event,) = coded([column(table, "event")])
-    rows = np.flatnonzero(event >= 0)
-    keys = execution[rows] * len(names) + event[rows]
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    first = rows[first][which]
-    again = first != rows
-    return first[again], rows[again]
+def _list_ranks(events: GraphEvents) -> list[Ints | Floats]:
+    """What decides where causes leave a choice."""
+    return [
+        events.execution,
+        floats(column(events.table, "time")),
+        numbers(column(events.table, "line"), 2**62),
+        numbers(column(events.table, "index"), 2**62),
+    ]

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.auditing.clock_findings import clock_findings
 from antecede.auditing.findings import MOST, counted, told
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from antecede.tables import FINDINGS
 
 KINDS = ("clock-backwards", "clock-hole", "clock-repeat", "clock-restart", "clock-uncounted", "concurrent")
@@ -49,13 +49,17 @@ def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     parts = list(batches)
     if not parts:
         return
-    some = trace(pa.Table.from_batches(parts))
+    some = build_event_graph(pa.Table.from_batches(parts))
     del parts
     found = [part for part in clock_findings(some) if part.kind in KINDS]
     rows = told(some, found)
     yield from rows.append_column("count", pa.nulls(len(rows), pa.int64())).cast(_ROWS).to_batches()
     numbers = counted(some, found)
     for kind in KINDS:
-        counts = {"kind": [kind] * len(some.executions), "execution": some.executions, "count": numbers[kind]}
-        empty = {field.name: pa.nulls(len(some.executions), field.type) for field in _ROWS}
+        counts = {
+            "kind": [kind] * len(some.events.executions),
+            "execution": some.events.executions,
+            "count": numbers[kind],
+        }
+        empty = {field.name: pa.nulls(len(some.events.executions), field.type) for field in _ROWS}
         yield pa.RecordBatch.from_pydict({**empty, **counts}, schema=_ROWS)

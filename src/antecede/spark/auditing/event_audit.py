@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.auditing.judge import TOTALS, judge
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
 from antecede.events.columns import column
-from antecede.events.graph import trace
+from antecede.events.graph import build_event_graph
 from antecede.spark.arrow_batches import unmeasured
 from antecede.spark.auditing import chunked_clocks as huge_clocks
 from antecede.spark.auditing.chunked_audit import audit_messages
@@ -142,7 +142,7 @@ def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return
     table = pa.Table.from_batches(parts)
     del parts
-    findings, totals = judge(trace(table))
+    findings, totals = judge(build_event_graph(table))
     nothing = pa.nulls(len(findings), pa.list_(pa.int64()))
     ranked = findings.append_column("rank", pa.array(rank_within_kind(findings))).append_column(
         "counts", nothing
