@@ -4,11 +4,13 @@ import gzip
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from antecede.cli import engine
 from antecede.cli.engine import choose_engine, estimate_text, show_bytes
 from antecede.core.errors import CallerError, SetupError
+from antecede.local.logs import read_logs
 from tests.commands import TRIANGLE
 
 
@@ -53,13 +55,30 @@ def test_a_master_or_an_address_is_for_spark(log) -> None:
         choose_engine("flink", [log], None)
 
 
-def test_packed_files_count_as_more_text(tmp_path) -> None:
-    plain, packed = tmp_path / "plain", tmp_path / "packed"
-    plain.write_bytes(b"x" * 1000)
-    packed.write_bytes(gzip.compress(os.urandom(1000)))
-    assert estimate_text([str(plain)]) == 1000
-    assert estimate_text([str(packed)]) == 8 * packed.stat().st_size
-    assert estimate_text([str(tmp_path / "gone")]) == 0
+def test_packed_files_count_as_the_text_that_is_in_them(tmp_path) -> None:
+    event = (
+        '{"process": "node-17", "index": 412, "kind": "send", "message": "m%d", "receivers": ["node-3"]}\n'
+    )
+    plain = "".join(event % number for number in range(5_000))
+    (tmp_path / "plain").write_text(plain)
+    (tmp_path / "gzip").write_bytes(gzip.compress(plain.encode()))
+    pq.write_table(read_logs(tmp_path / "plain").events, tmp_path / "parquet", compression="zstd")
+    assert estimate_text([str(tmp_path / "plain")]) == len(plain)
+    for name in ("gzip", "parquet"):
+        assert (tmp_path / name).stat().st_size < len(plain) / 5
+        assert len(plain) / 2 < estimate_text([str(tmp_path / name)]) < len(plain) * 2
+
+
+def test_files_that_cannot_be_read_are_left_to_the_reader(tmp_path) -> None:
+    (tmp_path / "torn").write_bytes(b"PAR1 and no end")
+    assert estimate_text([str(tmp_path / "torn"), str(tmp_path / "gone")]) == 0
+
+
+def test_the_files_of_an_input_are_added_up(log, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(engine, "LOCAL_BYTES", os.path.getsize(log) + 10)
+    assert choose_engine("auto", [str(tmp_path)], None).name == "local"
+    (tmp_path / "more").write_text(TRIANGLE)
+    assert choose_engine("auto", [str(tmp_path)], None).name == "spark"
 
 
 @pytest.mark.parametrize(
