@@ -56,10 +56,11 @@ def test_a_master_or_an_address_is_for_spark(log) -> None:
 
 
 def test_packed_files_count_as_the_text_that_is_in_them(tmp_path) -> None:
-    event = (
-        '{"process": "node-17", "index": 412, "kind": "send", "message": "m%d", "receivers": ["node-3"]}\n'
+    plain = "".join(
+        f'{{"process": "node-{number % 7}", "index": {number // 7}, "kind": "send", "message": "m{number}", '
+        f'"receivers": ["node-{number * number % 11}"], "time": {number * 7919 % 10007}}}\n'
+        for number in range(5_000)
     )
-    plain = "".join(event % number for number in range(5_000))
     (tmp_path / "plain").write_text(plain)
     (tmp_path / "gzip").write_bytes(gzip.compress(plain.encode()))
     pq.write_table(read_logs(tmp_path / "plain").events, tmp_path / "parquet", compression="zstd")

@@ -100,8 +100,9 @@ def _estimate_parquet(path: Path) -> int:
     import pyarrow.parquet as pq
 
     facts = pq.read_metadata(path)
-    unpacked = sum(facts.row_group(at).total_byte_size for at in range(facts.num_row_groups))
-    return max(unpacked, facts.num_rows * PARQUET_ROW)
+    unpacked: int = sum(facts.row_group(at).total_byte_size for at in range(facts.num_row_groups))
+    rows: int = facts.num_rows
+    return max(unpacked, rows * PARQUET_ROW)
 
 
 def local_limit() -> int:
