@@ -142,7 +142,7 @@ def _variants(n: int, broadcast: bool) -> Iterator[Variant]:
         "server": [{"server": first}],
         "sync": [{"form": "site"}, {"form": "rendezvous"}],
     }
-    for name, facts in antecede.protocols().items():
+    for name, facts in antecede.list_protocols().items():
         if facts.broadcast if broadcast else facts.unicast:
             yield from ((name, options) for options in must.get(name, [{}]))
 

@@ -11,7 +11,7 @@ README = Path(__file__).parent.parent / "README.md"
 def protocol_rows() -> list[str]:
     """One row per protocol."""
     rows = []
-    for facts in antecede.protocols().values():
+    for facts in antecede.list_protocols().values():
         kinds = [kind for kind in ("unicast", "multicast", "broadcast") if getattr(facts, kind)]
         to = {"unicast": "one", "unicast multicast broadcast": "one, some, all", "broadcast": "all"}[
             " ".join(kinds)
@@ -26,7 +26,7 @@ def protocol_rows() -> list[str]:
 
 def option_rows() -> list[str]:
     """One row per option of a protocol."""
-    all_facts = antecede.protocols().values()
+    all_facts = antecede.list_protocols().values()
     return [f"| `{f.name}` | `{option}` | {text} |" for f in all_facts for option, text in f.options.items()]
 
 

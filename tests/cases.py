@@ -27,7 +27,7 @@ class Case:
 
     @property
     def facts(self) -> antecede.Facts:
-        return antecede.protocols()[self.protocol]
+        return antecede.list_protocols()[self.protocol]
 
     def world(self, n: int) -> World:
         options = {key: value(n) if callable(value) else value for key, value in self.options.items()}

@@ -4,7 +4,7 @@ For logs and tables: `read_logs` reads files into an Arrow table of events and `
 such a table. `antecede.spark` has the same names for DataFrames of any size.
 
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
-(packets to transmit, deliveries in order); `protocols` tells what each protocol promises.
+(packets to transmit, deliveries in order); `list_protocols` tells what each protocol promises.
 
 What is listed here is imported when it is first asked for: a script loads only what it uses.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from antecede.formats.settings import Settings
     from antecede.local.audit import Audit, audit
     from antecede.local.logs import read_logs
-    from antecede.protocols.registry import endpoint, protocols, restore
+    from antecede.protocols.registry import endpoint, list_protocols, restore
 
 __all__ = [
     "AntecedeError",
@@ -41,7 +41,7 @@ __all__ = [
     "audit",
     "decode",
     "endpoint",
-    "protocols",
+    "list_protocols",
     "read_logs",
     "restore",
 ]
@@ -54,7 +54,7 @@ _MODULES = {
     "formats.settings": ("Settings",),
     "local.audit": ("Audit", "audit"),
     "local.logs": ("read_logs",),
-    "protocols.registry": ("endpoint", "protocols", "restore"),
+    "protocols.registry": ("endpoint", "list_protocols", "restore"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -80,9 +80,9 @@ WRONG_CALLS: list[tuple[Any, dict[str, Any]]] = [
         for group in ("p0", [], ["p0", "p0"], ["p0", ""], ["p0", 1], [["p0"]], b"p0")
     ),
     *(("matrix", {"group": group}) for group in (None, 5)),
-    *((protocol, {"colour": 1}) for protocol in antecede.protocols()),
-    *((protocol, {"manual": 1}) for protocol in antecede.protocols()),
-    *((protocol, {"gate": {}}) for protocol in antecede.protocols()),
+    *((protocol, {"colour": 1}) for protocol in antecede.list_protocols()),
+    *((protocol, {"manual": 1}) for protocol in antecede.list_protocols()),
+    *((protocol, {"gate": {}}) for protocol in antecede.list_protocols()),
     *(("bounded", {"k": k}) for k in (3, 0, -1, "9", 9.0, None, True)),
     *(("bounded", {"k": k, "rule": ">"}) for k in (2, 0, -5)),
     *(("bounded", {"k": 9, "rule": rule}) for rule in ("<", "", None, 1)),

@@ -25,7 +25,7 @@ from tests.cases import Case
 
 
 def test_every_protocol_is_tried() -> None:
-    assert {case.protocol for case in CASES.values()} == set(antecede.protocols())
+    assert {case.protocol for case in CASES.values()} == set(antecede.list_protocols())
 
 
 @EVERY_CASE
@@ -34,7 +34,7 @@ def test_packets_that_do_not_belong_here(name: str, moment: str) -> None:
     at = scene(name, moment)
     for change in ({"target": "p2"}, {"target": ""}, {"source": "stranger"}, {"source": "p0"}):
         check_packet_refused(at.p0, forge(at.packet, **change))
-    for protocol in {*antecede.protocols(), "no such protocol"} - {at.packet.protocol}:
+    for protocol in {*antecede.list_protocols(), "no such protocol"} - {at.packet.protocol}:
         check_packet_refused(at.p0, forge(at.packet, protocol=protocol))
     check_packet_refused(at.p0, forge(at.packet, group=at.packet.group ^ 1))
     for nonsense in (at.packet.encode(), None, "packet", 5):

@@ -1,4 +1,4 @@
-"""What `antecede.protocols()` says is complete, and true of what the endpoints do."""
+"""What `antecede.list_protocols()` says is complete, and true of what the endpoints do."""
 
 import doctest
 
@@ -16,7 +16,13 @@ def test_every_protocol_of_the_plan_is_there() -> None:
     names = (
         "unordered fifo sync matrix pairs optimal predecessors vector history server bounded monitor buffered"
     )
-    assert set(antecede.protocols()) == {*names.split(), "semantic", "probabilistic", "plausible", "scalar"}
+    assert set(antecede.list_protocols()) == {
+        *names.split(),
+        "semantic",
+        "probabilistic",
+        "plausible",
+        "scalar",
+    }
 
 
 @EVERY_CASE

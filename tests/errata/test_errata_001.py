@@ -45,4 +45,4 @@ def test_without_self_sends_f_and_k_are_one_vector() -> None:
             else:
                 sender = random.randrange(4)
                 world.send(f"p{sender}", destinations(world.names, sender, random.randrange(99), "unicast"))
-            assert monitor.f == [monitor.gate.have.get(p, 0) for p in range(4)]
+            assert monitor.past == [monitor.gate.have.get(p, 0) for p in range(4)]

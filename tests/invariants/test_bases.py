@@ -28,7 +28,7 @@ class MonitorWorld(Checked):
     def check(self, process: str, effects: Effects) -> None:
         endpoint = self.endpoints[process]
         assert isinstance(endpoint, Monitor | Server)
-        counted = endpoint.f if isinstance(endpoint, Monitor) else endpoint.v
+        counted = endpoint.past
         assert counted == self.sends_in_past(process)[:, 0].tolist()
         assert process != "p0" or counted == vector(endpoint)
 

@@ -22,7 +22,7 @@ class LosesExtras(Bounded, kw_only=True):
     def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
             return super()._arrive(packet, stamp)
-        self.gate.offer(packet, self._rule(self.index[packet.source], stamp)[0], [])
+        self.gate.offer(packet, self._find_needs(self.index[packet.source], stamp)[0], [])
         self._absorb()
         return None
 
@@ -39,8 +39,8 @@ class SendsUncountedExtras(Bounded, kw_only=True):
 class Trusting(Bounded, kw_only=True):
     """Does not compare what a stamp tells of this process with what it has sent, which would refuse these."""
 
-    def _read(self, packet: Packet) -> Counts:
-        return self._column(packet) if packet.kind == "extra" else self._matrix(packet)
+    def _check_own(self, stamp: Counts) -> None:
+        pass
 
 
 class ClearsOwnRow(Trusting, kw_only=True):
@@ -79,8 +79,8 @@ class HandsExtrasUp(Bounded, kw_only=True):
 class RushesExtras(Bounded, kw_only=True):
     """An extra is counted as soon as its own channel allows; the column that it carries is not waited for."""
 
-    def _rule(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         is_extra = np.count_nonzero(stamp) == np.count_nonzero(stamp[:, self.me]) > 0
         return ([need for need in needs if need[0] == source] if is_extra else needs), gains
 

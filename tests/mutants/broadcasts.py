@@ -14,16 +14,16 @@ from tests.mutants.table import Mutant
 class NoOwnEntry(Vector, kw_only=True):
     """No test on the entry of the sender."""
 
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         return [need for need in needs if need[0] != source], gains
 
 
 class NeedsItself(Vector, kw_only=True):
     """The own entry is tested like the others, not less one."""
 
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        return [*enumerate(stamp)], super()._rule(source, stamp)[1]
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        return [*enumerate(stamp)], super()._find_needs(source, stamp)[1]
 
 
 class ForgetsConcurrent(Predecessors, kw_only=True):
@@ -76,8 +76,8 @@ class TakesOriginals(History, kw_only=True):
 class OnlyFifo(Matrix, kw_only=True):
     """Matrix clocks of which only the sender's own row is looked at: FIFO order, and no more."""
 
-    def _rule(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         return [need for need in needs if need[0] == source], gains
 
 

@@ -51,7 +51,7 @@ class CountsAtArrival(Matrix, kw_only=True):
 
     def _arrive(self, packet: Packet, stamp: Stamp) -> Delivery | None:
         delivery = super()._arrive(packet, stamp)
-        for slot, count in self._rule(self.index[packet.source], stamp)[1]:
+        for slot, count in self._find_needs(self.index[packet.source], stamp)[1]:
             self.gate.gain(slot, count)
         return delivery
 
@@ -59,8 +59,8 @@ class CountsAtArrival(Matrix, kw_only=True):
 class TakesMaximumAtArrival(Matrix, kw_only=True):
     """002's account by the letter: maximum at receipt, then the sender's entry must be one ahead."""
 
-    def _rule(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         for slot, count in (*needs, *gains):
             self.gate.gain(slot, count)
         one_ahead = gains[0][1] == self.gate.have[source] + 1
@@ -70,15 +70,15 @@ class TakesMaximumAtArrival(Matrix, kw_only=True):
 class ReadsOwnMatrix(Matrix, kw_only=True):
     """003's introduction: the test names SENT, which the receiver has too."""
 
-    def _rule(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return pairs(self.sent[:, self.me]), super()._rule(source, stamp)[1]
+    def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        return pairs(self.sent[:, self.me]), super()._find_needs(source, stamp)[1]
 
 
 class ReadsWholeMatrix(Matrix, kw_only=True):
     """003's introduction: "for all i and j"."""
 
-    def _rule(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return pairs(stamp[1].max(axis=1)), super()._rule(source, stamp)[1]
+    def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        return pairs(stamp[1].max(axis=1)), super()._find_needs(source, stamp)[1]
 
 
 class AddsToLocalMatrix(Matrix, kw_only=True):

@@ -21,9 +21,9 @@ class RepairedSelfSends(PrintedSelfSends, kw_only=True):
     """f[p] := max(f[p], e[p] + 1) instead of a second count: right."""
 
     def _delivered(self, source: int, stamp: list[int]) -> None:
-        self.f = [max(pair) for pair in zip(self.f, stamp, strict=True)]
+        self.past = [max(pair) for pair in zip(self.past, stamp, strict=True)]
         if self.process == self.monitor:
-            self.f[source] = max(self.f[source], stamp[source] + 1)
+            self.past[source] = max(self.past[source], stamp[source] + 1)
 
 
 class CountsDuplicates(Monitor, kw_only=True):
@@ -52,15 +52,15 @@ class CountsBeforeStamp(Monitor, kw_only=True):
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             if self.group[target] == self.monitor:
-                self.f[self.me] += 1
-            self._emit(target, wire.encode(self.f), payload)
+                self.past[self.me] += 1
+            self._emit(target, wire.encode(self.past), payload)
 
 
 class NoOwnEntry(Server, kw_only=True):
     """KK89 as 002 tells it: no test on the entry of the sender."""
 
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         return [need for need in needs if need[0] != source], gains
 
 

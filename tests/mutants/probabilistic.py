@@ -7,9 +7,8 @@ import msgspec
 from antecede.core.packet import Delivery, Packet
 from antecede.core.seen import Seen
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5
-from antecede.protocols.keys import entries
 from antecede.protocols.membership import Probabilistic
-from antecede.protocols.probabilistic import Plausible, ProbabilisticStamp, Scalar
+from antecede.protocols.probabilistic import KeyedStamp, Plausible, Scalar
 from tests.mutants.bounded import EndlessError
 from tests.mutants.drives import broadcast
 from tests.mutants.stories import joining, one_concurrent, two_causes
@@ -66,7 +65,7 @@ class Maximum(Scalar, kw_only=True):
         super()._send(payload, targets)
         self.gate.add = False
 
-    def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> None:
+    def _arrive(self, packet: Packet, stamp: KeyedStamp) -> None:
         self.known.setdefault(packet.source, Seen())
         count = stamp.vector[0]
         self.gate.offer(packet, [(0, count - 1)], [(0, count)])
@@ -83,9 +82,9 @@ class SameKeys(Probabilistic, kw_only=True):
 class StrictDetector(Probabilistic, kw_only=True):
     """Algorithm 5 as printed, `>`, before the increment."""
 
-    def _deliver(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery:
+    def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
         delivery = super()._deliver(packet, stamp)
-        keys = entries(stamp.set_id, self.K, self.R)
+        keys = stamp.keys
         if all(self.gate.have[x] - 1 > stamp.vector[x] for x in keys):
             return delivery
         kept = tuple(alarm for alarm in delivery.alarms if alarm != ALGORITHM_5)
@@ -95,9 +94,9 @@ class StrictDetector(Probabilistic, kw_only=True):
 class LateDetector(Plausible, kw_only=True):
     """Algorithm 4 after the increment."""
 
-    def _deliver(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery:
+    def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
         delivery = super()._deliver(packet, stamp)
-        keys = entries(stamp.set_id, self.K, self.R)
+        keys = stamp.keys
         sure = any(self.gate.have[x] == stamp.vector[x] - 1 for x in keys)
         return msgspec.structs.replace(delivery, alarms=() if sure else (ALGORITHM_4,))
 

@@ -39,7 +39,7 @@ class NoSequence(Semantic, kw_only=True):
         super()._start()
         self.gate.add = True
 
-    def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+    def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         return pairs(stamp[1][:, self.me]), [(source, 1)]
 
 
@@ -58,7 +58,7 @@ class PrintedWithSequence(Semantic, kw_only=True):
         super()._start()
         self.gate.add = False
 
-    def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+    def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         column = stamp[1][:, self.me].copy()
         column[source] += stamp[2][source, self.me]
         return pairs(column), [(source, int(column[source]) + 1)]

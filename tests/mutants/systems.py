@@ -14,8 +14,8 @@ from tests.mutants.trials import ManualTrial
 class AbsentIsSatisfied(Vector, kw_only=True):
     """A process of which nothing is known here yet counts as satisfied."""
 
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         return [(slot, count) for slot, count in needs if self.gate.have[slot]], gains
 
 

@@ -23,5 +23,7 @@ def test_rows_are_distinct_and_say_what_they_are() -> None:
 
 
 def test_every_protocol_that_promises_an_order_is_mutated() -> None:
-    promising = {name for name, facts in antecede.protocols().items() if facts.order not in ("none", "fifo")}
+    promising = {
+        name for name, facts in antecede.list_protocols().items() if facts.order not in ("none", "fifo")
+    }
     assert {mutant.shipped.facts.name for mutant in MUTANTS} == promising

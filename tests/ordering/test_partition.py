@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antecede.core.gate import Gate
+from antecede.core.gated import Gated
 from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
-from antecede.protocols.columns import SHARED, SPARSE, UNHELD
-from antecede.protocols.registry import protocols
+from antecede.protocols.registry import get_protocol, list_protocols
 from tests.message_rows import Row, Sent, lines
 
 VECTORS = Reading("entries", counted=True)
@@ -202,11 +202,14 @@ def test_huge_counts_are_no_trouble() -> None:
     assert found[0]["missing"] == [f"messages 2 to {2**62 - 2} of 0"]
 
 
-@pytest.mark.parametrize("protocol", sorted(set(protocols()) - set(SHARED)))
+BY_PROCESS = sorted(name for name in list_protocols() if not get_protocol(name).shares_entries)
+
+
+@pytest.mark.parametrize("protocol", BY_PROCESS)
 def test_packets_of_every_protocol_come_out_as_the_endpoints_delivered_them(protocol: str) -> None:
     workload = "broadcast" if protocol in ("vector",) else "uniform"
     sent = Sent(protocol, workload=workload)
-    reading = Reading("packets", False, protocol not in SPARSE, "message", tuple(sent.names), protocol)
+    reading = Reading("packets", False, get_protocol(protocol).dense, "message", tuple(sent.names), protocol)
     columns = ("group", "sender", "kind", "number", "arrival", "message")
     rows = [
         {**{c: p[c] for c in columns}, "needs": p["stamp"], "receiver": p["group"], "content": 0}
@@ -220,7 +223,7 @@ def test_packets_of_every_protocol_come_out_as_the_endpoints_delivered_them(prot
         assert [sent.late(line) for line in messages.values()] == [[]] * len(messages)
         messages, sent.delivered = ({k: sorted(v) for k, v in m.items()} for m in (messages, sent.delivered))
     assert messages == {name: names for name, names in sent.delivered.items() if name in messages}
-    if protocol not in UNHELD:
+    if issubclass(get_protocol(protocol), Gated):
         arrived = lines([{**row, "position": row["arrival"]} for row in found])
         assert arrived != ordered, "nothing overtook anything: the test shows nothing"
 

@@ -95,7 +95,7 @@ class LockStep:
         d, e = self.d, self.e
         sizes = lambda messages: [sum(d.sender[j] == p for j in messages) for p in range(self.n)]  # noqa: E731
         assert all(e.e[j] == sizes(d.E[j]) for j in e.e)
-        assert [endpoint.f for endpoint in self.p] == e.f == [sizes(F) for F in d.F]
+        assert [endpoint.past for endpoint in self.p] == e.f == [sizes(F) for F in d.F]
         assert have(self.p[MU]) == e.k == sizes(d.K)
         assert e.f[MU] == e.k  # one of the two vectors is redundant, as mu sends nothing to itself
 
@@ -136,9 +136,9 @@ def test_001_programs_a_to_e_and_the_endpoint_in_lock_step(n: int, script: Scrip
 def test_001_triangle() -> None:
     p1, p2, mu = cast(Monitor, 3, monitor="p2")
     x = send(p1, "x", 2)
-    assert stamp(x) == [0, 0, 0] and p1.f == [1, 0, 0]
+    assert stamp(x) == [0, 0, 0] and p1.past == [1, 0, 0]
     y = send(p1, "y", 1)
-    assert stamp(y) == [1, 0, 0] and words(p2.receive(y)) == "y" and p2.f == [1, 0, 0]
+    assert stamp(y) == [1, 0, 0] and words(p2.receive(y)) == "y" and p2.past == [1, 0, 0]
     z = send(p2, "z", 2)
     assert stamp(z) == [1, 0, 0] and words(mu.receive(z)) == ""
     assert missing(mu) == [("z", "p0", 0, 1)]
@@ -176,7 +176,7 @@ def test_001_self_send_blocks_the_printed_program_e_and_not_the_repaired_one() -
 
 def test_001_self_send_through_the_endpoint_is_delivered_at_once_and_blocks_nothing() -> None:
     mu, p1 = cast(Monitor, 2, monitor="p0")
-    assert words(mu.send(b"s", to=["p0"])) == "s" and mu.f == [0, 0]
+    assert words(mu.send(b"s", to=["p0"])) == "s" and mu.past == [0, 0]
     p1.receive(send(mu, "x", 1))
     assert words(mu.receive(send(p1, "y", 0))) == "y"
 
@@ -224,7 +224,7 @@ class Copies:
     def check(self) -> None:
         for mu, copy in enumerate(self.copies):
             assert have(copy[mu]) == have(self.matrix[mu])
-            assert [p.f for p in copy] == [p.sent[:, mu].tolist() for p in self.matrix]
+            assert [p.past for p in copy] == [p.sent[:, mu].tolist() for p in self.matrix]
 
 
 @given(n=st.integers(2, 4), script=SCRIPTS)

@@ -103,14 +103,14 @@ def test_kk89_triangle() -> None:
     p1.receive(y)
     z = send(p1, "z", 2)
     assert stamp(z) == [1, 1, 0]
-    assert [words(server.receive(packet)) for packet in (z, x)] == ["", "x z"] and server.v == [1, 1, 0]
+    assert [words(server.receive(packet)) for packet in (z, x)] == ["", "x z"] and server.past == [1, 1, 0]
 
 
 class AsTold(Server, kw_only=True):
     """KK89 as 002 tells it: no test on the sender's own entry."""
 
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._rule(source, stamp)
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_needs(source, stamp)
         return [need for need in needs if need[0] != source], gains
 
 

@@ -32,18 +32,18 @@ def run(*names: str, number: int = 30, seed: int = 0):
 
 
 def test_a_slice_of_the_campaign_finds_nothing_and_every_fault_happened() -> None:
-    number = EACH * len(antecede.protocols())
+    number = EACH * len(antecede.list_protocols())
     arguments = [sys.executable, "-m", "antecede", "simulate", "--campaign", str(number), "--json"]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
     result = json.loads(done.stdout)
     assert (done.returncode, result["failures"], result["faults_never_seen"]) == (0, [], [])
-    assert set(result["protocols"]) == set(antecede.protocols())
+    assert set(result["protocols"]) == set(antecede.list_protocols())
     for name, row in result["protocols"].items():
         assert row["runs"] == EACH
         assert all(row["faults"][fault] > 0 for fault in FAULTS), name
         wrong = {kind for kind, count in row["wrongs"].items() if count}
         assert not wrong & {"stuck", "lost", "duplicated"}
-        assert not (wrong and antecede.protocols()[name].exact)
+        assert not (wrong and antecede.list_protocols()[name].exact)
         assert row["missed"].get("sharper", 0) == 0
     assert result["protocols"]["scalar"]["wrongs"]["late"] > 0
 
@@ -68,7 +68,7 @@ def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypa
     def careless(self, source, stamp):
         return [], [(source, int(stamp[1][source, self.me]) + 1)]
 
-    monkeypatch.setattr(Matrix, "_rule", careless)
+    monkeypatch.setattr(Matrix, "_find_needs", careless)
     failures = run("matrix").failures
     assert failures and all("early" in failure.reason for failure in failures)
     words = shlex.split(command(failures[0].plan))
@@ -80,14 +80,14 @@ def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypa
 
 @pytest.mark.parametrize("number", range(0, 90, 5))
 def test_the_printed_command_is_the_plan(number: int) -> None:
-    plan = plan_of(number, 3, list(antecede.protocols()))
+    plan = plan_of(number, 3, list(antecede.list_protocols()))
     result = json.loads(CliRunner().invoke(app, [*shlex.split(command(plan))[1:], "--json"]).stdout)
     assert msgspec.convert(result["plan"], Plan) == plan
     assert result["costs"] == msgspec.to_builtins(simulate(plan).costs)
 
 
 def test_messages_that_never_come_out_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Vector, "_rule", lambda self, source, stamp: ([(source, 10**6)], [(source, 1)]))
+    monkeypatch.setattr(Vector, "_find_needs", lambda self, source, stamp: ([(source, 10**6)], [(source, 1)]))
     assert all("stuck" in failure.reason for failure in run("vector", number=5).failures)
     assert len(run("vector", number=5).failures) == 5
 
@@ -135,8 +135,8 @@ def test_needless_waits_of_who_promises_none_are_found(monkeypatch) -> None:
         needs, gains = rule(self, source, stamp)
         return [(x, count + (x != source)) for x, count in needs], gains
 
-    rule = Vector._rule
-    monkeypatch.setattr(Vector, "_rule", timid)
+    rule = Vector._find_needs
+    monkeypatch.setattr(Vector, "_find_needs", timid)
     assert any("waited needlessly" in failure.reason for failure in run("vector").failures)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antecede.protocols.sizes import count_entries
+from antecede.protocols.registry import count_entries
 from antecede.simulate.applications import Wish
 from antecede.simulate.costs import Costs, Figure, counted, padded
 from antecede.simulate.network import Network

@@ -24,7 +24,7 @@ from antecede.tables import EVENTS, MESSAGES
 from tests.simulate.traced import FAULTY, Traced, outcome, plan_of
 
 ROOT = Path(__file__).parents[2]
-FACTS = antecede.protocols()
+FACTS = antecede.list_protocols()
 PLANS = {
     "direct": plan_of("matrix", network=Network(delay="exponential:20")),
     "direct-two-level": plan_of(
@@ -191,8 +191,8 @@ def test_a_protocol_that_does_not_send_everything_is_caught(monkeypatch, network
 
 
 def test_a_protocol_that_forgets_its_needs_is_caught(monkeypatch) -> None:
-    rule = Matrix._rule
-    monkeypatch.setattr(Matrix, "_rule", lambda self, source, stamp: ([], rule(self, source, stamp)[1]))
+    rule = Matrix._find_needs
+    monkeypatch.setattr(Matrix, "_find_needs", lambda self, source, stamp: ([], rule(self, source, stamp)[1]))
     run = simulate(plan_of("matrix", messages=500, rate=50.0))
     assert run.broken and run.verdict.early > 0 and run.verdict.late > 0
     assert run.verdict.stuck == run.verdict.lost == run.verdict.duplicated == 0

@@ -9,7 +9,7 @@ import pytest
 
 import antecede
 from antecede import Effects
-from antecede.protocols.sizes import count_entries
+from antecede.protocols.registry import count_entries
 from antecede.simulate import trace
 from antecede.simulate.run import Plan, simulate
 from antecede.simulate.trace import Stored, Trace

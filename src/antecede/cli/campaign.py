@@ -10,7 +10,7 @@ from antecede.cli.options import command
 from antecede.cli.tables import campaign_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
-from antecede.protocols.registry import protocols
+from antecede.protocols.registry import list_protocols
 from antecede.simulate.campaign import Campaign, Row, campaign
 
 SHOWN = 20
@@ -19,10 +19,10 @@ SHOWN = 20
 
 def run_campaign(number: int, seed: int, chosen: str | None, json: bool) -> int:
     """The exit code: 1 if a promise was broken."""
-    names = list(protocols()) if chosen is None else [chosen]
-    if number < 1 or not set(names) <= set(protocols()):
+    names = list(list_protocols()) if chosen is None else [chosen]
+    if number < 1 or not set(names) <= set(list_protocols()):
         raise CallerError(
-            f"--campaign takes a number from 1 on, and --protocol one of {', '.join(protocols())}"
+            f"--campaign takes a number from 1 on, and --protocol one of {', '.join(list_protocols())}"
         )
     with Work("executions", number) as work:
         result = campaign(number, seed, names, work.advance)
@@ -50,7 +50,7 @@ def _print(result: Campaign) -> None:
 
 def _lines(result: Campaign) -> Iterator[str]:
     for name, row in result.rows.items():
-        if protocols()[name].order == "probably causal" and row.deliveries:
+        if list_protocols()[name].order == "probably causal" and row.deliveries:
             yield f"{name}: {_rates(row)}"
     for name, fault in result.unseen:
         yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"

@@ -3,6 +3,7 @@
 import msgspec
 
 from antecede.core.endpoint import Endpoint
+from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery
 
 
@@ -18,6 +19,11 @@ class Boxed(Endpoint, kw_only=True):
     """A protocol whose arrivals may be delivered at once."""
 
     inbox: list[Letter] = []
+
+    @classmethod
+    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+        """Nothing: packets are in order as they arrive."""
+        return [], []
 
     def _find(self, sender: str | None) -> int | None:
         """The head of the box or nothing: a letter further back may be an effect of the head."""

@@ -16,11 +16,12 @@ import msgspec
 from antecede.core import wire
 from antecede.core.errors import CallerError, DuplicateError, InputError
 from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Effects, Gap, Held, Kind, Packet
 from antecede.core.seen import Seen
 from antecede.core.wire import LARGEST
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 
 def check_name(name: object) -> str:
@@ -36,6 +37,15 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     facts: ClassVar[Facts]
     shared: ClassVar[tuple[str, ...]] = ()
     """Names of the options on which all members of a group must agree."""
+
+    dense: ClassVar[bool] = True
+    """Whether every count of a slot is one packet to this process, so that gaps are whole stretches."""
+    gains_time: ClassVar[bool] = False
+    """Whether a packet gains the whole time of its send, the sum of which grows from cause to effect."""
+    brings_past: ClassVar[bool] = False
+    """Whether messages bring their past along: then they name all of it, and nothing ever waits."""
+    shares_entries: ClassVar[bool] = False
+    """Whether several senders count on one entry, so that needs and gains are not by sender."""
 
     process: str
     group: list[str]
@@ -105,6 +115,21 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """The whole state; `antecede.restore` makes an endpoint that behaves the same from here on."""
         state = wire.encode(wire.canonical(self))
         return wire.encode((SNAPSHOT_VERSION, self.facts.name, zlib.crc32(state), state))
+
+    # -- what a stamp says without an endpoint: for tables of packets, and for costs ---------------
+
+    @classmethod
+    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+        """The needs and gains of a packet from `source` at `me`, by process, in a group of n.
+
+        All that the stamp names is needed, met or not. Raises InputError if the stamp is not right.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """How many numbers a stamp holds: the size that the papers compare, beside the bytes on the wire."""
+        raise NotImplementedError
 
     # -- what protocols use ----------------------------------------------------------------------
 

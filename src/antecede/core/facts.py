@@ -1,4 +1,4 @@
-"""What is known of a protocol before it is run: the record behind `antecede.protocols()`."""
+"""What is known of a protocol before it is run: the record behind `antecede.list_protocols()`."""
 
 from typing import Literal
 

@@ -12,10 +12,10 @@ from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
 
 
 class Gated(Endpoint, kw_only=True):
-    """A protocol that is a stamp: `_rule` reads it, `_delivered` learns from it."""
+    """A protocol that is a stamp, a rule for the gate, and what is learned from a stamp at its delivery.
 
-    dense: ClassVar[bool] = True
-    """Whether every count of a slot is one packet to this process, so that gaps are whole stretches."""
+    `read_stamp` and `apply_rule` know no state: endpoints and tables of packets both call them.
+    """
 
     learns: ClassVar[bool] = False
     """Whether the protocol has a `_delivered` of its own."""
@@ -31,8 +31,36 @@ class Gated(Endpoint, kw_only=True):
         """The stamps of what is held, by arrival, so that none is read twice; a snapshot has the packets."""
         return {}
 
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Any:
+        """Decode the stamp of a packet to `me` and check all that can be checked without an endpoint."""
+        raise NotImplementedError
+
+    @staticmethod
+    def apply_rule(stamp: Any, source: int, me: int) -> tuple[Any, Pairs]:
+        """The protocol's rule: the needs and gains of a packet at `me`; the first gain is its identity."""
+        raise NotImplementedError
+
+    @classmethod
+    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+        """By the protocol's rule."""
+        needs, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
+        return needs, gains
+
+    def _read(self, packet: Packet) -> Any:
+        stamp = self.read_stamp(packet.kind, packet.stamp, self.index[packet.source], self.me, self.n)
+        self._check_own(stamp)
+        return stamp
+
+    def _check_own(self, stamp: Any) -> None:
+        """Refuse a stamp that tells of more messages of this process than it has sent."""
+
+    def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
+        """The needs and gains of a packet from `source` here; needs that are met may be left out."""
+        return self.apply_rule(stamp, source, self.me)
+
     def _arrive(self, packet: Packet, stamp: Any) -> Delivery | None:
-        needs, gains = self._rule(self.index[packet.source], stamp)
+        needs, gains = self._find_needs(self.index[packet.source], stamp)
         if not self.manual and self.gate.passes(needs, gains):
             return self._deliver(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
@@ -50,17 +78,6 @@ class Gated(Endpoint, kw_only=True):
         packet = self.gate.take(key)
         stamp = self.stamps.pop(key, None)
         return packet, self._read(packet) if stamp is None else stamp
-
-    def _count_from_zero(self, slots: int) -> None:
-        """Begin with a count of 0 in each of so many slots; `_unmet` asks for that."""
-        self.gate.have = dict.fromkeys(range(slots), 0)
-
-    def _unmet(self, wanted: list[int]) -> Pairs:
-        """What is missing of a vector of counts with one entry per slot."""
-        have = self.gate.have
-        if not any(map(gt, wanted, have.values())):
-            return []
-        return [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
 
     def _deliver(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source
@@ -84,9 +101,26 @@ class Gated(Endpoint, kw_only=True):
         """How a slot is called towards the user; most protocols have a slot per process."""
         return self.group[slot]
 
-    def _rule(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
-        """The needs and gains of a packet from `source` at this process; the first gain is its identity."""
-        raise NotImplementedError
-
     def _delivered(self, source: int, stamp: Any) -> None:
         """Learn from the stamp of a delivered packet what the gate does not keep."""
+
+
+class VectorGated(Gated, kw_only=True):
+    """A gated protocol whose rule asks for a count of every slot: its needs are a vector."""
+
+    @classmethod
+    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+        """By the protocol's rule."""
+        wanted, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
+        return list(enumerate(wanted)), gains
+
+    def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
+        wanted, gains = self.apply_rule(stamp, source, self.me)
+        have = self.gate.have
+        if not any(map(gt, wanted, have.values())):  # nothing is missing, as is most often so
+            return [], gains
+        return [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]], gains
+
+    def _count_from_zero(self, slots: int) -> None:
+        """Begin with a count of 0 in each of so many slots; `_find_needs` asks for that."""
+        self.gate.have = dict.fromkeys(range(slots), 0)

@@ -6,15 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from antecede.core.endpoint import Endpoint
 from antecede.core.errors import InputError
+from antecede.core.gate import Pairs
 from antecede.kernels.ragged import Counts, Ints, Rows
 from antecede.ordering.columns import Faults, integers
 from antecede.ordering.slots import Places, number, singles
 from antecede.ordering.stamps import Reading, Stamps, shared, sums
-from antecede.protocols.columns import ONE_PLACE, SHARED, WHOLE_PAST, Asked, asked
-from antecede.protocols.columns import shared as opened
 from antecede.protocols.keys import entries, sets
-from antecede.protocols.probabilistic import ProbabilisticStamp
+from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
+from antecede.protocols.registry import get_protocol
 
 
 def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
@@ -22,14 +23,15 @@ def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     numbers = integers(table["number"], 0)
     faults.add(numbers < 1, "the number of the packet is null or below 1")
     faults.add(np.asarray(table["needs"].is_null()), "the stamp is null")
-    if reading.protocol in SHARED:
+    protocol = get_protocol(reading.protocol)
+    if protocol.shares_entries:
         return shared(_opened(table, group, faults), reading, group, groups, faults)
     labels = pa.array(reading.members or (), pa.string())
     source, me = (integers(pc.index_in(table[name], value_set=labels), -1) for name in ("sender", "receiver"))
     faults.add((source < 0) | (me < 0), "the sender or the receiver is not a member")
-    found = _asked(table, reading, source, me, len(labels), faults)
-    needs, gains = Rows.of(one.needs for one in found), Rows.of(one.gains for one in found)
-    if reading.protocol in ONE_PLACE:
+    all_needs, all_gains = _read_needs(table, protocol, source, me, len(labels), faults)
+    needs, gains = Rows.of(all_needs), Rows.of(all_gains)
+    if protocol.facts.monitor:
         needs = _at_one_place(needs, gains, numbers, group, groups)
     parts = [Places(rows.starts, rows.slots.astype(np.int64)) for rows in (needs, gains)]
     slots, (own, wanted, gained) = number(
@@ -38,27 +40,36 @@ def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     first = np.append(gains.counts, 0)[gains.starts[:-1]]
     counts = np.where(np.diff(gains.starts) > 0, first, numbers)
     wants, gives = Rows(needs.starts, wanted, needs.counts), Rows(gains.starts, gained, gains.counts)
-    if reading.protocol in WHOLE_PAST:
+    if protocol.brings_past:
         wants = wants._replace(counts=present(wanted, needs.counts, own, counts))
-    age = sums(gives) if reading.protocol == "pairs" else None
+    age = sums(gives) if protocol.gains_time else None
     return Stamps(wants, gives, slots, own.astype(np.int64), counts, numbers, age=age)
 
 
-def _asked(table: pa.Table, reading: Reading, source: Ints, me: Ints, n: int, faults: Faults) -> list[Asked]:
-    """What each packet needs and gains; nothing if it cannot be read."""
-    found, rows, reasons = [], [], []
+def _read_needs(
+    table: pa.Table, protocol: type[Endpoint], source: Ints, me: Ints, n: int, faults: Faults
+) -> tuple[list[Pairs], list[Pairs]]:
+    """What each packet needs and gains; nothing if it cannot be read.
+
+    What a receiver itself has sent is not in a table of its arrivals, so nothing waits for that.
+    """
+    all_needs: list[Pairs] = []
+    all_gains: list[Pairs] = []
+    rows, reasons = [], []
     columns = (table["kind"].to_pylist(), table["needs"].to_pylist(), source.tolist(), me.tolist())
     for row, (kind, stamp, i, j) in enumerate(zip(*columns, strict=True)):
-        one = Asked([], [])
+        needs: Pairs = []
+        gains: Pairs = []
         if not faults.bad[row]:
             try:
-                one = asked(reading.protocol, kind, stamp, i, j, n)
+                needs, gains = protocol.read_needs(kind, stamp, i, j, n)
             except InputError as error:
                 rows.append(row)
                 reasons.append(str(error))
-        found.append(one)
+        all_needs.append([(slot, count) for slot, count in needs if slot != j and count])
+        all_gains.append(gains)
     faults.add(np.array(rows, dtype=np.int64), pa.array(reasons, pa.string()))
-    return found
+    return all_needs, all_gains
 
 
 def _at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: int) -> Rows:
@@ -90,7 +101,7 @@ def _opened(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
     found, rows, reasons = [], [], []
     for row, stamp in enumerate(table["needs"].to_pylist()):
         try:
-            found.append(empty if faults.bad[row] else opened(stamp))
+            found.append(empty if faults.bad[row] else decode_stamp(stamp))
         except InputError as error:
             found.append(empty)
             rows.append(row)

@@ -19,15 +19,15 @@ from antecede.core import wire
 from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
-from antecede.core.gated import Gated
+from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, exceeds, none, pairs, zeros
-from antecede.protocols.stamps import check_ids, check_own
+from antecede.protocols.counts import Counts, none, pairs, zeros
+from antecede.protocols.stamps import check_ids, check_own_row, refuse_kind
 
 _read = wire.reader(list[wire.Count], "stamp of 'bounded'")
 
 
-class Bounded(Gated, kw_only=True):
+class Bounded(VectorGated, kw_only=True):
     """M as in the paper; DELIV is the gate's `have` and counts users' messages and extras alike."""
 
     facts = Facts(
@@ -80,40 +80,33 @@ class Bounded(Gated, kw_only=True):
             self._emit(fullest, wire.encode(column), kind="extra")
             self._replace_column(fullest)
 
-    def _read(self, packet: Packet) -> Counts:
-        if packet.kind not in ("message", "extra"):
-            raise InputError(f"'bounded' has no {packet.kind!r} packets")
-        matrix = self._column(packet) if packet.kind == "extra" else self._matrix(packet)
-        if exceeds(matrix[self.me], self.m[self.me]):
-            check_own(int((matrix[self.me] - self.m[self.me]).max()), 0)
-        return matrix
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Counts:
+        """M of the sender before this message; of an extra, the column of `me` only."""
+        if kind == "message":
+            return _read_matrix(data, n)
+        if kind == "extra":
+            return _read_column(data, me, n)
+        refuse_kind("bounded", kind)
 
-    def _matrix(self, packet: Packet) -> Counts:
-        flat = _read(packet.stamp)
-        if len(flat) % 3:
-            raise InputError("stamp of 'bounded': not a list of (from, to, count)")
-        check_ids((*flat[::3], *flat[1::3]), self.n)
-        matrix = zeros(self.n, self.n)
-        matrix[flat[::3], flat[1::3]] = flat[2::3]
-        return matrix
+    @staticmethod
+    def apply_rule(stamp: Counts, source: int, me: int) -> tuple[list[int], Pairs]:
+        """What M of the sender asks for at `me` comes first."""
+        column = stamp[:, me].tolist()
+        return column, [(source, column[source] + 1)]
 
-    def _column(self, packet: Packet) -> Counts:
-        flat = _read(packet.stamp)
-        if len(flat) % 2:
-            raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")
-        check_ids(flat[::2], self.n)
-        matrix = zeros(self.n, self.n)
-        matrix[flat[::2], self.me] = flat[1::2]
-        return matrix
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """Three numbers for each entry of M, or two for each entry of a column."""
+        return len(_read(stamp))
 
-    def _rule(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
-        column = stamp[:, self.me].tolist()
-        return self._unmet(column), [(source, column[source] + 1)]
+    def _check_own(self, stamp: Counts) -> None:
+        check_own_row(stamp[self.me], self.m[self.me])
 
     def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
             return super()._arrive(packet, stamp)
-        self.stamps[self.gate.offer(packet, *self._rule(self.index[packet.source], stamp))] = stamp
+        self.stamps[self.gate.offer(packet, *self._find_needs(self.index[packet.source], stamp))] = stamp
         self._absorb()
         return None
 
@@ -126,3 +119,26 @@ class Bounded(Gated, kw_only=True):
         self.m[:, self.me] = 0
         self._shrink()
         self._absorb()
+
+
+def _read_matrix(data: bytes, n: int) -> Counts:
+    flat = _read(data)
+    if len(flat) % 3:
+        raise InputError("stamp of 'bounded': not a list of (from, to, count)")
+    rows, columns, counts = flat[::3], flat[1::3], flat[2::3]
+    check_ids(rows, n)
+    check_ids(columns, n)
+    matrix = zeros(n, n)
+    matrix[rows, columns] = counts
+    return matrix
+
+
+def _read_column(data: bytes, me: int, n: int) -> Counts:
+    flat = _read(data)
+    if len(flat) % 2:
+        raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")
+    rows, counts = flat[::2], flat[1::2]
+    check_ids(rows, n)
+    matrix = zeros(n, n)
+    matrix[rows, me] = counts
+    return matrix

@@ -4,8 +4,7 @@ from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.stamps import only_messages
+from antecede.protocols.stamps import refuse_kind
 
 _read = wire.reader(wire.Count, "stamp of 'fifo'")
 
@@ -34,10 +33,19 @@ class Fifo(Gated, kw_only=True):
             self._emit(target, wire.encode(earlier), payload)
             self.sequence[target] = earlier + 1
 
-    def _read(self, packet: Packet) -> int:
-        if packet.kind != "message":
-            only_messages(packet)
-        return _read(packet.stamp)
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> int:
+        """How many messages the sender has sent here before."""
+        if kind != "message":
+            refuse_kind("fifo", kind)
+        return _read(data)
 
-    def _rule(self, source: int, stamp: int) -> tuple[Pairs, Pairs]:
+    @staticmethod
+    def apply_rule(stamp: int, source: int, me: int) -> tuple[Pairs, Pairs]:
+        """All earlier messages of this sender come first."""
         return [(source, stamp)], [(source, stamp + 1)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """One number."""
+        return 1

@@ -13,8 +13,9 @@ from antecede.core import wire
 from antecede.core.boxed import Boxed, Letter
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_ids, check_length, check_own, only_messages
+from antecede.protocols.stamps import check_destinations, check_ids, check_length, check_own, refuse_kind
 
 
 class Past(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -53,6 +54,9 @@ class History(Boxed, kw_only=True):
         stamp="n + every message of the past that some destination may lack: unbounded",
     )
 
+    dense = False
+    brings_past = True
+
     past: list[int] = []
     log: list[Past] = []
 
@@ -66,25 +70,50 @@ class History(Boxed, kw_only=True):
         if targets:
             self.log.append(Past(self.me, self.past[self.me], set(targets), payload))
 
-    def _read(self, packet: Packet) -> HistoryStamp:
-        only_messages(packet)
-        stamp = _read(packet.stamp)
-        check_length(stamp.past, self.n)
-        check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> HistoryStamp:
+        """The past of the message, its destinations and what it brings along."""
+        if kind != "message":
+            refuse_kind("history", kind)
+        stamp = _read(data)
+        check_length(stamp.past, n)
+        check_destinations(stamp.dests, source, me, n)
         for old in stamp.log:
-            check_ids((old.sender, *old.waiting), self.n)
+            check_ids((old.sender, *old.waiting), n)
             if not 0 < old.count <= stamp.past[old.sender]:
                 raise InputError("stamp of 'history': a message of the log is not covered by the past")
-        if stamp.past[self.index[packet.source]] >= wire.LARGEST:
+        if stamp.past[source] >= wire.LARGEST:
             raise InputError("stamp of 'history': there is no number left for this message")
-        check_own(stamp.past[self.me], self.past[self.me])
         if len({(old.sender, old.count) for old in stamp.log}) < len(stamp.log):
             raise InputError("stamp of 'history': a message stands twice in the log")
         return stamp
 
+    @staticmethod
+    def apply_rule(stamp: HistoryStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+        """All of the past comes first, to whomever it was sent; an endpoint has it with the message."""
+        return stamp.past, [(source, stamp.past[source] + 1)]
+
+    @classmethod
+    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+        """By the protocol's rule."""
+        past, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
+        return list(enumerate(past)), gains
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """The past, the destinations, and what is said of each message that comes along."""
+        read = _read(stamp)
+        brought = sum(2 + len(old.waiting) for old in read.log)
+        return len(read.past) + len(read.dests) + brought
+
+    def _read(self, packet: Packet) -> HistoryStamp:
+        stamp = self.read_stamp(packet.kind, packet.stamp, self.index[packet.source], self.me, self.n)
+        check_own(stamp.past[self.me], self.past[self.me])
+        return stamp
+
     def _arrive(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
-        count = stamp.past[source] + 1
+        _, [(_, count)] = self.apply_rule(stamp, source, self.me)
         news = [old for old in stamp.log if old.count > self.past[old.sender]]
         self._prune(stamp)
         if count > self.past[source]:

@@ -8,15 +8,13 @@ its own entry, or adding to the local matrix, is unsafe (docs/errata.md).
 """
 
 import msgspec
-import numpy as np
 
 from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
-from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.counts import Counts, count_up, exceeds, narrow, none, pack, raise_to, view, zeros
-from antecede.protocols.stamps import check_destinations, check_own, only_messages
+from antecede.core.gated import VectorGated
+from antecede.protocols.counts import Counts, count_up, entries_of, narrow, none, pack, raise_to, view, zeros
+from antecede.protocols.stamps import check_destinations, check_own_row, refuse_kind
 
 
 class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -29,7 +27,7 @@ class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 _read = wire.reader(MatrixStamp, "stamp of 'matrix'")
 
 
-class Matrix(Gated, kw_only=True):
+class Matrix(VectorGated, kw_only=True):
     """SENT[x][y]: messages from x to y in this process's past. DELIV is the gate's `have`."""
 
     facts = Facts(
@@ -60,19 +58,30 @@ class Matrix(Gated, kw_only=True):
         for target in targets:
             self.sent = count_up(self.sent, self.me, target)
 
-    def _read(self, packet: Packet) -> tuple[list[int], Counts]:
-        only_messages(packet)
-        stamp = _read(packet.stamp)
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> tuple[list[int], Counts]:
+        """The destinations, and SENT of the sender before this message."""
+        if kind != "message":
+            refuse_kind("matrix", kind)
+        stamp = _read(data)
         if stamp.dests:
-            check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
-        sent, own = view(stamp.sent, self.n, self.n), self.sent[self.me]
-        if exceeds(sent[self.me], own):
-            check_own(int((sent[self.me].astype(np.int64) - own.astype(np.int64)).max()), 0)
-        return stamp.dests or [self.me], sent
+            check_destinations(stamp.dests, source, me, n)
+        return stamp.dests or [me], view(stamp.sent, n, n)
 
-    def _rule(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
-        column = stamp[1][:, self.me].tolist()
-        return self._unmet(column), [(source, column[source] + 1)]
+    @staticmethod
+    def apply_rule(stamp: tuple[list[int], Counts], source: int, me: int) -> tuple[list[int], Pairs]:
+        """All that the sender knows to be sent to `me` comes first: the column of `me` in SENT."""
+        column = stamp[1][:, me].tolist()
+        return column, [(source, column[source] + 1)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """The destinations, and a number for each pair of processes."""
+        read = _read(stamp)
+        return len(read.dests) + entries_of(read.sent)
+
+    def _check_own(self, stamp: tuple[list[int], Counts]) -> None:
+        check_own_row(stamp[1][self.me], self.sent[self.me])
 
     def _delivered(self, source: int, stamp: tuple[list[int], Counts]) -> None:
         dests, carried = stamp

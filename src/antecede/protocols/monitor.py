@@ -7,18 +7,12 @@ A message of the monitor to itself would be counted twice by the printed program
 (docs/errata.md); here the copy for oneself is delivered at once and never enters the protocol.
 """
 
-from antecede.core import wire
-from antecede.core.errors import CallerError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
-from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_length, check_own, only_messages
-
-_read = wire.reader(list[wire.Count], "stamp of 'monitor'")
+from antecede.protocols.one_place import OnePlace
 
 
-class Monitor(Gated, kw_only=True):
+class Monitor(OnePlace, kw_only=True):
     """k is the gate's `have` at the monitor; elsewhere the gate lets everything through."""
 
     facts = Facts(
@@ -34,35 +28,16 @@ class Monitor(Gated, kw_only=True):
         options={"monitor": "name of the process that receives in causal order"},
     )
     shared = ("monitor",)
+    counts_itself = False
 
     monitor: str
-    f: list[int] = []
 
-    def _start(self) -> None:
-        if self.monitor not in self.index:
-            raise CallerError(f"the monitor {self.monitor!r} is not in the group {self.group}")
-        self.f = [0] * self.n
-        self._count_from_zero(self.n)
+    @property
+    def place(self) -> str:
+        """The monitor."""
+        return self.monitor
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
-        for target in targets:
-            self._emit(target, wire.encode(self.f), payload)
-            if self.group[target] == self.monitor:
-                self.f[self.me] += 1
-
-    def _read(self, packet: Packet) -> list[int]:
-        only_messages(packet)
-        stamp = _read(packet.stamp)
-        check_length(stamp, self.n)
-        check_own(stamp[self.me], self.f[self.me])
-        return stamp
-
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        if self.process != self.monitor:
-            return [], []
-        return self._unmet(stamp), [(source, stamp[source] + 1)]
-
-    def _delivered(self, source: int, stamp: list[int]) -> None:
-        self.f = list(map(max, self.f, stamp))
-        if self.process == self.monitor:
-            self.f[source] += 1
+    @staticmethod
+    def apply_rule(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+        """At the monitor all that e counts comes first."""
+        return stamp, [(source, stamp[source] + 1)]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from antecede.core import wire
@@ -21,8 +22,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_own, only_messages
+from antecede.protocols.stamps import check_destinations, check_own, refuse_kind
 
 Waiting = dict[int, int]
 """Sender times n plus destination, to time."""
@@ -39,6 +39,10 @@ def _reader(n: int) -> Callable[[bytes], tuple[int, list[int], list[int], Waitin
     newest = Annotated[list[wire.Count], Meta(min_length=n, max_length=n)]
     stamp: type[tuple[int, list[int], list[int], Waiting]] = tuple[time, list[who], newest, dict[pair, time]]
     return wire.reader(stamp, "stamp of 'optimal'")
+
+
+_decode = msgspec.msgpack.Decoder(tuple[int, list[int], list[int], Waiting]).decode
+"""Reads a stamp of any group, unchecked."""
 
 
 class Optimal(Gated, kw_only=True):
@@ -67,11 +71,6 @@ class Optimal(Gated, kw_only=True):
         self.newest = [0] * self.n
 
     @cached_property
-    def read(self) -> Callable[[bytes], tuple[int, list[int], list[int], Waiting]]:
-        """Reads the stamps of a group of this size."""
-        return _reader(self.n)
-
-    @cached_property
     def columns(self) -> list[frozenset[int]]:
         """For each destination the pairs that it is in."""
         return [frozenset(range(d, self.n * self.n, self.n)) for d in range(self.n)]
@@ -95,29 +94,40 @@ class Optimal(Gated, kw_only=True):
         others, n = set(dests) - {d}, self.n
         return {pair: t for pair, t in self.waiting.items() if pair % n not in others}
 
-    def _read(self, packet: Packet) -> Stamp:
-        if packet.kind != "message":
-            only_messages(packet)
-        clock, dests, newest, waiting = self.read(packet.stamp)
-        source, me, n = self.index[packet.source], self.me, self.n
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
+        """As `Stamp` says."""
+        if kind != "message":
+            refuse_kind("optimal", kind)
+        clock, dests, newest, waiting = _reader(n)(data)
         if dests != [me]:
             check_destinations(dests, source, me, n)
-        if newest[me] > self.clock:
-            check_own(newest[me], self.clock)
         if newest[source] >= clock:
             raise InputError("stamp of 'optimal': LOG has a message of the sender that comes after this one")
         here = []
-        for pair, t in waiting.items():
-            if t > newest[pair // n]:
+        for pair, time in waiting.items():
+            sender = pair // n
+            if time > newest[sender]:
                 raise InputError("stamp of 'optimal': LOG has a message newer than the newest of its sender")
             if pair % n == me:
-                here.append((pair // n, t))
+                here.append((sender, time))
         return clock, dests, newest, waiting, here
 
-    def _rule(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+    @staticmethod
+    def apply_rule(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+        """RCV 1 and 2: what LOG says may be undelivered at `me` comes first."""
         clock, *_, here = stamp
-        have = self.gate.have
-        return [(s, t) for s, t in here if t > have.get(s, 0)], [(source, clock)]  # RCV 1, RCV 2
+        return here, [(source, clock)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """The clock, the destinations, the newest of each process, and two numbers for what waits."""
+        _, dests, newest, waiting = _decode(stamp)
+        return 1 + len(dests) + len(newest) + 2 * len(waiting)
+
+    def _check_own(self, stamp: Stamp) -> None:
+        _, _, newest, _, _ = stamp
+        check_own(newest[self.me], self.clock)
 
     def _delivered(self, source: int, stamp: Stamp) -> None:
         clock, dests, newest, waiting, here = stamp

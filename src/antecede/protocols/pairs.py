@@ -9,9 +9,8 @@ import msgspec
 from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
-from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_ids, check_length, check_own, only_messages
+from antecede.core.gated import VectorGated
+from antecede.protocols.stamps import check_ids, check_length, check_own, refuse_kind
 
 Time = list[wire.Count]
 
@@ -26,7 +25,7 @@ class PairsStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 _read = wire.reader(PairsStamp, "stamp of 'pairs'")
 
 
-class Pairs89(Gated, kw_only=True):
+class Pairs89(VectorGated, kw_only=True):
     """V: destination to time. The vector T is the gate's `have`.
 
     A slot counts the sends of a process to anybody, so a root gap names the time that is missing, which
@@ -45,6 +44,7 @@ class Pairs89(Gated, kw_only=True):
         stamp="n + (n - 1) * (n + 1) at most",
     )
     dense = False
+    gains_time = True
 
     last: dict[int, Time] = {}
 
@@ -59,18 +59,41 @@ class Pairs89(Gated, kw_only=True):
             self._emit(target, wire.encode((time, self.last)), payload)
             self.last[target] = time
 
-    def _read(self, packet: Packet) -> PairsStamp:
-        only_messages(packet)
-        stamp = _read(packet.stamp)
-        check_ids(stamp.last, self.n)
-        for time in (stamp.time, *stamp.last.values()):
-            check_length(time, self.n)
-            check_own(time[self.me], self.gate.have.get(self.me, 0))
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> PairsStamp:
+        """The time of this message, and V of the sender before it."""
+        if kind != "message":
+            refuse_kind("pairs", kind)
+        stamp = _read(data)
+        check_ids(stamp.last, n)
+        check_length(stamp.time, n)
+        for time in stamp.last.values():
+            check_length(time, n)
         return stamp
 
-    def _rule(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
-        gains = [(x, count) for x, count in self._unmet(stamp.time) if x != source]
-        return self._unmet(stamp.last.get(self.me, [])), [(source, stamp.time[source]), *gains]
+    @staticmethod
+    def apply_rule(stamp: PairsStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+        """The time of the last message to `me` must have passed; a delivery gains the message's time."""
+        others = [(x, count) for x, count in enumerate(stamp.time) if x != source and count]
+        return stamp.last.get(me, []), [(source, stamp.time[source]), *others]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """A time, and for each process written to its id and a time."""
+        read = _read(stamp)
+        return len(read.time) + sum(1 + len(time) for time in read.last.values())
+
+    def _check_own(self, stamp: PairsStamp) -> None:
+        sent = self.gate.have[self.me]
+        check_own(stamp.time[self.me], sent)
+        for time in stamp.last.values():
+            check_own(time[self.me], sent)
+
+    def _find_needs(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
+        """Without the gains that change nothing, which are most."""
+        needs, gains = super()._find_needs(source, stamp)
+        have = self.gate.have
+        return needs, [(slot, count) for slot, count in gains if slot == source or count > have[slot]]
 
     def _delivered(self, source: int, stamp: PairsStamp) -> None:
         for q, time in stamp.last.items():

@@ -12,8 +12,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_ids, check_own, only_messages
+from antecede.protocols.stamps import check_destinations, check_ids, check_own, refuse_kind
 
 Barriers = dict[wire.Count, dict[wire.Count, wire.Count]]
 """Destination to sender to count: what must be delivered there first."""
@@ -58,20 +57,36 @@ class Predecessors(Gated, kw_only=True):
         for target in targets:
             self.barriers[target] = {self.me: self.count}
 
-    def _read(self, packet: Packet) -> PredecessorsStamp:
-        only_messages(packet)
-        stamp = _read(packet.stamp)
-        check_destinations(stamp.dests, self.index[packet.source], self.me, self.n)
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> PredecessorsStamp:
+        """The count of this message, its destinations, and CB of the sender before it."""
+        if kind != "message":
+            refuse_kind("predecessors", kind)
+        stamp = _read(data)
+        check_destinations(stamp.dests, source, me, n)
         if stamp.count == 0:
             raise InputError("stamp of 'predecessors': the count starts at 1")
-        check_ids(stamp.barriers, self.n)
+        check_ids(stamp.barriers, n)
         for barrier in stamp.barriers.values():
-            check_ids(barrier, self.n)
-            check_own(barrier.get(self.me, 0), self.count)
+            check_ids(barrier, n)
         return stamp
 
-    def _rule(self, source: int, stamp: PredecessorsStamp) -> tuple[Pairs, Pairs]:
-        return list(stamp.barriers.get(self.me, {}).items()), [(source, stamp.count)]
+    @staticmethod
+    def apply_rule(stamp: PredecessorsStamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+        """The immediate predecessors to `me` come first."""
+        barrier = stamp.barriers.get(me, {})
+        return list(barrier.items()), [(source, stamp.count)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """The count, the destinations, and for each destination its name and two numbers per barrier."""
+        read = _read(stamp)
+        barriers = sum(1 + 2 * len(barrier) for barrier in read.barriers.values())
+        return 1 + len(read.dests) + barriers
+
+    def _check_own(self, stamp: PredecessorsStamp) -> None:
+        for barrier in stamp.barriers.values():
+            check_own(barrier.get(self.me, 0), self.count)
 
     def _delivered(self, source: int, stamp: PredecessorsStamp) -> None:
         for q in stamp.dests:

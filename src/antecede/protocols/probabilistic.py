@@ -8,19 +8,20 @@ entries before the increment, with `>=` (as printed, Algorithm 5 misses the pape
 Joining and leaving, for which the paper gives no rule, are in membership.py.
 """
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from antecede.core import wire
 from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
-from antecede.core.gated import Gated
+from antecede.core.gate import Pairs
+from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
 from antecede.core.seen import Seen
 from antecede.protocols.detectors import Recent, alarms
 from antecede.protocols.keys import entries, set_id_of, sets
-from antecede.protocols.stamps import check_length, only_messages
+from antecede.protocols.stamps import check_length, refuse_kind
 
 
 class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -31,15 +32,25 @@ class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=
     vector: list[wire.Count]
 
 
-_read = wire.reader(ProbabilisticStamp, "stamp of 'probabilistic'")
+decode_stamp = wire.reader(ProbabilisticStamp, "stamp of 'probabilistic'")
 
 
-class Sharing(Gated, kw_only=True):
+class KeyedStamp(NamedTuple):
+    """A stamp whose set of keys is looked up, which takes R and K: `keys` are the entries it counts on."""
+
+    keys: tuple[int, ...]
+    number: int
+    vector: list[int]
+
+
+class Sharing(VectorGated, kw_only=True):
     """Entries shared by several senders. V is the gate's `have`, and gains add to it.
 
     `known` are the broadcasts delivered here (or, after a join, at the sponsor) by sender; `recent` is
     the paper's list L, at least the last `memory` of them.
     """
+
+    shares_entries = True
 
     R: Annotated[int, msgspec.Meta(ge=1, le=65_536)] = 100
     K: Annotated[int, msgspec.Meta(ge=1, le=65_536)] = 4
@@ -76,32 +87,44 @@ class Sharing(Gated, kw_only=True):
         stamp = wire.encode((self.set_id, self.sent, list(self.gate.have.values())))
         self._emit_all(targets, stamp, payload)
 
-    def _read(self, packet: Packet) -> ProbabilisticStamp:
-        only_messages(packet)
-        stamp = _read(packet.stamp)
+    @classmethod
+    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+        """Cannot be read from one stamp, which does not say how many keys a sender has."""
+        raise InputError(f"{cls.facts.name!r}: entries are shared, and needs are not by process")
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """The set of keys, the number of the message, and the entries."""
+        return 2 + len(decode_stamp(stamp).vector)
+
+    def _read(self, packet: Packet) -> KeyedStamp:
+        name = self.facts.name
+        if packet.kind != "message":
+            refuse_kind(name, packet.kind)
+        stamp = decode_stamp(packet.stamp)
         check_length(stamp.vector, self.R)
         if stamp.set_id >= sets(self.K, self.R):
-            raise InputError(f"stamp of {self.facts.name!r}: there is no set of keys {stamp.set_id}")
-        if any(stamp.vector[x] == 0 for x in entries(stamp.set_id, self.K, self.R)):
-            raise InputError(
-                f"stamp of {self.facts.name!r}: the sender's own entries must count this message"
-            )
-        return stamp
+            raise InputError(f"stamp of {name!r}: there is no set of keys {stamp.set_id}")
+        keys = entries(stamp.set_id, self.K, self.R)
+        if any(stamp.vector[x] == 0 for x in keys):
+            raise InputError(f"stamp of {name!r}: the sender's own entries must count this message")
+        return KeyedStamp(keys, stamp.number, stamp.vector)
 
-    def _arrive(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery | None:  # Algorithm 2
+    @staticmethod
+    def apply_rule(stamp: KeyedStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+        """Algorithm 2: the entries must have caught up with the stamp, less 1 on those that count it."""
+        wanted = stamp.vector.copy()
+        for x in stamp.keys:
+            wanted[x] -= 1
+        return wanted, [(x, 1) for x in stamp.keys]
+
+    def _arrive(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
         if self.known.setdefault(packet.source, Seen()).has(stamp.number):
             return None  # came with the state of the sponsor
-        wanted, keys = stamp.vector.copy(), entries(stamp.set_id, self.K, self.R)
-        for x in keys:
-            wanted[x] -= 1
-        needs, gains = self._unmet(wanted), [(x, 1) for x in keys]
-        if not self.manual and self.gate.passes(needs, gains):
-            return self._deliver(packet, stamp)
-        self.stamps[self.gate.offer(packet, needs, gains)] = stamp
-        return None
+        return super()._arrive(packet, stamp)
 
-    def _deliver(self, packet: Packet, stamp: ProbabilisticStamp) -> Delivery:
-        keys = entries(stamp.set_id, self.K, self.R)
+    def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
+        keys = stamp.keys
         before = {x: self.gate.have[x] - 1 for x in keys}
         suspicions = alarms(keys, stamp.vector, before, self.recent)
         self.known[packet.source].add(stamp.number)

@@ -10,6 +10,7 @@ from antecede.core import wire
 from antecede.core.endpoint import SNAPSHOT_VERSION, Endpoint, check_name
 from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
+from antecede.core.packet import Packet
 from antecede.core.seen import Seen
 from antecede.protocols.bounded import Bounded
 from antecede.protocols.buffered import Buffered
@@ -37,9 +38,19 @@ _READERS = {name: wire.reader(kind, f"snapshot of {name!r}") for name, kind in _
 _read_snapshot = wire.reader(tuple[int, str, int, bytes], "not a snapshot of antecede")
 
 
-def protocols() -> dict[str, Facts]:
+def list_protocols() -> dict[str, Facts]:
     """Every protocol by name, with its facts."""
     return {name: kind.facts for name, kind in _BY_NAME.items()}
+
+
+def get_protocol(name: str) -> type[Endpoint]:
+    """The class of a protocol: its rule, its sizes and what else is known without an endpoint."""
+    return _BY_NAME[name]
+
+
+def count_entries(packet: Packet) -> int:
+    """How many numbers the stamp of a packet holds; 0 for an empty stamp."""
+    return _BY_NAME[packet.protocol].count_entries(packet.stamp)
 
 
 @overload

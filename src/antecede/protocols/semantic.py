@@ -21,10 +21,10 @@ from antecede.core import wire
 from antecede.core.errors import CallerError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
-from antecede.core.gated import Gated
+from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Effects, Packet
-from antecede.protocols.counts import Counts, none, pack, unpack, zeros
-from antecede.protocols.stamps import check_destinations, check_own, only_messages
+from antecede.protocols.counts import Counts, entries_of, none, pack, unpack, zeros
+from antecede.protocols.stamps import check_destinations, check_own, refuse_kind
 
 
 class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -43,7 +43,7 @@ Read = tuple[list[int], Counts, Counts, Counts, Counts]
 _read = wire.reader(SemanticStamp, "stamp of 'semantic'")
 
 
-class Semantic(Gated, kw_only=True):
+class Semantic(VectorGated, kw_only=True):
     """SP, SC, MCV as in the paper; ECV[x] counts the events of x in the past, ECV[i] the own events.
 
     Sends, deliveries and `local()` events are numbered from 1; DELIV is the gate's `have`.
@@ -110,23 +110,41 @@ class Semantic(Gated, kw_only=True):
         self._emit_all(targets, stamp, payload)  # E6
         self.sc[self.me, targets] += 1  # E7
 
-    def _read(self, packet: Packet) -> Read:
-        only_messages(packet)
-        stamp, n = _read(packet.stamp), self.n
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Read:
+        """The destinations, SP, SC, MCV and ECV."""
+        if kind != "message":
+            refuse_kind("semantic", kind)
+        stamp = _read(data)
         if stamp.dests:
-            check_destinations(stamp.dests, self.index[packet.source], self.me, n)
+            check_destinations(stamp.dests, source, me, n)
         sp, sc = unpack(stamp.sp, n, n), unpack(stamp.sc, n, n)
         mcv, ecv = unpack(stamp.mcv, n), unpack(stamp.ecv, n)
-        check_own(int(max(mcv[self.me], ecv[self.me])), self.events)
-        return stamp.dests or [self.me], sp, sc, mcv, ecv
+        return stamp.dests or [me], sp, sc, mcv, ecv
 
-    def _rule(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+    @staticmethod
+    def apply_rule(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
+        """R1: what the message depends on comes first, and what was sent before it on its own channel."""
         _, sp, sc, _, _ = stamp
-        column = sp[:, self.me].tolist()  # R1
-        if self.variant == "printed":
-            return self._unmet(column), [(source, 1)]
-        column[source] += int(sc[source, self.me])
-        return self._unmet(column), [(source, column[source] + 1)]
+        column = sp[:, me].tolist()
+        column[source] += int(sc[source, me])
+        return column, [(source, column[source] + 1)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """The destinations, two numbers for each pair of processes, two for each process."""
+        read = _read(stamp)
+        return len(read.dests) + sum(map(entries_of, (read.sp, read.sc, read.mcv, read.ecv)))
+
+    def _check_own(self, stamp: Read) -> None:
+        *_, mcv, ecv = stamp
+        check_own(int(max(mcv[self.me], ecv[self.me])), self.events)
+
+    def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+        if self.variant == "corrected":
+            return super()._find_needs(source, stamp)
+        _, sp, _, _, _ = stamp
+        return list(enumerate(sp[:, self.me].tolist())), [(source, 1)]
 
     def _delivered(self, source: int, stamp: Read) -> None:
         dests, sp, sc, mcv, ecv = stamp

@@ -1,15 +1,17 @@
 """Checks that several protocols make when they read a stamp."""
 
 from collections.abc import Iterable
+from typing import NoReturn
+
+import numpy as np
 
 from antecede.core.errors import InputError
-from antecede.core.packet import Packet
+from antecede.protocols.counts import Counts, exceeds
 
 
-def only_messages(packet: Packet) -> None:
-    """Refuse control packets where the protocol has none."""
-    if packet.kind != "message":
-        raise InputError(f"{packet.protocol!r} has no {packet.kind!r} packets")
+def refuse_kind(protocol: str, kind: str) -> NoReturn:
+    """Refuse a control packet of a kind that the protocol does not have."""
+    raise InputError(f"{protocol!r} has no {kind!r} packets")
 
 
 def check_ids(ids: Iterable[int], n: int) -> None:
@@ -25,6 +27,14 @@ def check_own(claimed: int, own: int) -> None:
             f"stamp: tells of {claimed} messages or events of this process, which has had {own}; "
             "was this endpoint restored from an old snapshot?"
         )
+
+
+def check_own_row(claimed: Counts, own: Counts) -> None:
+    """The same for counts by destination, as a row of a matrix has them."""
+    if not exceeds(claimed, own):
+        return
+    ahead = claimed.astype(np.int64) - own.astype(np.int64)
+    check_own(int(claimed[ahead.argmax()]), int(own[ahead.argmax()]))
 
 
 def check_length(vector: list[int], n: int) -> None:

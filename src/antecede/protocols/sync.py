@@ -37,6 +37,11 @@ class Sync(Boxed, kw_only=True):
     form: Literal["rendezvous", "site"] = "rendezvous"
     awaiting: tuple[str, int] | None = None
 
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """One in an acknowledgement, none in a message."""
+        return 1 if stamp else 0
+
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             self.awaiting = (self.group[target], self._emit(target, b"", payload))

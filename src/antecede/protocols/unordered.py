@@ -22,6 +22,11 @@ class Unordered(Boxed, kw_only=True):
         stamp="0",
     )
 
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """None."""
+        return 0
+
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             self._emit(target, b"", payload)

@@ -9,15 +9,14 @@ from antecede.core import wire
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
-from antecede.core.gated import Gated
-from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_length, check_own, only_messages
+from antecede.core.gated import VectorGated
+from antecede.protocols.stamps import check_length, check_own, refuse_kind
 
 _read = lru_cache(1024)(wire.reader(list[wire.Count], "stamp of 'vector'"))
 """Remembers the latest: copies of one message that arrive in one program are read once, and never changed."""
 
 
-class Vector(Gated, kw_only=True):
+class Vector(VectorGated, kw_only=True):
     """V is the gate's `have`: slot x counts the broadcasts of x delivered here, own ones included."""
 
     facts = Facts(
@@ -40,19 +39,31 @@ class Vector(Gated, kw_only=True):
         stamp = wire.encode(list(have.values()))
         self._emit_all(targets, stamp, payload)
 
-    def _read(self, packet: Packet) -> list[int]:
-        if packet.kind != "message":
-            only_messages(packet)
-        stamp, me, have = _read(packet.stamp), self.me, self.gate.have
-        if len(stamp) != len(have):
-            check_length(stamp, self.n)
-        if stamp[self.index[packet.source]] == 0:
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> list[int]:
+        """V of the sender, which counts this message."""
+        if kind != "message":
+            refuse_kind("vector", kind)
+        stamp = _read(data)
+        if len(stamp) != n:
+            check_length(stamp, n)
+        if stamp[source] == 0:
             raise InputError("stamp of 'vector': the sender's own entry is 0, it must count this message")
-        if stamp[me] > have[me]:
-            check_own(stamp[me], have[me])
         return stamp
 
-    def _rule(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+    @staticmethod
+    def apply_rule(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+        """All that the sender had delivered, and its own earlier broadcasts, come first."""
         wanted = stamp.copy()
         wanted[source] -= 1
-        return self._unmet(wanted), [(source, stamp[source])]
+        return wanted, [(source, stamp[source])]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """One number per process."""
+        return len(_read(stamp))
+
+    def _check_own(self, stamp: list[int]) -> None:
+        claimed, sent = stamp[self.me], self.gate.have[self.me]
+        if claimed > sent:
+            check_own(claimed, sent)

@@ -15,7 +15,7 @@ import numpy as np
 
 from antecede.core.facts import Facts
 from antecede.protocols.detectors import SHARPER
-from antecede.protocols.registry import protocols
+from antecede.protocols.registry import list_protocols
 from antecede.simulate.linked import MOMENTS
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Run, simulate
@@ -90,7 +90,7 @@ def plan_of(number: int, seed: int, names: list[str]) -> Plan:
     """Execution `number` of the campaign with this seed."""
     rng = np.random.default_rng([seed, number])
     protocol = names[number % len(names)]
-    facts = protocols()[protocol]
+    facts = list_protocols()[protocol]
     n = int(rng.integers(3, 7))
     rate, messages = float(rng.choice([10, 50, 200])), int(rng.integers(20, 60))
     span = messages / rate / n * 1000

@@ -8,7 +8,7 @@ import numpy as np
 
 from antecede.core.errors import CallerError
 from antecede.core.facts import Facts
-from antecede.protocols.registry import endpoint, protocols
+from antecede.protocols.registry import endpoint, list_protocols
 from antecede.simulate.applications import Applications
 from antecede.simulate.costs import Costs
 from antecede.simulate.delays import parse
@@ -49,7 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def facts(self) -> Facts:
         """The facts of the protocol."""
-        known = protocols()
+        known = list_protocols()
         if self.protocol not in known:
             raise CallerError(f"unknown protocol {self.protocol!r}; choose one of {', '.join(known)}")
         return known[self.protocol]

@@ -11,7 +11,7 @@ import msgspec
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.detectors import DETECTORS
-from antecede.protocols.sizes import count_entries
+from antecede.protocols.registry import count_entries
 from antecede.simulate.costs import Tally
 from antecede.simulate.queue import Queue
 from antecede.simulate.records import Records

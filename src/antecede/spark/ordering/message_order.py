@@ -31,8 +31,7 @@ from antecede.core.errors import CallerError
 from antecede.ordering.partition import ANSWER as ANSWER_TYPE
 from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
-from antecede.protocols.columns import SHARED, SPARSE
-from antecede.protocols.registry import protocols
+from antecede.protocols.registry import get_protocol, list_protocols
 from antecede.spark.ordering.fingerprint import fingerprint
 from antecede.spark.ordering.forms import INTEGERS, Table
 from antecede.spark.ordering.outcome import ANSWER, FILE, LINE, Outcome, our_names
@@ -185,23 +184,23 @@ def _packets(table: Table, group: str) -> tuple[DataFrame, tuple[Reading, dict[s
     found = {
         row["protocol"] for row in frame.select("protocol").where("protocol is not null").distinct().collect()
     }
-    if len(found) > 1 or not found <= set(protocols()):
+    if len(found) > 1 or not found <= set(list_protocols()):
         raise CallerError(
             f"packets of {', '.join(sorted(found))}: order those of one known protocol at a time, "
             "chosen with where(...)"
         )
-    protocol = min(found, default="")
+    protocol = min(found, default="unordered")  # of no packets at all any will do
     members = table.members or _members(frame, group)
     columns = {
         "needs": sf.col("stamp"), "sender": sf.col("sender"), "receiver": table.column(group).cast("string"),
         "number": sf.col("number").cast("bigint"), "kind": sf.col("kind"),
     }  # fmt: skip
-    if protocol in SHARED:
+    kind = get_protocol(protocol)
+    if kind.shares_entries:
         frame = _with_own(frame, group)
         columns["unseen"] = sf.col(_OWN)
-    noun = "time" if protocol == "pairs" else "message"
-    sparse = protocol in SPARSE
-    return frame, (Reading("packets", False, not sparse, noun, tuple(members), protocol), columns)
+    noun = "time" if kind.gains_time else "message"
+    return frame, (Reading("packets", False, kind.dense, noun, tuple(members), protocol), columns)
 
 
 def _members(frame: DataFrame, group: str) -> list[str]:

@@ -1,0 +1,72 @@
+"""What `monitor` and `server` share: causal order at one process; the others receive in any order.
+
+past[q] counts the messages of q to that process in the past of this one; a message carries it. The two
+protocols differ in when a sender counts a message of its own: `server` before it makes the stamp, which then
+counts the message itself, `monitor` after.
+"""
+
+from typing import ClassVar
+
+from antecede.core import wire
+from antecede.core.errors import CallerError
+from antecede.core.gate import Pairs
+from antecede.core.gated import VectorGated
+from antecede.protocols.stamps import check_length, check_own, refuse_kind
+
+_read = wire.reader(list[wire.Count], "stamp")
+
+
+class OnePlace(VectorGated, kw_only=True):
+    """At that place the gate's `have` counts what was delivered from each process; elsewhere it is open."""
+
+    counts_itself: ClassVar[bool]
+    """Whether a stamp counts the message that it is on."""
+
+    past: list[int] = []
+
+    @property
+    def place(self) -> str:
+        """The process that receives in causal order."""
+        raise NotImplementedError
+
+    def _start(self) -> None:
+        if self.place not in self.index:
+            raise CallerError(f"the {self.facts.name} {self.place!r} is not in the group {self.group}")
+        self.past = [0] * self.n
+        self._count_from_zero(self.n)
+
+    def _send(self, payload: bytes, targets: list[int]) -> None:
+        for target in targets:
+            to_place = self.group[target] == self.place
+            if to_place and self.counts_itself:
+                self.past[self.me] += 1
+            self._emit(target, wire.encode(self.past), payload)
+            if to_place and not self.counts_itself:
+                self.past[self.me] += 1
+
+    @classmethod
+    def read_stamp(cls, kind: str, data: bytes, source: int, me: int, n: int) -> list[int]:
+        """The past of the sender."""
+        if kind != "message":
+            refuse_kind(cls.facts.name, kind)
+        stamp = _read(data)
+        check_length(stamp, n)
+        return stamp
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """One number per process."""
+        return len(_read(stamp))
+
+    def _check_own(self, stamp: list[int]) -> None:
+        check_own(stamp[self.me], self.past[self.me])
+
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        if self.process != self.place:
+            return [], []
+        return super()._find_needs(source, stamp)
+
+    def _delivered(self, source: int, stamp: list[int]) -> None:
+        self.past = list(map(max, self.past, stamp))
+        if self.process == self.place and not self.counts_itself:
+            self.past[source] += 1
