@@ -244,7 +244,15 @@ def test_a_stamp_that_no_protocol_can_read_is_left_out_with_the_reason() -> None
     found = answers([{**base, **stamp} for stamp in stamps], reading, needs=pa.binary())
     assert found[0]["position"] == 0
     told = [row["reason"] for row in found[1:]]
-    wanted = ("1 entries where", "stamp: ", "own entry is 0", "below 1", "null", "no 'ack'", "not a member")
+    wanted = (
+        "1 entries where",
+        "stamp of 'vector': ",
+        "own entry is 0",
+        "below 1",
+        "null",
+        "no 'ack'",
+        "not a member",
+    )
     assert all(part in reason for part, reason in zip(wanted, told, strict=True)), told
 
 
