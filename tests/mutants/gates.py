@@ -144,8 +144,9 @@ class SortsBatchFirst(Queueing[T], kw_only=True):
 class NamesMetNeeds(Vector, kw_only=True):
     """Tells the gate of all needs, also of those that are met; otherwise as shipped."""
 
-    def _unmet(self, wanted: list[int]) -> Pairs:
-        return [(slot, count) for slot, count in enumerate(wanted) if count]
+    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        wanted, gains = self.apply_rule(stamp, source, self.me)
+        return [(slot, count) for slot, count in enumerate(wanted) if count], gains
 
 
 def on(kind: type, gate: type) -> type:
