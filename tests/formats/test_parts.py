@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.formats import NotInParts, PartPlan, Settings, common_basis, plan_parts, read, read_part
-from antecede.formats.ndjson import match_again
-from antecede.formats.rows import Rows
+from antecede.formats.matching import match_again
 from antecede.tables import EVENTS
 from tests.formats.samples import SAMPLES, lines
 
@@ -52,10 +51,8 @@ def put_together(tables: list[pa.Table], basis: str | None, unmatched: bool) -> 
                 raise NotInParts("own entries do not grow from part to part")
             highest[process] = max(owns)
             before[process] += len(owns)
-    rows = Rows.of(pa.Table.from_pylist(events, EVENTS))
-    if unmatched:
-        match_again(rows)
-    return rows.events()
+    table = pa.Table.from_pylist(events, EVENTS)
+    return match_again(table) if unmatched else table
 
 
 def check_parts(data: bytes, plan: PartPlan, cuts: list[int], settings: Settings, format: str | None) -> bool:

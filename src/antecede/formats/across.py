@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.formats.cloudevents import resolve_again
-from antecede.formats.ndjson import match_again
-from antecede.formats.rows import Rows
+from antecede.formats.matching import match_again
 
-RULES: dict[str, Callable[[Rows], None]] = {"ndjson": match_again, "cloudevents": resolve_again}
-"""The formats, and what is done with the rows of all files together."""
+RULES: dict[str, Callable[[pa.Table], pa.Table]] = {"ndjson": match_again, "cloudevents": resolve_again}
+"""The formats, and what is done with the events of all files together."""
 CAN_BE_AMBIGUOUS = "cloudevents"
 """The format whose causes may be the ids of several events."""
 AMBIGUOUS = "ambiguous"
@@ -28,11 +27,10 @@ _ORDER = [(name, "ascending") for name in ("execution", "process", "index", "fil
 def settle_across(events: pa.Table, format: str) -> pa.Table:
     """The events of one format, all files of whole executions, settled together; rows keep their places."""
     order = pc.sort_indices(events, sort_keys=_ORDER).to_numpy()
-    rows = Rows.of(events.take(pa.array(order)))
-    RULES[format](rows)
+    settled = RULES[format](events.take(pa.array(order)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return rows.events().take(pa.array(place))
+    return settled.take(pa.array(place))
 
 
 def describe_ambiguous_cause(file: str, line: int, text: str, count: int) -> str:

@@ -12,6 +12,7 @@ sequencetype says so, else as strings) where all events of a source have one.
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from antecede.formats import graphs, order, values
 from antecede.formats.jsons import objects
@@ -47,8 +48,9 @@ def read(source: Source, settings: Settings) -> Rows:
     return rows
 
 
-def resolve_again(rows: Rows) -> None:
+def resolve_again(events: pa.Table) -> pa.Table:
     """Look up causes in all files of a log; readers had one file each."""
+    rows = Rows.of(events)
     ids: list[str] = []
     causes: list[str | None] = []
     for row, parents in enumerate(rows.parents):
@@ -58,6 +60,7 @@ def resolve_again(rows: Rows) -> None:
         causes.append(fields.pop("causationid", parents[0] if parents else None))
         rows.fields[row] = fields or None
     _resolve(rows, ids, causes)
+    return rows.events()
 
 
 def _resolve(rows: Rows, ids: list[str], causes: list[str | None]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 from antecede.formats.jsons import decode
 from antecede.formats.mapped import OWN, Mapper
-from antecede.formats.rows import Part, Refused, Rows
+from antecede.formats.mapped_events import MappedEvents
+from antecede.formats.rows import Parsed, Part, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -24,18 +25,15 @@ def separator(header: str) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     text = source.text()
-    rows = Rows(source.name)
+    events = MappedEvents(OWN, settings, source.name)
     records = _records(text, separator(text.lstrip().split("\n", 1)[0]))
     first = next(records, None)
-    if first is None:
-        return rows
-    mapper = Mapper(OWN, settings, rows)
-    _map_records(records, _column_names(first), mapper)
-    mapper.settle()
-    return rows
+    if first is not None:
+        _map_records(records, _column_names(first), events)
+    return events.finish_file("csv")
 
 
 def read_part(data: bytes, name: str, settings: Settings, first_line: int, header: str) -> Part:
@@ -44,14 +42,13 @@ def read_part(data: bytes, name: str, settings: Settings, first_line: int, heade
     A cell in quotes may go on over a line's end. If every record of this part is one line, the last one
     ended, too: then the next part begins with a record.
     """
-    rows = Rows(name)
-    mapper = Mapper(OWN, settings, rows)
+    events = MappedEvents(OWN, settings, name)
     text = Source(data, name).text()
     sign = separator(header.lstrip())
     names = _column_names(next(_records(header, sign)))
-    records = _map_records(_records(text, sign, first_line), names, mapper)
+    records = _map_records(_records(text, sign, first_line), names, events)
     is_by_line = records == sum(bool(line.strip()) for line in text.split("\n"))
-    return rows.part(mapper.settle_index(), alone=is_by_line and not _is_open(text, sign))
+    return events.finish_part(is_by_line and not _is_open(text, sign))
 
 
 def find_header(head: bytes) -> str | None:
@@ -78,15 +75,15 @@ def _column_names(first: Line) -> list[str]:
     return [str(cell).strip() for cell in first[1]]
 
 
-def _map_records(records: Iterable[Line], names: list[str], mapper: Mapper) -> int:
+def _map_records(records: Iterable[Line], names: list[str], events: MappedEvents) -> int:
     """Records as rows, and how many there are."""
     count = 0
     for line, cells, raw in records:
         count += 1
         try:
-            mapper.add(line, _record(names, cells, mapper))
+            events.mapper.add(line, _record(names, cells, events.mapper))
         except Refused as reason:
-            mapper.rows.refuse(line, str(reason), raw)
+            events.refuse(line, str(reason), raw)
     return count
 
 

@@ -4,6 +4,7 @@ A broken file is read as far as it goes: what cannot be decoded comes out as raw
 its reader can put it into quarantine.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -13,6 +14,8 @@ import msgspec
 from antecede.formats.rows import Refused, Rows
 
 ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
+LONGEST_LINE = 1_000_000
+"""Bytes in which the end of a first line is looked for."""
 _anything = msgspec.json.Decoder(msgspec.Raw)
 _listed = msgspec.json.Decoder(list[msgspec.Raw])
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -53,12 +56,15 @@ def checked(found: Iterable[Raw], rows: Rows) -> Iterator[Record]:
 
 def raws(data: bytes) -> Iterable[Raw]:
     """The records of a file, each with the line on which it starts."""
+    if has_lines(data):
+        return raw_lines(data)
+    return elements(data) if data.lstrip()[:1] == b"[" else _whole(data)
+
+
+def has_lines(data: bytes) -> bool:
+    """Whether each record is a line."""
     head = data.lstrip()[:1]
-    if head == b"[":
-        return elements(data)
-    if head == b"{" and not _by_line(data):
-        return _whole(data)
-    return raw_lines(data)
+    return head != b"[" and (head != b"{" or _by_line(data))
 
 
 def decode(raw: bytes) -> Any:
@@ -71,6 +77,9 @@ def decode(raw: bytes) -> Any:
 
 def _by_line(data: bytes) -> bool:
     """Whether records are lines: the first one is a value, or a later line is, from its first column on."""
+    first_line = data.lstrip()[:LONGEST_LINE].partition(b"\n")[0]
+    if _is_json(first_line.strip()):
+        return True
     body = data.strip()
     if b"\n" not in body:
         return True
@@ -96,7 +105,7 @@ def _is_json(data: bytes) -> bool:
 
 def raw_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
     """The lines that are not blank, each a record."""
-    for number, line in enumerate(data.split(b"\n"), start=first_line):
+    for number, line in enumerate(io.BytesIO(data), start=first_line):
         if stripped := line.strip():
             yield Raw(number, stripped)
 

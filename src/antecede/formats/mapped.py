@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from antecede.core.errors import CallerError
-from antecede.formats import clocks, order, values
+from antecede.formats import clocks, values
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 
@@ -31,12 +29,9 @@ OWN: Names = {
 }
 """Our own table: the names of its columns, and other names for them."""
 
-GIVEN, BY_CLOCK, BY_SOME_CLOCKS, BY_PARENTS, BY_LINE = "given", "clock", "some clocks", "parents", "line"
-"""What the index of events was made from."""
-
 
 class Mapper:
-    """Reads records into rows, and settles index and event ids when all are there."""
+    """Reads records into rows, one by one."""
 
     def __init__(self, names: Names, settings: Settings, rows: Rows) -> None:
         unknown = sorted(set(settings.fields) - set(names))
@@ -69,8 +64,7 @@ class Mapper:
         found, used = self.pick(record)
         row = self.row(found)
         fields = values.others(record, used)
-        if isinstance(given := found.get("fields"), dict | list):
-            fields |= {key: values.as_text(value) for key, value in dict(given).items() if value is not None}
+        fields |= _given_fields(found.get("fields"))
         for name in ("kind", "time"):
             if name in found and row.get(name) is None:
                 fields[name] = values.as_text(found[name])
@@ -105,39 +99,16 @@ class Mapper:
             row["text"] = values.as_text(found["text"])
         return row
 
-    def settle(self) -> None:
-        """Index and event ids that the file does not give itself."""
-        self.settle_index()
-        rows = self.rows
-        for row, event in enumerate(rows.event):
-            if event is None:
-                index = rows.index[row]
-                rows.event[row] = (
-                    f"{rows.file}:{rows.line[row]}" if index is None else f"{rows.process[row]}#{index}"
-                )
 
-    def settle_index(self) -> str | None:
-        """The index of events where the file gives none, and what it was made from.
-
-        By own clock entry if all have clocks (one that does not count its process has no place in it); else
-        by line, unless parents say what follows what.
-        """
-        rows = self.rows
-        if not len(rows):
-            return None
-        if any(index is not None for index in rows.index):
-            return GIVEN
-        groups = order.codes(zip(rows.execution, rows.process, strict=True))
-        counted = np.flatnonzero([own is not None for own in self.owns])
-        if len(counted) and all(clock is not None for clock in rows.clock):
-            owns = np.array([self.owns[row] for row in counted], np.int64)
-            for row, place in zip(counted, order.by_clock(groups[counted], owns).tolist(), strict=True):
-                rows.index[row] = place
-            return BY_CLOCK if len(counted) == len(rows) else BY_SOME_CLOCKS
-        if any(parents is not None for parents in rows.parents):
-            return BY_PARENTS
-        rows.index = list(order.positions(groups).tolist())
-        return BY_LINE
+def _given_fields(given: Any) -> dict[str, str]:
+    """Fields that the record gives as such: an object, or a list of pairs."""
+    if isinstance(given, list):
+        if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
+            raise Refused(f"fields are no object: {values.as_text(given)[:80]}")
+        given = {values.as_text(key): value for key, value in given}
+    if not isinstance(given, dict):
+        return {}
+    return {key: values.as_text(value) for key, value in given.items() if value is not None}
 
 
 def _below(record: Any, path: tuple[str, ...]) -> Any:

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.core.errors import InputError
-from antecede.formats.mapped import OWN, Mapper
+from antecede.formats.mapped import OWN
+from antecede.formats.mapped_events import MappedEvents
 from antecede.formats.rows import Parsed, Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -19,7 +20,7 @@ from antecede.formats.values import as_text
 from antecede.tables import EVENTS
 
 
-def read(source: Source, settings: Settings) -> Rows | Parsed:
+def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     try:
         table = pq.ParquetFile(pa.BufferReader(source.data)).read()
@@ -64,16 +65,15 @@ def fill_places(table: pa.Table, name: str) -> pa.Table:
     return table
 
 
-def _by_row(table: pa.Table, name: str, settings: Settings) -> Rows:
-    rows = Rows(name)
-    mapper = Mapper(OWN, settings, rows)
+def _by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
+    events = MappedEvents(OWN, settings, name)
     for number, record in enumerate(_in_micros(table).to_pylist(), start=1):
+        plain = {str(key): _plain(value) for key, value in record.items()}
         try:
-            mapper.add(number, {str(key): _plain(value) for key, value in record.items()})
+            events.mapper.add(number, plain)
         except Refused as reason:
-            rows.refuse(number, str(reason), as_text(record))
-    mapper.settle()
-    return rows
+            events.refuse(number, str(reason), as_text(record))
+    return events.finish_file("parquet")
 
 
 def _in_micros(table: pa.Table) -> pa.Table:

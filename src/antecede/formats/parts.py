@@ -12,7 +12,7 @@ What is then left to do, so that the table is the one that `read` would have giv
   entries in a part are all larger than those in the parts before it (else the file must be read as a
   whole); "given" and "parents" stay.
 - An event without an id is null. It is called process#index; without an index, file:line.
-- If sends and receives are `unmatched`, `ndjson.match_again` matches them in all parts together.
+- If sends and receives are `unmatched`, `matching.match_again` matches them in all parts together.
 """
 
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ from typing import NamedTuple
 from antecede.core.errors import InputError
 from antecede.formats import csv_table, jsonl, jsons, ndjson
 from antecede.formats.detection import guess
-from antecede.formats.mapped import BY_SOME_CLOCKS
 from antecede.formats.rows import Part
 from antecede.formats.settings import DEFAULT, Settings
+from antecede.formats.settle import BY_SOME_CLOCKS
 from antecede.formats.shiviz_forms import CLOCK_LINE
 from antecede.formats.source import GZIP, UTF8, Source
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from antecede.core.errors import CallerError, InputError
 from antecede.formats import (
     cloudevents,
@@ -71,7 +73,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
     source = opened(data, name)
-    if not source.data.strip():
+    if not source.data or source.data.isspace():
         return Rows(name).parsed(format or "empty")
     try:
         chosen = format or guess(source, settings)
@@ -79,11 +81,12 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
     except InputError as error:
         text = str(error).removeprefix(f"{name}: ")
         raise _explained(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None
-    if isinstance(found, Parsed):
-        return found
+    parsed = found if isinstance(found, Parsed) else found.parsed(chosen)
     if source.torn:
-        found.refuse(source.data.count(b"\n") + 1, source.torn, "")
-    return found.parsed(chosen)
+        torn = Rows(name)
+        torn.refuse(source.data.count(b"\n") + 1, source.torn, "")
+        return parsed._replace(quarantine=pa.concat_tables([parsed.quarantine, torn.quarantine()]))
+    return parsed
 
 
 def detect(data: bytes, name: str) -> str:

@@ -41,7 +41,7 @@ class Part(NamedTuple):
 class Rows:
     """The columns of one file. A reader with many rows may put an Arrow array in the place of a list."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, refused: list[tuple[int, str, str]] | None = None) -> None:
         self.file = file
         self.execution: list[str | None] = []
         self.process: list[str | None] = []
@@ -58,7 +58,7 @@ class Rows:
         self.fields: list[Fields | None] = []
         self.origin: list[str | None] = []
         self.line: list[int | None] = []
-        self.refused: list[tuple[int, str, str]] = []
+        self.refused = [] if refused is None else refused
 
     @classmethod
     def of(cls, table: pa.Table) -> "Rows":
@@ -141,22 +141,27 @@ class Rows:
         """Both tables, and the format they came from."""
         return Parsed(self.events(), self.quarantine(), name)
 
-    def part(self, basis: str | None, unmatched: bool = False, alone: bool = True) -> Part:
-        """Both tables of some lines of a file."""
-        return Part(self.events(), self.quarantine(), basis, unmatched, alone)
-
 
 def maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
-    """A column of maps from flat keys, values and offsets. Keys are few: each is made once."""
-    absent = [value is None for value in values]
+    """A column of maps from flat keys, values and offsets.
+
+    There are few sets of keys: each is looked at once, and rows only say which one they have.
+    """
+    is_absent = [value is None for value in values]
     full = [value or {} for value in values]
+    number_of_set: dict[tuple[str, ...], int] = {}
+    sets = np.fromiter(
+        (number_of_set.setdefault(tuple(value), len(number_of_set)) for value in full), np.int64, len(full)
+    )
+    set_sizes = np.fromiter(map(len, number_of_set), np.int64, len(number_of_set))
     offsets = np.zeros(len(full) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, full), np.int64, len(full)), out=offsets[1:])
-    codes = {key: code for code, key in enumerate(set().union(*full))}
-    coded = np.fromiter(map(codes.__getitem__, chain.from_iterable(full)), np.int32, offsets[-1])
-    keys = pa.array(list(codes), kind.key_type).take(pa.array(coded))
+    np.cumsum(set_sizes[sets], out=offsets[1:])
+    # All sets one behind the other; the keys of a row are a stretch of that.
+    set_starts = np.cumsum(set_sizes) - set_sizes
+    places = np.arange(offsets[-1]) + np.repeat(set_starts[sets] - offsets[:-1], set_sizes[sets])
+    keys = pa.array(list(chain.from_iterable(number_of_set)), kind.key_type).take(pa.array(places))
     flat = chain.from_iterable(map(dict.values, full))
-    whole = pa.types.is_integer(kind.item_type)
-    items = pa.array(np.fromiter(flat, np.int64, offsets[-1]) if whole else list(flat), kind.item_type)
-    ends = pa.array(offsets, pa.int32(), mask=np.array([*absent, False]) if any(absent) else None)
+    is_whole = pa.types.is_integer(kind.item_type)
+    items = pa.array(np.fromiter(flat, np.int64, offsets[-1]) if is_whole else list(flat), kind.item_type)
+    ends = pa.array(offsets, pa.int32(), mask=np.array([*is_absent, False]) if any(is_absent) else None)
     return pa.MapArray.from_arrays(ends, keys, items)

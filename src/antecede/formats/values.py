@@ -1,7 +1,7 @@
 """Values of records as columns want them: names, counts, times, kinds, and everything else as strings."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +9,8 @@ import msgspec
 
 from antecede.core.wire import LARGEST
 from antecede.formats.rows import Refused
+
+_encoder = msgspec.json.Encoder(order="deterministic")
 
 USUAL_KINDS = {
     "send": "send",
@@ -91,11 +93,19 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     try:
-        return msgspec.json.encode(value, order="deterministic").decode()
+        return _encoder.encode(value).decode()
     except RecursionError:
         return "(nested too deeply)"
     except (TypeError, ValueError, msgspec.MsgspecError):
         return str(value)
+
+
+def as_texts(many: Sequence[Any]) -> list[str]:
+    """Values that are no strings, written as JSON; line ends in JSON are escaped."""
+    try:
+        return _encoder.encode_lines(many).decode().removesuffix("\n").split("\n")
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return [as_text(value) for value in many]
 
 
 def leaves(record: dict[str, Any], prefix: str = "", depth: int = 8) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,158 @@
+"""Values of many records as Arrow columns of the events table, by the same rules as `mapped` has for one.
+
+Whatever is not plain (a name that is a fraction, a count that is negative, an empty name in a list) raises
+Odd: then the records are read one by one, and those rules decide.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.formats import clocks, values
+from antecede.formats.rows import Clock, Fields, maps
+from antecede.tables import EVENTS
+
+NAME_COLUMNS = ("execution", "process", "event", "message", "sender", "file")
+LIST_COLUMNS = ("receivers", "parents")
+FIELDS = EVENTS.field("fields").type
+
+
+class Odd(Exception):  # noqa: N818
+    """Some records are not plain, and must be read one by one."""
+
+
+def assemble_events(columns: Mapping[str, pa.Array], lines: pa.Array, file: str) -> pa.Table:
+    """The events table of records with these columns, on these lines of a file."""
+    size = len(lines)
+    arrays = []
+    for field in EVENTS:
+        column = columns.get(field.name)
+        if column is None:
+            column = pa.nulls(size, field.type)
+        elif field.name in NAME_COLUMNS:
+            column = _empty_to_null(column)
+        if field.name == "process" and column.null_count:
+            raise Odd
+        if field.name == "execution":
+            column = column.fill_null("")
+        elif field.name == "file":
+            column = column.fill_null(file)
+        elif field.name == "line":
+            column = pc.coalesce(column, lines)
+        arrays.append(column)
+    return pa.Table.from_arrays(arrays, schema=EVENTS)
+
+
+def _empty_to_null(names: pa.Array) -> pa.Array:
+    is_empty = pc.equal(names, "")
+    return pc.if_else(is_empty, None, names) if pc.any(is_empty).as_py() else names
+
+
+def build_names(names: Sequence[str | int | None]) -> pa.Array:
+    """Names, which may be whole numbers."""
+    types = set(map(type, names))
+    if int not in types:
+        return pa.array(names, pa.string())
+    if str not in types:
+        return pa.array(names, pa.int64()).cast(pa.string())
+    return pa.array([str(name) if isinstance(name, int) else name for name in names], pa.string())
+
+
+def build_lists(lists: Sequence[Any]) -> pa.Array:
+    """Lists of names; one name alone is a list of one."""
+    types = set(map(type, lists))
+    if list not in types:
+        names = build_names(lists)
+        # An offset that is null makes the list null, and it still says where the list before it ends.
+        is_given = pc.is_valid(names).to_numpy(zero_copy_only=False)
+        flat, sizes = names.drop_null(), is_given.astype(np.int64)
+    else:
+        opened = [one if isinstance(one, list) else [] if one is None else [one] for one in lists]
+        sizes = np.fromiter(map(len, opened), np.int64, len(opened))
+        is_given = np.array([one is not None for one in lists])
+        flat = build_names(list(chain.from_iterable(opened)))
+    if flat.null_count or pc.any(pc.equal(flat, "")).as_py():
+        raise Odd
+    return join_lists(flat, sizes, is_given)
+
+
+def join_lists(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
+    """A column of lists from their elements and sizes; null where a list is not given."""
+    offsets = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    mask = None if is_given.all() else np.append(~is_given, False)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=mask), flat)
+
+
+def build_clocks(given: Sequence[Clock | None], processes: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Clocks without entries of 0, and each process's own entry; null where it has none."""
+    hosts = processes.to_pylist()
+    owns = [
+        None if clock is None else clock.get(host or "") for clock, host in zip(given, hosts, strict=True)
+    ]
+    column = maps(given, clocks.CLOCK)
+    if 0 in column.items.to_numpy():
+        column = maps([clock and clocks.without_zeros(clock) for clock in given], clocks.CLOCK)
+    return column, pa.array(owns, pa.int64())
+
+
+def build_kinds(words: pa.Array, kinds: dict[str, str]) -> tuple[pa.Array, pa.Array]:
+    """Kinds, null for words that are not known; and those words, null elsewhere."""
+    encoded = words.dictionary_encode()
+    known = [values.kind(word, kinds) for word in encoded.dictionary.to_pylist()]
+    column = pa.array(known, pa.string()).take(encoded.indices)
+    if None not in known:
+        return column, pa.nulls(len(words), pa.string())
+    return column, pc.if_else(pc.is_null(column), words, None)
+
+
+def build_times(given: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
+    """Milliseconds, null for what is no time; and the text of that, None elsewhere."""
+    unknown: list[str | None] = []
+    if str not in set(map(type, given)):
+        column = pa.array([None if time is None else float(time) for time in given], pa.float64())
+        if not pc.all(pc.is_finite(column)).as_py():
+            raise Odd
+        return column, unknown
+    times = [None if time is None else values.milliseconds(time) for time in given]
+    if any(time is None and text is not None for time, text in zip(times, given, strict=True)):
+        unknown = [
+            values.as_text(text) if time is None and text is not None else None
+            for time, text in zip(times, given, strict=True)
+        ]
+    return pa.array(times, pa.float64()), unknown
+
+
+def build_texts(given: Sequence[Any]) -> pa.Array:
+    """Texts; what is no string is written as JSON."""
+    types = set(map(type, given))
+    if types <= {str, type(None)}:
+        return pa.array(given, pa.string())
+    if str in types or type(None) in types:
+        return pa.array([None if text is None else values.as_text(text) for text in given], pa.string())
+    return pa.array(values.as_texts(given), pa.string())
+
+
+def build_fields(fields: Sequence[Fields]) -> pa.Array:
+    """Fields; null where there are none."""
+    return maps([one or None for one in fields], FIELDS)
+
+
+def join_fields(columns: Mapping[str, pa.Array]) -> pa.Array:
+    """Fields from columns of strings, each under its name; null where a row has none."""
+    arrays = list(columns.values())
+    # One row of the matrix for each record: which of the columns it fills.
+    is_given = np.column_stack([pc.is_valid(array).to_numpy(zero_copy_only=False) for array in arrays])
+    row, column = np.nonzero(is_given)
+    size = len(is_given)
+    keys = pa.array(list(columns), pa.string()).take(pa.array(column))
+    items = pa.concat_arrays(arrays).take(pa.array(column * size + row))
+    sizes = is_given.sum(axis=1)
+    offsets = np.zeros(size + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    ends = pa.array(offsets, pa.int32(), mask=np.append(sizes == 0, False))
+    return pa.MapArray.from_arrays(ends, keys, items)

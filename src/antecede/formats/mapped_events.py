@@ -1,0 +1,147 @@
+"""The events of one file whose records are mapped to our columns: read in blocks, settled at the end.
+
+A block of JSON lines becomes columns at once where all of its lines are plain. Where one is odd, smaller
+blocks are tried, and in the end the odd line and those around it are read one by one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from antecede.formats.columns import Odd
+from antecede.formats.jsons import Raw, Record, checked, raw_lines
+from antecede.formats.mapped import Mapper, Names
+from antecede.formats.rows import Parsed, Part, Refused, Rows
+from antecede.formats.settings import Settings
+from antecede.formats.settle import name_events, settle_index
+from antecede.formats.typed_records import TypedRecords
+from antecede.tables import EVENTS
+
+FIRST_BYTES = 8_192
+"""What is read line by line to see what records look like."""
+BLOCK_BYTES = 1_000_000
+SMALLEST_BYTES = 2_000
+"""Odd blocks of this size are read line by line."""
+BLOCK_PARTS = 8
+"""Into how many parts a larger one is cut."""
+
+Check = Callable[[Mapper, dict[str, Any]], bool]
+"""Whether a record is an event; raises Refused if it is neither an event nor a header."""
+
+
+class MappedEvents:
+    """Collects the events of a file, and the records that are refused."""
+
+    def __init__(self, names: Names, settings: Settings, file: str) -> None:
+        self.file = file
+        self.mapper = Mapper(names, settings, Rows(file))
+        self.blocks: list[pa.Table] = [EVENTS.empty_table()]
+        self.owns: list[pa.Array] = [pa.array([], pa.int64())]
+
+    def refuse(self, line: int, reason: str, raw: str | bytes) -> None:
+        """One record that goes to quarantine."""
+        self.mapper.rows.refuse(line, reason, raw)
+
+    def add_record(self, line: int, record: dict[str, Any], raw: str | bytes) -> None:
+        """One record, which is an event or refused."""
+        try:
+            self.mapper.add(line, record)
+        except Refused as reason:
+            self.refuse(line, str(reason), raw)
+
+    def add_block(self, events: pa.Table, owns: pa.Array) -> None:
+        """Events with the entries of their clocks for their own processes."""
+        self._close_rows()
+        self.blocks.append(events)
+        self.owns.append(owns)
+
+    def _close_rows(self) -> None:
+        """What was added one by one becomes a block."""
+        rows = self.mapper.rows
+        if len(rows):
+            self.blocks.append(rows.events())
+            self.owns.append(pa.array(self.mapper.owns, pa.int64()))
+            self.mapper.rows = Rows(self.file, rows.refused)
+            self.mapper.owns = []
+
+    def settle(self) -> tuple[pa.Table, pa.ChunkedArray, str | None]:
+        """All events with their index, their own entries, and what the index was made from."""
+        self._close_rows()
+        owns = pa.chunked_array(self.owns)
+        events, basis = settle_index(pa.concat_tables(self.blocks).combine_chunks(), owns)
+        return events, owns, basis
+
+    def quarantine(self) -> pa.Table:
+        return self.mapper.rows.quarantine()
+
+    def finish_file(self, format: str) -> Parsed:
+        """Both tables of the whole file."""
+        events, _, _ = self.settle()
+        return Parsed(name_events(events, self.file), self.quarantine(), format)
+
+    def finish_part(self, is_whole_lines: bool = True) -> Part:
+        """Both tables of some lines of the file; events have only the ids that are given."""
+        events, _, basis = self.settle()
+        return Part(events, self.quarantine(), basis, alone=is_whole_lines)
+
+
+def map_lines(
+    data: bytes,
+    events: MappedEvents,
+    first_line: int = 1,
+    check: Check | None = None,
+    needed: Sequence[str] = (),
+) -> None:
+    """Read JSON lines into events, whole blocks where that is possible.
+
+    `needed` are columns of which a record must have one, or else `check` is to look at it.
+    """
+    mapper = events.mapper
+    typed = TypedRecords(mapper.paths, mapper.settings.kinds, events.file, needed)
+    for line, block in cut_blocks(data, first_line, FIRST_BYTES, BLOCK_BYTES):
+        _map_block(block, line, events, typed, check)
+
+
+def _map_block(
+    block: bytes, first_line: int, events: MappedEvents, typed: TypedRecords, check: Check | None
+) -> None:
+    try:
+        events.add_block(*typed.decode_block(block, first_line))
+    except Odd:
+        size = max(len(block) // BLOCK_PARTS, SMALLEST_BYTES)
+        parts = list(cut_blocks(block, first_line, size, size))
+        if len(parts) > 1:
+            for line, part in parts:
+                _map_block(part, line, events, typed, check)
+            return
+        for record in checked(raw_lines(block, first_line), events.mapper.rows):
+            typed.learn_keys(record.value)
+            map_record(record, events, check)
+
+
+def map_records(records: Iterable[Raw], events: MappedEvents, check: Check | None = None) -> None:
+    """Read records into events, one by one."""
+    for record in checked(records, events.mapper.rows):
+        map_record(record, events, check)
+
+
+def map_record(record: Record, events: MappedEvents, check: Check | None) -> None:
+    """One record, unless it is a header."""
+    try:
+        if check is None or check(events.mapper, record.value):
+            events.mapper.add(record.line, record.value)
+    except Refused as reason:
+        events.refuse(record.line, str(reason), record.raw)
+
+
+def cut_blocks(data: bytes, first_line: int, first_size: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines of about these sizes, each with the number of its first line."""
+    begin, line, wanted = 0, first_line, first_size
+    while begin < len(data):
+        end = data.find(b"\n", begin + wanted - 1) + 1
+        if end == 0:
+            end = len(data)
+        yield line, data[begin:end]
+        line += data.count(b"\n", begin, end)
+        begin, wanted = end, size

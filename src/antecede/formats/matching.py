@@ -1,0 +1,215 @@
+"""Sends and receives without message ids, matched by sender, receiver, payload and clocks.
+
+A receive belongs to a send of the same execution, sender, receiver and payload: these four are its channel.
+Within a channel a send is known by its number, the sender's own clock entry (its index where it has none).
+Receives are taken in the order of their index. Each gets
+
+    first    the send whose number is the entry for the sender in the receiver's clock, if there is one that
+             was not received; else the oldest one that was not received, if the receiver can know of it
+    repeat   else the last one that was received in this channel
+    clock    else, if the sender has no events here, the send that the entry for it tells
+    none     else a message of its own
+
+and its message is called by sender and number ("0:5"). The field `match` keeps how it was found; that of a
+send says sent. All strings are numbered first, so the walk over receives has to do with numbers only.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from antecede.formats.maps import add_map_entry, drop_map_key
+from antecede.formats.settle import replace_column
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+RECEIPTS = pa.array(["receive", "deliver"])
+FIRST, REPEAT, CLOCK, NONE, SENT = range(5)
+WORDS = pa.array(["first", "repeat", "clock", "none", "sent"])
+_OF_RECEIPTS = ["execution", "process", "index", "sender", "text"]
+UNKNOWN = -1
+"""In the place of an entry of a clock that an event does not have."""
+
+
+def is_send(events: pa.Table) -> Flags:
+    """Which events are sends."""
+    return _flags(pc.equal(events["kind"], "send"))
+
+
+def is_receipt(events: pa.Table) -> Flags:
+    """Which events are receives that name their sender."""
+    return _flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
+
+
+def match_messages(events: pa.Table, owns: Ints, is_matched: Flags) -> pa.Table:
+    """The events, with messages for those sends and receives that are to be matched.
+
+    `owns` are entries of events for their own processes, or UNKNOWN.
+    """
+    index = events["index"].fill_null(0).to_numpy()
+    in_order = np.argsort(index, kind="stable")
+    in_order = in_order[is_matched[in_order]]
+    sent = in_order[is_send(events)[in_order]]
+    received = in_order[is_receipt(events)[in_order]]
+    numbers = np.where(owns == UNKNOWN, index, owns)
+    channels = _Channels(events, sent, received, owns, numbers)
+    messages, hows = channels.match_receipts()
+    names_of_sent = _join(events["process"].take(pa.array(sent)), numbers[sent])
+    rows = np.concatenate([sent, received])
+    hows = np.concatenate([np.full(len(sent), SENT), hows])
+    return _store(events, rows, pa.concat_arrays([names_of_sent, messages]), hows)
+
+
+def mark_unmatched(events: pa.Table) -> pa.Table:
+    """The events, with a mark at those that `match_again` is to match."""
+    is_marked = is_send(events) | is_receipt(events)
+    words = pa.repeat(pa.scalar("none"), len(events))
+    fields = add_map_entry(events["fields"].combine_chunks(), is_marked, "match", words)
+    return replace_column(events, "fields", fields)
+
+
+def match_again(events: pa.Table) -> pa.Table:
+    """Match what readers of single files have matched, now that all files are there."""
+    fields = events["fields"].combine_chunks()
+    was_matched = _flags(pc.not_equal(pc.map_lookup(fields, "match", "first"), ""))
+    events = replace_column(events, "fields", drop_map_key(fields, "match"))
+    messages = pc.if_else(pa.array(was_matched), None, events["message"])
+    events = replace_column(events, "message", messages)
+    return match_messages(events, _entries(events, events["process"]), was_matched)
+
+
+class _Channels:
+    """The sends of each channel, and which of them were received."""
+
+    def __init__(self, events: pa.Table, sent: Ints, received: Ints, owns: Ints, numbers: Ints) -> None:
+        # A send to several receivers is one for each of them.
+        lists = events["receivers"].combine_chunks().take(pa.array(sent))
+        rows = sent[pc.list_parent_indices(lists).to_numpy()]
+        sends = events.select(["execution", "process", "text"]).take(pa.array(rows))
+        receipts = events.select(_OF_RECEIPTS).take(pa.array(received))
+        channel_of_send, self.channel = _number_rows(
+            [sends["execution"], sends["process"], pc.list_flatten(lists), sends["text"]],
+            [receipts["execution"], receipts["sender"], receipts["process"], receipts["text"]],
+        )
+        self.known = _entries(events, events["sender"])[received]
+        number, own = numbers[rows], np.maximum(owns[rows], 0)
+        # A send and one that goes by the same number in its channel are one, as far as receiving it goes.
+        self.send, self.exact_send = _number_rows(
+            [pa.array(channel_of_send), pa.array(number)], [pa.array(self.channel), pa.array(self.known)]
+        )
+        numbered = len(self.send) + len(self.exact_send)
+        self.number_of_send = np.zeros(numbered, np.int64)
+        self.number_of_send[self.send] = number
+        # The sends of a channel side by side, the oldest first; `starts` has where each channel begins.
+        by_channel = np.argsort(channel_of_send, kind="stable")
+        self.sends, self.owns = self.send[by_channel], own[by_channel]
+        channels = max(channel_of_send.max(initial=-1), self.channel.max(initial=-1)) + 1
+        self.starts = np.searchsorted(channel_of_send[by_channel], np.arange(channels + 1))
+        self.events, self.receipts = events, receipts
+
+    def match_receipts(self) -> tuple[pa.Array, Ints]:
+        """The message of each receipt, and how it was found."""
+        hows, sends = self._walk()
+        receipts = self.receipts
+        is_found = hows <= REPEAT
+        numbers = self.known.copy()
+        numbers[is_found] = self.number_of_send[sends[is_found]]
+        by_number = _join(receipts["sender"], numbers)
+        index = pc.coalesce(receipts["index"].cast(pa.string()), "None")
+        ends = pc.binary_join_element_wise(receipts["sender"], receipts["process"], ">")
+        alone = pc.binary_join_element_wise(ends, index, "@").combine_chunks()
+        # A sender with events of its own would have logged what it sent.
+        could_be_unheard = ~is_found & (self.known > 0)
+        if could_be_unheard.any():
+            hows[could_be_unheard & ~_have_events(self.events, receipts)] = CLOCK
+        return pc.if_else(pa.array(hows == NONE), alone, by_number), hows
+
+    def _walk(self) -> tuple[Ints, Ints]:
+        """For each receipt FIRST or REPEAT and the send, or NONE."""
+        is_sent = np.zeros(len(self.number_of_send), np.bool_)
+        is_sent[self.send] = True
+        is_exact = is_sent[self.exact_send] & (self.known > 0)
+        exact_sends = np.where(is_exact, self.exact_send, -1)
+        is_received = bytearray(len(is_sent))
+        sends, owns = self.sends.tolist(), self.owns.tolist()
+        oldest, ends = self.starts[:-1].tolist(), self.starts[1:].tolist()
+        last = [-1] * len(oldest)
+        hows: list[int] = []
+        found: list[int] = []
+        receipts = zip(self.channel.tolist(), exact_sends.tolist(), self.known.tolist(), strict=True)
+        for channel, send, known in receipts:
+            if send < 0 or is_received[send]:
+                send, place, end = -1, oldest[channel], ends[channel]
+                while place < end and is_received[sends[place]]:
+                    place += 1
+                oldest[channel] = place
+                if place < end and (known == UNKNOWN or owns[place] <= known):
+                    send = sends[place]
+            if send >= 0:
+                is_received[send] = True
+                last[channel] = send
+                hows.append(FIRST)
+            else:
+                send = last[channel]
+                hows.append(REPEAT if send >= 0 else NONE)
+            found.append(send)
+        return np.array(hows, np.int64), np.array(found, np.int64)
+
+
+def _number_rows(one: list[pa.Array], other: list[pa.Array]) -> tuple[Ints, Ints]:
+    """Numbers for the rows of two tables: rows with equal values in all columns get the same one."""
+    size = len(one[0])
+    numbers = np.zeros(size + len(other[0]), np.int64)
+    for first, second in zip(one, other, strict=True):
+        column = pa.concat_arrays([_as_array(first), _as_array(second)])
+        codes = column.dictionary_encode("encode").indices.to_numpy().astype(np.int64)
+        # There are no more numbers and codes than rows, so the product fits into 64 bits.
+        joined = pa.array(numbers * (codes.max(initial=0) + 1) + codes)
+        numbers = joined.dictionary_encode().indices.to_numpy().astype(np.int64)
+    return numbers[:size], numbers[size:]
+
+
+def _as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
+    """The entry of each event's clock for a process; 0 if the clock has none, UNKNOWN without a clock."""
+    clocks = events["clock"].combine_chunks()
+    offsets = clocks.offsets.to_numpy()
+    rows = np.repeat(np.arange(len(clocks)), np.diff(offsets))
+    used = slice(offsets[0], offsets[-1])
+    is_own = _flags(pc.equal(clocks.keys[used], processes.take(pa.array(rows))))
+    entries = np.where(_flags(pc.is_null(clocks)), UNKNOWN, 0)
+    entries[rows[is_own]] = clocks.items[used].to_numpy()[is_own]
+    return entries
+
+
+def _have_events(events: pa.Table, receipts: pa.Table) -> Flags:
+    """Whether the sender of each receipt has events of its own in its execution."""
+    there, senders = _number_rows(
+        [events["execution"], events["process"]], [receipts["execution"], receipts["sender"]]
+    )
+    return np.isin(senders, there)
+
+
+def _join(names: pa.ChunkedArray, numbers: Ints) -> pa.Array:
+    return _as_array(pc.binary_join_element_wise(names, pa.array(numbers).cast(pa.string()), ":"))
+
+
+def _store(events: pa.Table, rows: Ints, messages: pa.Array, hows: Ints) -> pa.Table:
+    """The events, with these messages and ways of finding them at these rows."""
+    place = np.full(len(events), -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    is_matched = place >= 0
+    places = pa.array(place, mask=~is_matched)
+    events = replace_column(events, "message", pc.coalesce(messages.take(places), events["message"]))
+    words = WORDS.take(pa.array(hows)).take(places)
+    fields = add_map_entry(events["fields"].combine_chunks(), is_matched, "match", words)
+    return replace_column(events, "fields", fields)
+
+
+def _flags(values: pa.Array | pa.ChunkedArray) -> Flags:
+    return np.asarray(_as_array(pc.fill_null(values, False)).to_numpy(zero_copy_only=False), np.bool_)
