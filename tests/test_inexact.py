@@ -54,6 +54,22 @@ def test_triangle_breaks_causal_order(name: str) -> None:
     assert len(world.violations) == 1
 
 
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [("probabilistic", {"R": 2, "K": 2}), ("plausible", {"R": 1}), ("scalar", {})],
+)
+def test_a_send_may_deliver_what_was_held(protocol: str, options: dict[str, int]) -> None:
+    """The own broadcast counts on the entry for which the answer waits; the own copy comes first."""
+    world = Case(protocol, protocol, options).world(3)
+    first = world.send("p0")
+    world.arrive_message(first, "p1")
+    answer = world.send("p1")
+    world.arrive_message(answer, "p2")
+    assert world.order("p2") == []
+    own = world.send("p2")
+    assert world.order("p2") == [own, answer]
+
+
 @pytest.mark.parametrize("name", ["probabilistic", "plausible", "scalar"])
 def test_triangle_alone_does_not_fool_shared_entries(name: str) -> None:
     world = next(case for case in OTHER if case.name == name).world(3)

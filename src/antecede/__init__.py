@@ -4,7 +4,8 @@ For logs and tables: `read_logs` reads files into an Arrow table of events and `
 such a table. `antecede.spark` has the same names for DataFrames of any size.
 
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
-(packets to transmit, deliveries in order); `list_protocols` tells what each protocol promises.
+(packets to transmit, deliveries in order); `list_protocols` tells what each protocol promises. `VectorClock`,
+`LamportClock` and `PlausibleClock` stamp events for those who only want to write stamped logs.
 
 What is listed here is imported when it is first asked for: a script loads only what it uses.
 """
@@ -13,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from antecede.core.clocks import ClockStamp, LamportClock, PlausibleClock, VectorClock
     from antecede.core.endpoint import Endpoint
     from antecede.core.errors import AntecedeError, CallerError, DuplicateError, InputError, SetupError
     from antecede.core.facts import Facts
@@ -26,6 +28,7 @@ __all__ = [
     "AntecedeError",
     "Audit",
     "CallerError",
+    "ClockStamp",
     "Delivery",
     "DuplicateError",
     "Effects",
@@ -34,10 +37,13 @@ __all__ = [
     "Gap",
     "Held",
     "InputError",
+    "LamportClock",
     "Missing",
     "Packet",
+    "PlausibleClock",
     "Settings",
     "SetupError",
+    "VectorClock",
     "audit",
     "decode",
     "endpoint",
@@ -47,6 +53,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "core.clocks": ("ClockStamp", "LamportClock", "PlausibleClock", "VectorClock"),
     "core.endpoint": ("Endpoint",),
     "core.errors": ("AntecedeError", "CallerError", "DuplicateError", "InputError", "SetupError"),
     "core.facts": ("Facts",),

@@ -90,20 +90,72 @@ def spread(gap: Gap) -> list[tuple[str, int]]:
 FLOWING = [case for case in CASES if case.protocol in BY_NUMBER | BY_STAMP | {"fifo", "bounded"}]
 
 
+def name_gaps(world: World, at: str) -> set[tuple[str, int]]:
+    """What the root gaps of a process name, one by one."""
+    return {number for gap in world.endpoints[at].root_gaps() for number in spread(gap)}
+
+
+def find_named(world: World, at: str, gaps: set[tuple[str, int]]) -> list[int]:
+    """The packets under way that gaps of a process name."""
+    return [choice for choice in range(len(world.network)) if identity(world, choice, at) in gaps]
+
+
 @pytest.mark.parametrize(("case", "kind"), with_kinds(FLOWING))
 @FEWER
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_recover_the_root_gaps_and_all_else_follows(case: Case, kind: str, n: int, script: Script) -> None:
+def test_recover_the_root_gaps_until_there_are_none_and_all_else_follows(
+    case: Case, kind: str, n: int, script: Script
+) -> None:
     world = case.world(n)
     for _ in explained(world, script, kind):
         pass
     for at in sorted(world.watch):
-        while gaps := {number for gap in world.endpoints[at].root_gaps() for number in spread(gap)}:
+        while gaps := name_gaps(world, at):
             assert case.protocol not in BY_STAMP or len(gaps) == len(world.endpoints[at].root_gaps())
-            found = [choice for choice in range(len(world.network)) if identity(world, choice, at) in gaps]
-            assert found and (case.protocol == "pairs" or len(found) == len(gaps))
-            world.arrive(found[0])
+            choices = find_named(world, at, gaps)
+            assert choices and (case.protocol == "pairs" or len(choices) == len(gaps))
+            world.arrive(choices[0])
         assert world.endpoints[at].held() == [] and not world.waiting[at]
+
+
+def recover_once(world: World, at: str) -> None:
+    """Let everything arrive that the root gaps name now."""
+    gaps = name_gaps(world, at)
+    while choices := find_named(world, at, gaps):
+        world.arrive(choices[0])
+
+
+COMPLETE = [case for case in CASES if case.protocol in BY_NUMBER | {"fifo"}]
+
+
+@pytest.mark.parametrize(("case", "kind"), with_kinds(COMPLETE))
+@FEWER
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_where_stamps_tell_of_the_whole_past_recovering_once_is_enough(
+    case: Case, kind: str, n: int, script: Script
+) -> None:
+    world = case.world(n)
+    for _ in explained(world, script, kind):
+        pass
+    for at in sorted(world.watch):
+        recover_once(world, at)
+        assert world.endpoints[at].held() == [] and not world.waiting[at]
+
+
+@pytest.mark.parametrize("name", ["optimal", "predecessors", "pairs", "bounded-2n"])
+def test_where_stamps_name_the_latest_causes_what_is_recovered_may_wait_for_more(name: str) -> None:
+    """first: p1 to p0; second: p2 to p0, after p1 wrote to p2; third: p3 to p0, after p2 wrote to p3."""
+    world = next(case for case in CASES if case.name == name).world(4)
+    first = world.send("p1", ["p0"])
+    world.arrive_message(world.send("p1", ["p2"]), "p2")
+    second = world.send("p2", ["p0"])
+    world.arrive_message(world.send("p2", ["p3"]), "p3")
+    third = world.send("p3", ["p0"])
+    world.arrive_message(third, "p0")
+    recover_once(world, "p0")
+    assert world.waiting["p0"] == {second, third} and world.order("p0") == []
+    recover_once(world, "p0")
+    assert world.order("p0") == [first, second, third]
 
 
 def identity(world: World, choice: int, at: str) -> tuple[str, int] | None:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import antecede
-from antecede.core.clocks import PlausibleClock, Stamp, VectorClock
+from antecede.core.clocks import ClockStamp, PlausibleClock, VectorClock
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
 from antecede.protocols.keys import entries
 from antecede.protocols.membership import Probabilistic
@@ -118,17 +118,17 @@ def test_newcomer_needs_the_entries_and_the_delivered_set(kind: type[Probabilist
 def test_plausible_clocks_miss_and_invert_nothing() -> None:
     pairs = [pair for seed in range(10) for pair in combinations(_history(Random(seed)), 2)]
     for (true_a, a), (true_b, b) in pairs:
-        assert not true_a.before(true_b) or a.before(b)
-        assert not true_b.before(true_a) or b.before(a)
-        assert not (a.before(b) and true_b.before(true_a))
-    assert any(a.before(b) and true_a.concurrent(true_b) for (true_a, a), (true_b, b) in pairs)
+        assert not true_a.is_before(true_b) or a.is_before(b)
+        assert not true_b.is_before(true_a) or b.is_before(a)
+        assert not (a.is_before(b) and true_b.is_before(true_a))
+    assert any(a.is_before(b) and true_a.is_concurrent_with(true_b) for (true_a, a), (true_b, b) in pairs)
 
 
-def _history(random: Random) -> list[tuple[Stamp, Stamp]]:
+def _history(random: Random) -> list[tuple[ClockStamp, ClockStamp]]:
     """Events of six processes, each with its vector time and its plausible time of three entries."""
     exact = [VectorClock(p, 6) for p in range(6)]
     plausible = [PlausibleClock(p, 3) for p in range(6)]
-    events: list[tuple[Stamp, Stamp]] = []
+    events: list[tuple[ClockStamp, ClockStamp]] = []
     for _ in range(60):
         p = random.randrange(6)
         if events and random.random() < 0.5:

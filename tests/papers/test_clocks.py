@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.core.clocks import LamportClock, PlausibleClock, Stamp, VectorClock
+from antecede.core.clocks import ClockStamp, LamportClock, PlausibleClock, VectorClock
 from antecede.simulate.oracle import Oracle
 from tests.cases import SCRIPTS, Script
 
@@ -22,7 +22,7 @@ class Run:
         self.pasts: list[int] = []
         self.where: list[int] = []
         self.times: list[int] = []
-        self.stamps: list[Stamp] = []
+        self.stamps: list[ClockStamp] = []
         self.sends: list[int] = []
         self.oracle = Oracle(range(n))
         self._play()
@@ -63,7 +63,7 @@ class Run:
         return [(e, f, bool(self.pasts[f] >> e & 1)) for e, f in permutations(range(len(self.pasts)), 2)]
 
 
-def two_entries(a: Stamp, b: Stamp) -> bool:
+def two_entries(a: ClockStamp, b: ClockStamp) -> bool:
     """The printed rule of plausible clocks: only the two entries that count."""
     if a.process == b.process:
         return a.entries[a.entry] < b.entries[a.entry]
@@ -82,15 +82,15 @@ def test_lamport_time_is_a_total_order_that_contains_happened_before(n: int, scr
 def test_vector_clocks_are_exactly_happened_before(n: int, script: Script) -> None:
     run = Run(n, n, script)
     for e, f, before in run.pairs():
-        assert run.stamps[e].before(run.stamps[f]) is before
-        assert run.stamps[e].concurrent(run.stamps[f]) is not (before or bool(run.pasts[e] >> f & 1))
+        assert run.stamps[e].is_before(run.stamps[f]) is before
+        assert run.stamps[e].is_concurrent_with(run.stamps[f]) is not (before or bool(run.pasts[e] >> f & 1))
 
 
 @given(n=st.integers(1, 5), script=SCRIPTS)
 def test_vector_clocks_of_sends_agree_with_the_oracle(n: int, script: Script) -> None:
     run = Run(n, n, script)
     for m, m2 in permutations(range(len(run.sends)), 2):
-        before = run.stamps[run.sends[m]].before(run.stamps[run.sends[m2]])
+        before = run.stamps[run.sends[m]].is_before(run.stamps[run.sends[m2]])
         assert before is bool(run.oracle.message_past[m2] >> m & 1)
 
 
@@ -99,14 +99,14 @@ def test_plausible_clocks_miss_no_order_and_invert_none(n: int, r: int, script: 
     run = Run(n, r, script)
     for e, f, before in run.pairs():
         if before:
-            assert run.stamps[e].before(run.stamps[f]) and not run.stamps[f].before(run.stamps[e])
+            assert run.stamps[e].is_before(run.stamps[f]) and not run.stamps[f].is_before(run.stamps[e])
 
 
 @given(n=st.integers(2, 6), r=st.integers(1, 4), script=SCRIPTS)
 def test_plausible_clocks_order_no_pair_that_two_entries_would_not(n: int, r: int, script: Script) -> None:
     run = Run(n, r, script)
     for e, f, _ in run.pairs():
-        assert two_entries(run.stamps[e], run.stamps[f]) or not run.stamps[e].before(run.stamps[f])
+        assert two_entries(run.stamps[e], run.stamps[f]) or not run.stamps[e].is_before(run.stamps[f])
 
 
 def test_plausible_clocks_comparing_all_entries_orders_fewer_concurrent_pairs() -> None:
@@ -118,11 +118,11 @@ def test_plausible_clocks_comparing_all_entries_orders_fewer_concurrent_pairs() 
         for e, f, before in run.pairs()
         if not (before or run.pasts[e] >> f & 1)
     ]
-    full, two = (sum(rule(a, b) for a, b in concurrent) for rule in (Stamp.before, two_entries))
+    full, two = (sum(rule(a, b) for a, b in concurrent) for rule in (ClockStamp.is_before, two_entries))
     assert 0 < full < two < len(concurrent) / 2
 
 
 def test_plausible_clocks_with_one_entry_order_by_its_value() -> None:
     one, two = PlausibleClock(0, 1), PlausibleClock(1, 1)
     first, second = one.tick(), two.tick()
-    assert first.concurrent(second) and first.before(two.tick())  # the latter is a false ordering
+    assert first.is_concurrent_with(second) and first.is_before(two.tick())  # the latter is a false ordering

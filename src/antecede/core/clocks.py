@@ -1,7 +1,8 @@
 """Plain clocks: they stamp events and compare stamps, and hold nothing back.
 
-Lamport 1978, vector clocks (Fidge, Mattern 1988), and plausible clocks with R entries, the K = 1 case of
-004: they never miss or invert an order, but may order what is concurrent.
+Lamport 1978, vector clocks (Fidge, Mattern 1988), and plausible clocks with R entries (Torres-Rojas, Ahamad
+1999; the K = 1 case of Mostefaoui and Weiss 2017): they never miss or invert an order, but may order what is
+concurrent. For applications that write stamped logs and leave the order to `antecede order` or `audit`.
 """
 
 from dataclasses import dataclass, field
@@ -25,14 +26,14 @@ class LamportClock:
 
 
 @dataclass(frozen=True)
-class Stamp:
+class ClockStamp:
     """The time of an event: who, on which entry it counts, and the entries."""
 
     process: int
     entry: int
     entries: tuple[int, ...]
 
-    def before(self, other: "Stamp") -> bool:
+    def is_before(self, other: "ClockStamp") -> bool:
         """Whether this event happened before the other, as far as the entries tell.
 
         Both rules of the plausible clock: the two entries that count, and no entry larger. The second
@@ -46,9 +47,9 @@ class Stamp:
         )
         return counted and all(a <= b for a, b in zip(self.entries, other.entries, strict=True))
 
-    def concurrent(self, other: "Stamp") -> bool:
+    def is_concurrent_with(self, other: "ClockStamp") -> bool:
         """Whether neither happened before the other, as far as the entries tell."""
-        return self != other and not self.before(other) and not other.before(self)
+        return self != other and not self.is_before(other) and not other.is_before(self)
 
 
 @dataclass
@@ -62,17 +63,17 @@ class PlausibleClock:
     def __post_init__(self) -> None:
         self.entries = self.entries or [0] * self.size
 
-    def tick(self) -> Stamp:
+    def tick(self) -> ClockStamp:
         """A local event or a send; returns its stamp."""
         entry = self.process % self.size
         self.entries[entry] += 1
-        return Stamp(self.process, entry, tuple(self.entries))
+        return ClockStamp(self.process, entry, tuple(self.entries))
 
-    def receive(self, stamp: Stamp) -> Stamp:
+    def receive(self, stamp: ClockStamp) -> ClockStamp:
         """A receipt of something stamped so; returns the stamp of the receipt."""
         self.entries = [max(pair) for pair in zip(self.entries, stamp.entries, strict=True)]
         return self.tick()
 
 
 class VectorClock(PlausibleClock):
-    """One entry per process: `before` is exactly happened-before."""
+    """One entry per process: `is_before` is exactly happened-before."""

@@ -108,7 +108,12 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         return []
 
     def root_gaps(self) -> list[Gap]:
-        """What is waited for here and is not itself held: recover these and all else follows."""
+        """What is waited for here and is not itself held.
+
+        Stamps that name only the latest causes leave the rest to those: what is recovered may wait for more.
+        So recover these and ask again, until there are none. Where stamps tell of the whole past, the first
+        answer is all that is missing; docs/guarantees.md says for which protocols.
+        """
         return []
 
     def snapshot(self) -> bytes:

@@ -9,7 +9,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """`exact`: never delivers a message before one that caused it, in the order that `order` names.
 
     `delay_optimal`: delivers every message as soon as that order allows. `stamp` is the size formula of
-    the control part for n processes. `channel`: "any" may reorder packets, "fifo" may not.
+    the control part for n processes.
     """
 
     name: str
@@ -20,7 +20,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     multicast: bool = False
     broadcast: bool = False
     monitor: bool = False
-    channel: Literal["any", "fifo"] = "any"
     exact: bool
     delay_optimal: bool
     stamp: str

@@ -94,7 +94,7 @@ class Gated(Endpoint, kw_only=True):
         return waiting
 
     def root_gaps(self) -> list[Gap]:
-        """What is waited for here and is not itself held: recover these and all else follows."""
+        """What is waited for here and is not itself held."""
         return [Gap(self._slot(slot), first, last) for slot, first, last in self.gate.gaps(dense=self.dense)]
 
     def _slot(self, slot: int) -> str:

@@ -47,7 +47,8 @@ class Sharing(VectorGated, kw_only=True):
     """Entries shared by several senders. V is the gate's `have`, and gains add to it.
 
     `known` are the broadcasts delivered here (or, after a join, at the sponsor) by sender; `recent` is
-    the paper's list L, at least the last `memory` of them.
+    the paper's list L, at least the last `memory` of them. A broadcast of this process counts on entries
+    that others wait for, so `send` may deliver messages that were held here, after the own one.
     """
 
     shares_entries = True
