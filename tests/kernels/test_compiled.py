@@ -14,9 +14,9 @@ SOURCE = Path(antecede.__file__).parent
 
 PROGRAM = """
 import numpy as np
-import antecede.kernels.compiled as compiled
+from antecede.kernels import announcement
 said = []
-compiled.announce = lambda: said.append("compiling")
+announcement.listener = lambda: said.append("compiling")
 from antecede.kernels.arrays import grouped
 grouped(np.array([1, 0, 1]), 2)
 print(*said)

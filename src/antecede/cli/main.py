@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from antecede.core.errors import AntecedeError
+from antecede.kernels import announcement
 
 COMMANDS = {
     "simulate": (
@@ -98,11 +99,18 @@ for _name, (_, _help) in COMMANDS.items():
 
 def main() -> None:
     """Run the command; exit codes: 0 clean, 1 findings, 2 wrong usage or environment."""
+    announcement.listener = lambda: _print_error("compiling for this machine: once, for about a minute")
     try:
         app()
     except AntecedeError as error:
-        from rich.console import Console
         from rich.markup import escape
 
-        Console(stderr=True).print(f"[red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        _print_error(f"[red]error:[/] {escape(str(error))}")
         sys.exit(2)
+
+
+def _print_error(line: str) -> None:
+    """A line in rich's markup on the error output."""
+    from rich.console import Console
+
+    Console(stderr=True).print(line, soft_wrap=True, highlight=False)

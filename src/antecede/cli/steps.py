@@ -21,13 +21,7 @@ def show_step(what: str) -> Iterator[None]:
     """Say what goes on in this process while the block runs: on a terminal, and gone when it is done."""
     from rich.console import Console
 
-    from antecede.kernels import compiled
-
-    console = Console(stderr=True)
-    compiled.announce = lambda: console.print(
-        "compiling for this machine: once, for about a minute", highlight=False
-    )
-    with console.status(what):
+    with Console(stderr=True).status(what):
         yield
 
 

@@ -7,8 +7,7 @@ cannot be written to. Three things are added to that:
   then load what it made, instead of all compiling the same.
 - A stamp over all kernels. Numba looks only at the file of the function that it loads, and would go on using
   machine code into which an older version of another kernel was compiled.
-- `announce`, which is called once in a process when something must really be compiled, so that a command can
-  say why it is slow this once.
+- An announcement, made once in a process when something must really be compiled (`announcement`).
 """
 
 from __future__ import annotations
@@ -21,15 +20,14 @@ from typing import Any, TypeVar
 
 import numba
 
+from antecede.kernels.announcement import announce_compilation
+
 try:
     import fcntl
 except ImportError:  # not on Windows: there two processes may compile the same, which costs time and no more
     fcntl = None  # type: ignore[assignment]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-announce: Callable[[], None] | None = None
-"""Called before the first kernel of this process is compiled; loading compiled kernels does not count."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "kernels", _PACKAGE / "simulate" / "verdict")
@@ -70,19 +68,12 @@ def _keep_compiled(dispatcher: Any) -> Any:
     def load_or_announce(signature: Any, context: Any) -> Any:
         overload = load_now(signature, context)
         if overload is None:
-            _announce_once()
+            announce_compilation()
         return overload
 
     dispatcher.compile = compile_alone
     cache.load_overload = load_or_announce
     return dispatcher
-
-
-def _announce_once() -> None:
-    global announce
-    if announce is not None:
-        say, announce = announce, None
-        say()
 
 
 _depth = 0
