@@ -10,7 +10,9 @@ PIP := -m pip install -q --disable-pip-version-check
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt
+setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt, compile the kernels
+	@echo 'Compiling the kernels for this machine: once, for about a minute.'
+	$(BIN)/python -m antecede.cli.compile_kernels
 
 demo: .venv/.stamp ## show what antecede does, on a small example
 	$(BIN)/python -m antecede.demo

@@ -32,8 +32,8 @@ def package(tmp_path):
     return tmp_path
 
 
-def start(package):
-    environment = {**os.environ, "PYTHONPATH": str(package)}
+def start(package, **variables):
+    environment = {**os.environ, "PYTHONPATH": str(package), **variables}
     command = [sys.executable, "-c", PROGRAM]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -55,3 +55,22 @@ def test_what_was_compiled_is_loaded_until_any_kernel_changes(package):
     with (package / "antecede" / "kernels" / "bits.py").open("a") as other_kernel:
         other_kernel.write("# changed\n")
     assert output_of(start(package)) == "compiling"
+
+
+def forbid_folders(package):
+    """Let nothing be kept beside the sources: files stand where the folders should be."""
+    for folder in ("kernels", "simulate/verdict"):
+        (package / "antecede" / folder / "__pycache__").touch()
+
+
+def test_where_the_package_cannot_be_written_to_the_users_cache_is_taken(package):
+    forbid_folders(package)
+    assert output_of(start(package, XDG_CACHE_HOME=str(package / "cache"))) == "compiling"
+    assert output_of(start(package, XDG_CACHE_HOME=str(package / "cache"))) == ""
+
+
+def test_where_nothing_can_be_written_each_process_compiles(package):
+    forbid_folders(package)
+    (package / "cache").touch()
+    for _ in range(2):
+        assert output_of(start(package, XDG_CACHE_HOME=str(package / "cache"))) == "compiling"

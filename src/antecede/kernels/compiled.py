@@ -36,13 +36,31 @@ _FOLDERS = (_PACKAGE / "kernels", _PACKAGE / "simulate" / "verdict")
 
 def compiled(function: Function) -> Function:
     """The function, compiled when it is first called with arguments of these types."""
-    dispatcher: Function = _keep_compiled(numba.njit(cache=True, nogil=True)(function))
-    return dispatcher
+    return _compile_function(function)
 
 
 def inlined(function: Function) -> Function:
     """The function, compiled into each of its callers."""
-    dispatcher: Function = _keep_compiled(numba.njit(cache=True, nogil=True, inline="always")(function))
+    return _compile_function(function, inline="always")
+
+
+def _compile_function(function: Function, **options: str) -> Function:
+    try:
+        dispatcher: Function = numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # no folder can be written to: every process compiles for itself
+        dispatcher = numba.njit(nogil=True, **options)(function)
+        return _announce_before_compiling(dispatcher)
+    return _keep_compiled(dispatcher)
+
+
+def _announce_before_compiling(dispatcher: Any) -> Any:
+    compile_now = dispatcher.compile
+
+    def announce_and_compile(signature: Any) -> Any:
+        announce_compilation()
+        return compile_now(signature)
+
+    dispatcher.compile = announce_and_compile
     return dispatcher
 
 
