@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numba
 
@@ -36,24 +36,27 @@ _FOLDERS = (_PACKAGE / "kernels", _PACKAGE / "simulate" / "verdict")
 
 def compiled(function: Function) -> Function:
     """The function, compiled when it is first called with arguments of these types."""
-    return _compile_function(function)
+    return _compile_function(function, "never")
 
 
 def inlined(function: Function) -> Function:
     """The function, compiled into each of its callers."""
-    return _compile_function(function, inline="always")
+    return _compile_function(function, "always")
 
 
-def _compile_function(function: Function, **options: str) -> Function:
+def _compile_function(function: Function, inline: Literal["never", "always"]) -> Function:
+    dispatcher: Any
     try:
-        dispatcher: Function = numba.njit(cache=True, nogil=True, **options)(function)
+        dispatcher = numba.njit(cache=True, nogil=True, inline=inline)(function)
+        _keep_compiled(dispatcher)
     except RuntimeError:  # no folder can be written to: every process compiles for itself
-        dispatcher = numba.njit(nogil=True, **options)(function)
-        return _announce_before_compiling(dispatcher)
-    return _keep_compiled(dispatcher)
+        dispatcher = numba.njit(nogil=True, inline=inline)(function)
+        _announce_before_compiling(dispatcher)
+    compiled_function: Function = dispatcher
+    return compiled_function
 
 
-def _announce_before_compiling(dispatcher: Any) -> Any:
+def _announce_before_compiling(dispatcher: Any) -> None:
     compile_now = dispatcher.compile
 
     def announce_and_compile(signature: Any) -> Any:
@@ -61,7 +64,6 @@ def _announce_before_compiling(dispatcher: Any) -> Any:
         return compile_now(signature)
 
     dispatcher.compile = announce_and_compile
-    return dispatcher
 
 
 def _read_stamp() -> tuple[tuple[str, int, int], ...]:
@@ -73,7 +75,7 @@ def _read_stamp() -> tuple[tuple[str, int, int], ...]:
 _STAMP = _read_stamp()
 
 
-def _keep_compiled(dispatcher: Any) -> Any:
+def _keep_compiled(dispatcher: Any) -> None:
     """Let numba's function compile under the lock, and load only what was made from these very sources."""
     cache = dispatcher._cache
     cache._cache_file._source_stamp = _STAMP
@@ -91,7 +93,6 @@ def _keep_compiled(dispatcher: Any) -> Any:
 
     dispatcher.compile = compile_alone
     cache.load_overload = load_or_announce
-    return dispatcher
 
 
 _depth = 0
