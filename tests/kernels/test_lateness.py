@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels import bits as flow
+from antecede.kernels.delivery_pass import SWEEPS, plan_slots
 from antecede.kernels.lateness import find_chunk_violations, find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, Linked
 from antecede.simulate.oracle import Oracle
@@ -72,9 +72,9 @@ def test_slots_are_used_again_and_swept():
     trace = flood(Random(1), n, 1500, 40)
     found = linked(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
-    act, _, used = flow.plan_slots(found.sent, left, 0, n)
-    assert (act & flow.SWEEPS).any() and used <= 2 * 256 + 40
-    assert flow.plan_slots(found.sent, left, 3, -1)[2] <= 3 + 41
+    act, _, used = plan_slots(found.sent, left, 0, n)
+    assert (act & SWEEPS).any() and used <= 2 * 256 + 40
+    assert plan_slots(found.sent, left, 3, -1)[2] <= 3 + 41
     part = [event for event in trace if event[2] < 600]
     assert summed([find_violations(linked(part), n)]) == judged(part)
     cuts = [*range(0, len(trace), 701), len(trace)]

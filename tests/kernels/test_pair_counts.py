@@ -45,13 +45,13 @@ def test_every_way_counts_the_same(small, cells, seed, executions, lines):
     source, target = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     arrays = np.array(starts), np.array(tracks, dtype=np.int64), source, target
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pair_counts, "SMALL", small)
-        patch.setattr(pair_counts, "CELLS", cells)
+        patch.setattr(pair_counts, "MOST_SMALL", small)
+        patch.setattr(pair_counts, "MOST_CLOCK_ENTRIES", cells)
         assert count_ordered_pairs(*arrays, lines).tolist() == expected(starts, edges)
 
 
 def test_too_much_to_count():
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("SMALL", "CELLS", "SQUARE"):
+        for name in ("MOST_SMALL", "MOST_CLOCK_ENTRIES", "MOST_BY_BITS"):
             patch.setattr(pair_counts, name, 0)
         assert count_ordered_pairs([0, 2], [0, 0], [0], [1], 1).tolist() == [-1]

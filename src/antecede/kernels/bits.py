@@ -1,17 +1,40 @@
-"""The one pass that all audits of delivery make: pasts as sets of bits, carried from event to event.
+"""The bit engine: who has heard of which messages in flight, as sets of bits carried from event to event.
 
-A message whose deliveries are to be judged has a bit while it matters. Each process has sets of bits: the
-messages in its PAST; those DUE there (addressed to it, not delivered); its OWN; and of those due, the ones
-that were overtaken by a message that depends on them (OVER), and by one of the same sender (JUMP). Every
-message under way has a row: its sender's past when it was sent, and its own bit.
+A message is in flight while some destination has not delivered it. It then has a *slot*, and its bit in any
+set is the bit of that slot. A set of slots is a row of 64-bit words: slot s is bit s % 64 of word s // 64.
 
-Delivering a message at j that carries a bit which is due at j is a violation: this one is early, and the one
-that is due will be late. That is all there is to it; how bits and rows are given to messages is the caller's.
+Three kinds of sets are enough to judge causal order:
+
+    past[p]     messages whose send happened before the present state of process p
+    due[p]      messages that are addressed to process p and not delivered there
+    carried[m]  the past that message m carries: that of its sender when it was sent
+
+    m is sent at p, in slot s             m is delivered at p
+      carried[m] = past[p]                  due[p] loses s
+      past[p] gains s                       early = carried[m] & due[p]
+      due[q] gains s, for each target q     past[p] |= carried[m], and s
+
+What is in `early` was sent before m as far as anybody can tell, and p has yet to deliver it. If there is any,
+the delivery of m is early, and each message in `early` will be late when it comes. That is the whole
+judgement: nothing else ever has to be compared.
+
+A message that is delivered everywhere is *dead*. Its bit may stand in many pasts, but in no `due`, and so it
+does no harm until its slot is given to another message. Therefore dead slots are put aside, and are free
+again after a *sweep* has cleared their bits in all sets. A sweep looks at every word of every set, and is
+worth it when dead slots are many (`is_sweep_worthwhile`).
+
+An event costs as many steps as there are words, which is the number of messages in flight / 64; it depends
+neither on the number of processes nor on how long the execution is. Memory is for as many rows as there are
+processes and messages in flight.
+
+Three kernels are made of these blocks. They differ in where events come from and what is asked:
+
+    delivery_pass             a recorded execution: what is early, late and overtaken
+    false_causality           the same with two kinds of past, all before an event and what it depends on
+    simulate.verdict.kernels  a running simulation: slots are found by message, sets grow when they are full
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,35 +43,17 @@ from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.ragged import Ints
 
 BitSets = NDArray[np.uint64]
-Flags = NDArray[np.int8]
+"""Sets of slots: one row of words, or several."""
 
-PAST, DUE, OWN, OVERTAKEN, OVERTAKEN_BY_SENDER = range(5)
-SENDS, DELIVERS, ENDS, SWEEPS = 1, 2, 3, 4
-LATE, FIFO, EARLY = 1, 2, 4
-_BATCH = 256  # dead bits are kept until there are this many
-_ONE = np.uint64(1)
+FREE, DEAD = 0, 1
+"""Which of the two stacks of slots; and the places of their heights in the array of heights."""
+
 _ZERO = np.uint64(0)
-_LOW = np.uint64(63)
+_ONE = np.uint64(1)
+_LOW_SIX_BITS = np.uint64(63)
 
 
-class PassPlan(NamedTuple):
-    """What each event does, with arrays over the events of one pass."""
-
-    process: Ints
-    sender: Ints  # of a delivery; -1 if it only hands on a past
-    act: Flags  # SENDS, DELIVERS, ENDS (delivers the last copy) or 0; plus SWEEPS to clear dead bits first
-    row: Ints  # the row of the message
-    bit: Ints  # the bit of the message that is sent, or whose delivery is judged; else -1
-    starts: Ints  # the copies to be judged of a message sent at e go to targets[starts[e]:starts[e + 1]]
-    targets: Ints
-
-
-class PassResult(NamedTuple):
-    """What came to light: of each event, and the violating pairs as (early delivery, bit's name) rows."""
-
-    flags: Flags
-    pairs: Ints
-    total: int  # of all pairs, also those beyond the cap
+# Words and rows of words
 
 
 @compiled
@@ -58,154 +63,136 @@ def count_words(bits: int) -> int:
 
 
 @compiled
-def plan_slots(sent: Ints, left: Ints, first: int, patience: int) -> tuple[Flags, Ints, int]:
-    """Acts and slots of the messages of a pass, and how many slots there are.
-
-    `sent` has for each delivery the number of its send, and `left` for each send how many deliveries follow;
-    slots below `first` are taken. A slot is free again after the last delivery; with patience (the number of
-    processes), dead ones are freed in batches, so that sweeping all sets costs little for each message.
-    """
-    act, slot = np.zeros(len(sent), dtype=np.int8), np.full(len(sent), -1, dtype=np.int64)
-    left = left.copy()
-    free, dead = [0 for _ in range(0)], [0 for _ in range(0)]
-    used = first
-    for event in range(len(sent)):
-        cause = sent[event]
-        if cause >= 0:
-            slot[event] = slot[cause]
-            left[cause] -= 1
-            act[event] = ENDS if left[cause] == 0 else DELIVERS
-            if left[cause] == 0:
-                (free if patience < 0 else dead).append(slot[cause])
-        elif left[event]:
-            live = used - first - len(dead)
-            if len(free) == 0 and len(dead) >= max(_BATCH, live) and len(dead) ** 2 >= patience * live:
-                act[event] = SWEEPS
-                free, dead = dead, free
-            act[event] += SENDS
-            if len(free):
-                slot[event] = free.pop()
-            else:
-                slot[event] = used
-                used += 1
-    return act, slot, used
-
-
-@compiled
-def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, start: int, cap: int) -> PassResult:
-    """Carry the bits through all events; sets, rows and the names of bits are changed in place.
-
-    A bit is named by the position of its send, and `start` is the position of the first event. Of the pairs,
-    the first `cap` are kept.
-    """
-    process, sender, act, row, bit, starts, targets = plan
-    flags = np.zeros(len(process), dtype=np.int8)
-    pairs = np.empty((16, 2), dtype=np.int64)
-    alive = np.zeros(max(rows.shape[1], count_words(len(rows))), dtype=np.uint64)
-    past, due = sets[PAST], sets[DUE]
-    kept = total = 0
-    for event in range(len(process)):
-        if act[event] & 3 == 0:
-            continue
-        if act[event] & SWEEPS:
-            _sweep(sets.reshape(-1, rows.shape[1]), alive)
-            _sweep(rows, alive)
-        here, carried = process[event], row[event]
-        if act[event] & 3 == SENDS:
-            if bit[event] >= 0:
-                names[bit[event]] = start + event
-                _launch(here, bit[event], targets[starts[event] : starts[event + 1]], sets)
-                alive[bit[event] >> 6] |= _mask(bit[event])
-            rows[carried] = past[here]
-            continue
-        if bit[event] >= 0:
-            flags[event] |= _land(here, bit[event], sets)
-        if _learn(rows[carried], past[here], due[here]) and sender[event] >= 0:
-            flags[event] |= EARLY
-            total += _overtake(here, sender[event], rows[carried], sets)
-            kept, pairs = _keep(start + event, rows[carried], due[here], names, kept, pairs, cap)
-        if act[event] & 3 == ENDS:
-            alive[carried >> 6] &= ~_mask(carried)
-    return PassResult(flags, pairs[:kept], total)
+def count_ones(word: np.uint64) -> int:
+    """How many bits of a word are 1."""
+    pairs = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
+    low, high = pairs & np.uint64(0x3333333333333333), pairs >> np.uint64(2)
+    fours = low + (high & np.uint64(0x3333333333333333))
+    bytes_ = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((bytes_ * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @inlined
-def _mask(bit: int) -> np.uint64:
-    return _ONE << (np.uint64(bit) & _LOW)
+def bit_mask(slot: int) -> np.uint64:
+    """The word in which only the bit of the slot is 1."""
+    return _ONE << (np.uint64(slot) & _LOW_SIX_BITS)
+
+
+@inlined
+def has_bit(row: BitSets, slot: int) -> bool:
+    """Whether a slot is in a set."""
+    return bool(row[slot >> 6] & bit_mask(slot))
+
+
+@inlined
+def add_bit(row: BitSets, slot: int) -> None:
+    """Put a slot into a set."""
+    row[slot >> 6] |= bit_mask(slot)
+
+
+@inlined
+def drop_bit(row: BitSets, slot: int) -> None:
+    """Take a slot out of a set."""
+    row[slot >> 6] &= ~bit_mask(slot)
 
 
 @compiled
-def count_ones(word: np.uint64) -> int:
-    """How many bits of a word are 1."""
-    word = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+def copy_bits(row: BitSets, onto: BitSets) -> None:
+    """Make one set equal to another."""
+    for w in range(len(row)):
+        onto[w] = row[w]
 
 
 @compiled
-def _sweep(sets: BitSets, alive: BitSets) -> None:
-    """Clear the bits that are not alive; memory that was never written to is left so."""
-    for i in range(len(sets)):
+def merge_bits(row: BitSets, into: BitSets) -> None:
+    """Add all that is in one set to another."""
+    for w in range(len(row)):
+        into[w] |= row[w]
+
+
+@compiled
+def list_bits(event: int, row: BitSets, names: Ints, pairs: Ints, listed: int, cap: int) -> tuple[Ints, int]:
+    """Append (event, name of the slot) for each slot in a set, in their order, up to `cap` pairs in all.
+
+    Returns the pairs, in a larger array if they outgrew theirs, and how many are listed now.
+    """
+    for w in range(len(row)):
+        word = row[w]
+        while word and listed < cap:
+            lowest = word & (~word + _ONE)
+            word ^= lowest
+            if listed == len(pairs):
+                pairs = np.concatenate((pairs, np.empty_like(pairs)))
+            pairs[listed, 0] = event
+            pairs[listed, 1] = names[64 * w + count_ones(lowest - _ONE)]
+            listed += 1
+    return pairs, listed
+
+
+# Slots, given out and taken back. Both stacks have room for all slots; heights[FREE] and heights[DEAD] say
+# how many slots are on each.
+
+
+@inlined
+def push_slot(stack: Ints, heights: Ints, which: int, slot: int) -> None:
+    """Put a slot onto one of the stacks."""
+    stack[heights[which]] = slot
+    heights[which] += 1
+
+
+@inlined
+def pop_free_slot(free: Ints, heights: Ints) -> int:
+    """A slot that nobody has; there must be one."""
+    heights[FREE] -= 1
+    return int(free[heights[FREE]])
+
+
+@inlined
+def is_sweep_worthwhile(dead: int, live: int, least: int, sets: int) -> bool:
+    """Whether enough slots are dead for a sweep: as many as are alive, and `least`.
+
+    With very many sets a sweep is dear. It pays when the words that it looks at, sets * live / 64, are few
+    for each of the dead slots that it frees; `sets` is the number of rows, or 0 where that is no concern.
+    """
+    return dead >= max(least, live) and dead * dead >= sets * live
+
+
+@compiled
+def free_dead_slots(free: Ints, dead: Ints, heights: Ints) -> None:
+    """Make the dead slots free, in their order; their bits must have been swept from all sets, or will be."""
+    for k in range(heights[DEAD]):
+        push_slot(free, heights, FREE, dead[k])
+    heights[DEAD] = 0
+
+
+@compiled
+def sweep_sets(sets: BitSets, alive: BitSets) -> None:
+    """Clear all bits that are not alive. Words that need no change are not even written."""
+    for row in range(len(sets)):
         for w in range(sets.shape[1]):
-            if sets[i, w] & ~alive[w]:
-                sets[i, w] &= alive[w]
+            if sets[row, w] & ~alive[w]:
+                sets[row, w] &= alive[w]
+
+
+# Sends and deliveries
 
 
 @compiled
-def _launch(here: int, bit: int, to: Ints, sets: BitSets) -> None:
-    """A message with this bit is sent."""
-    word, mask = bit >> 6, _mask(bit)
-    sets[PAST, here, word] |= mask
-    sets[OWN, here, word] |= mask
-    for target in to:
-        sets[DUE, target, word] |= mask
+def address_message(slot: int, targets: Ints, due: BitSets) -> None:
+    """A message is sent: it is due at each of its targets."""
+    word, mask = slot >> 6, bit_mask(slot)
+    for target in targets:
+        due[target, word] |= mask
 
 
-@compiled
-def _land(here: int, bit: int, sets: BitSets) -> int:
-    """The message with this bit is delivered; returns the flags LATE and FIFO."""
-    word, mask = bit >> 6, _mask(bit)
-    sets[DUE, here, word] &= ~mask
-    late = LATE if sets[OVERTAKEN, here, word] & mask else 0
-    return late | FIFO if sets[OVERTAKEN_BY_SENDER, here, word] & mask else late
+@inlined
+def receive_past(carried: BitSets, past: BitSets, due: BitSets) -> bool:
+    """A process learns what a message carries; returns whether any of it is due there.
 
-
-@compiled
-def _learn(carried: BitSets, past: BitSets, due: BitSets) -> bool:
-    """Add what a message carries to the past; whether any of it is due."""
+    The message itself must not be due any more.
+    """
     early = _ZERO
     for w in range(len(carried)):
         early |= carried[w] & due[w]
         past[w] |= carried[w]
     return bool(early != _ZERO)
-
-
-@compiled
-def _overtake(here: int, sender: int, carried: BitSets, sets: BitSets) -> int:
-    """Mark what was due and is now overtaken; returns how many."""
-    count = 0
-    for w in range(len(carried)):
-        passed = carried[w] & sets[DUE, here, w]
-        if passed:
-            sets[OVERTAKEN, here, w] |= passed
-            sets[OVERTAKEN_BY_SENDER, here, w] |= passed & sets[OWN, sender, w]
-            count += count_ones(passed)
-    return count
-
-
-@compiled
-def _keep(
-    position: int, carried: BitSets, due: BitSets, names: Ints, kept: int, pairs: Ints, cap: int
-) -> tuple[int, Ints]:
-    """Write down the pairs of an early delivery, as long as there is room; oldest bits first."""
-    for w in range(len(carried)):
-        passed = carried[w] & due[w]
-        while passed and kept < cap:
-            low = passed & (~passed + _ONE)
-            passed ^= low
-            if kept == len(pairs):
-                pairs = np.concatenate((pairs, np.empty_like(pairs)))
-            pairs[kept, 0], pairs[kept, 1] = position, names[64 * w + count_ones(low - _ONE)]
-            kept += 1
-    return kept, pairs

@@ -6,7 +6,18 @@ happened before m', both go to one process, and m' does not depend on m, causal 
 without need.
 
 The pairs that matter are those in which m is not yet delivered when m' is there. They are found in one pass
-with two sets of bits for each event, its past and what it depends on, over the messages in flight.
+of the bit engine (see `bits`) that carries two sets with every event instead of one past with every process:
+
+    before[e]  messages in flight whose send happened before event e
+    meant[e]   those of them that e depends on, directly or through others
+
+    event e        before[e] = union of before[c] over its causes c;  meant[e] likewise, over named ones
+    e sends m      both gain the slot of m;  due[q] gains it, for each target q
+    m is judged    awaited = before[send of m] & due[here], without m itself
+                   needless = awaited & ~meant[send of m]
+
+What is meant is not the past of a process (that is why it needs a set for each event), so a set is kept in a
+row for as long as a later event may ask for it, and the row is then used again.
 """
 
 from __future__ import annotations
@@ -18,17 +29,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
-from antecede.kernels.bits import ENDS, SENDS, SWEEPS, BitSets, count_ones, count_words, plan_slots
-from antecede.kernels.compiled import compiled, inlined
+from antecede.kernels.bits import (
+    BitSets,
+    add_bit,
+    address_message,
+    bit_mask,
+    copy_bits,
+    count_ones,
+    count_words,
+    drop_bit,
+    list_bits,
+    merge_bits,
+    sweep_sets,
+)
+from antecede.kernels.compiled import compiled
+from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, plan_slots
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import open_rows
 from antecede.kernels.witness import CauseGraph, build_graph
 
-_ALL = 2**61
-_BLOCK = 1024  # sources whose effects are counted in one pass
-_ONE = np.uint64(1)
-_LOW = np.uint64(63)
+_NO_CAP = 2**62
 
 
 class Waits(NamedTuple):
@@ -45,17 +66,29 @@ class Waits(NamedTuple):
     meant: Ints  # of each event, how many others: those that the application means
 
 
-class _Table(NamedTuple):
-    """Causes of each event, and the row that keeps its set while it may be asked for."""
+class _EventRows(NamedTuple):
+    """Direct causes of each event, and the row that keeps its set while it may be asked for, or -1."""
 
     starts: Ints
     causes: Ints
     row: Ints
-    used: int
+    rows: int
+
+
+class _Deliveries(NamedTuple):
+    """What each event does; the copies of a message sent at e go to targets[starts[e]:starts[e + 1]]."""
+
+    process: Ints
+    act: NDArray[np.int8]
+    slot: Ints
+    judged: Ints  # the send of the message that is judged at an event, or -1
+    starts: Ints
+    targets: Ints
+    slots: int
 
 
 def find_waits(
-    trace: Linked, past: CauseGraph, meant: CauseGraph, judged: ArrayLike | None = None, cap: int = _ALL
+    trace: Linked, past: CauseGraph, meant: CauseGraph, judged: ArrayLike | None = None, cap: int = _NO_CAP
 ) -> Waits:
     """The pairs of a whole trace; of the needless ones the first `cap` are listed.
 
@@ -63,156 +96,111 @@ def find_waits(
     A message is judged at its delivery; or at its arrival, if `judged` has there the position of its send.
     """
     size = len(trace.process)
-    asked = trace.sent if judged is None else whole(judged, "judged", -1, size, size)
+    judged_sends = trace.sent if judged is None else whole(judged, "judged", -1, size, size)
     if len(past.process) != size or len(meant.process) != size:
         raise CallerError(f"past and meant must be graphs of the {size} events of the trace")
-    tables = [_table(trace, asked, causes) for causes in (past, meant)]
-    sent = np.where(trace.sender >= 0, trace.sent, -1)
-    left = np.bincount(sent[sent >= 0], minlength=size)
-    act, slot, bits = plan_slots(sent, left, 0, tables[0].used + tables[1].used)
-    starts, copies = grouped(sent, size)
-    due = np.zeros((int(trace.process.max(initial=-1)) + 1, count_words(bits)), dtype=np.uint64)
-    pairs, counts = _pass(
-        trace.process, act, slot, asked, starts, trace.process[copies], tables[0], tables[1], due, bits, cap
-    )
-    at, cause = pairs.reshape(-1, 2).T.copy()
-    return Waits(at, cause, trace.process[at], counts[0], counts[1])
+    past_rows = _plan_rows(trace, judged_sends, past)
+    meant_rows = _plan_rows(trace, judged_sends, meant)
+    deliveries = _plan_deliveries(trace, judged_sends, past_rows.rows + meant_rows.rows)
+    processes = int(trace.process.max(initial=-1)) + 1
+    pairs, needless, wanted = _carry_both(deliveries, past_rows, meant_rows, processes, cap)
+    at, cause = pairs[:, 0].copy(), pairs[:, 1].copy()
+    return Waits(at, cause, trace.process[at], needless, wanted)
 
 
-def count_ordered(events: CauseGraph) -> int:
-    """How many pairs of events the graph orders, directly or through others.
-
-    What is meant is not the whole past of a process, so that no clock can count it: this takes time with the
-    square of the number of events, / 64, and is for executions of up to some 100,000 events.
-    """
-    size = len(events.process)
-    return int(sum(_reached(events.starts, events.causes, low, _BLOCK) for low in range(0, size, _BLOCK)))
-
-
-def _table(trace: Linked, asked: Ints, given: CauseGraph) -> _Table:
-    """The causes with the edges of messages among them, and rows that last until they are asked for."""
+def _plan_rows(trace: Linked, judged: Ints, given: CauseGraph) -> _EventRows:
+    """The causes with the messages among them, and rows that last until they are asked for."""
     size = len(trace.process)
     effects = np.repeat(np.arange(size), np.diff(given.starts))
-    sent, asks = (np.stack((sends[sends >= 0], np.flatnonzero(sends >= 0))) for sends in (trace.sent, asked))
-    edges = np.concatenate((np.stack((given.causes, effects)), sent), axis=1)
-    causes = build_graph(trace.process, *edges)
-    edges = np.concatenate((edges, asks), axis=1)
-    needed = build_graph(trace.process, *edges)
+    delivered, asking = np.flatnonzero(trace.sent >= 0), np.flatnonzero(judged >= 0)
+    source = np.concatenate((given.causes, trace.sent[delivered]))
+    target = np.concatenate((effects, delivered))
+    causes = build_graph(trace.process, source, target)
+    # An event that judges a message asks for the sets of its send, though these are no causes of it.
+    source = np.concatenate((source, judged[asking]))
+    target = np.concatenate((target, asking))
+    needed = build_graph(trace.process, source, target)
     until = np.full(size, -1, dtype=np.int64)
-    np.maximum.at(until, *edges)
-    return _Table(causes.starts, causes.causes, *open_rows(needed.causes, needed.starts, until))
+    np.maximum.at(until, source, target)
+    row, rows = open_rows(needed.causes, needed.starts, until)
+    return _EventRows(causes.starts, causes.causes, row, rows)
 
 
-@inlined
-def _mask(bit: int) -> np.uint64:
-    return _ONE << (np.uint64(bit) & _LOW)
+def _plan_deliveries(trace: Linked, judged: Ints, sets: int) -> _Deliveries:
+    """Slots for all messages that were delivered, and where they are due."""
+    size = len(trace.process)
+    sent = np.where(trace.sender >= 0, trace.sent, -1)
+    copies = np.bincount(sent[sent >= 0], minlength=size)
+    act, slot, slots = plan_slots(sent, copies, 0, sets)
+    starts, delivered = grouped(sent, size)
+    return _Deliveries(trace.process, act, slot, judged, starts, trace.process[delivered], slots)
 
 
 @compiled
-def _pass(
-    process: Ints,
-    act: NDArray[np.int8],
-    slot: Ints,
-    asked: Ints,
-    starts: Ints,
-    targets: Ints,
-    past: _Table,
-    meant: _Table,
-    due: BitSets,
-    bits: int,
-    cap: int,
-) -> tuple[Ints, Ints]:
-    """Carry both sets through all events; returns (position, cause) pairs and both counts of each event.
-
-    The copies of a message sent at e go to targets[starts[e]:starts[e + 1]], where its bit is due.
-    """
-    wide = count_words(bits)
-    before, deps = np.zeros((past.used, wide), dtype=np.uint64), np.zeros((meant.used, wide), dtype=np.uint64)
-    flying = np.zeros((3, wide), dtype=np.uint64)
-    mine, named, alive = flying
-    names = np.zeros(bits, dtype=np.int64)
-    pairs = [0 for _ in range(0)]
-    counts = np.zeros((2, len(process)), dtype=np.int64)
+def _carry_both(
+    deliveries: _Deliveries, past: _EventRows, meant: _EventRows, processes: int, cap: int
+) -> tuple[Ints, Ints, Ints]:
+    """Carry both sets through all events; returns (event, cause) pairs, and both counts of each event."""
+    process, act, slots, judged, starts, targets, number = deliveries
+    width = count_words(number)
+    before_rows = np.zeros((past.rows, width), dtype=np.uint64)
+    meant_rows = np.zeros((meant.rows, width), dtype=np.uint64)
+    due = np.zeros((processes, width), dtype=np.uint64)
+    before, depends = np.zeros(width, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
+    alive, unmeant = np.zeros(width, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
+    names = np.zeros(number, dtype=np.int64)
+    pairs, listed = np.empty((16, 2), dtype=np.int64), 0
+    needless, wanted = np.zeros(len(process), dtype=np.int64), np.zeros(len(process), dtype=np.int64)
     for event in range(len(process)):
         if act[event] & SWEEPS:
-            _sweep(before, alive)
-            _sweep(deps, alive)
-        send, bit = asked[event], slot[event]
+            sweep_sets(before_rows, alive)
+            sweep_sets(meant_rows, alive)
+        here, send, slot, action = process[event], judged[event], slots[event], act[event] & ACTION
         if send >= 0:
-            sets = before[past.row[send]], deps[meant.row[send]], due[process[event]]
-            counts[0, event], counts[1, event] = _ask(event, slot[send], sets, names, pairs, 2 * cap)
-        _gather(event, past, before, mine)
-        _gather(event, meant, deps, named)
-        if act[event] & 3 == SENDS:
-            names[bit] = event
-            for target in targets[starts[event] : starts[event + 1]]:
-                due[target, bit >> 6] |= _mask(bit)
-            flying[:, bit >> 6] |= _mask(bit)
-        elif act[event] & 3:
-            due[process[event], bit >> 6] &= ~_mask(bit)
-            if act[event] & 3 == ENDS:
-                alive[bit >> 6] &= ~_mask(bit)
+            carried, needs = before_rows[past.row[send]], meant_rows[meant.row[send]]
+            split = _split_awaited(slots[send], carried, needs, due[here], unmeant)
+            needless[event], wanted[event] = split
+            if needless[event] and listed < cap:
+                pairs, listed = list_bits(event, unmeant, names, pairs, listed, cap)
+        _gather_causes(event, past, before_rows, before)
+        _gather_causes(event, meant, meant_rows, depends)
+        if action == SENDS:
+            names[slot] = event
+            address_message(slot, targets[starts[event] : starts[event + 1]], due)
+            add_bit(before, slot)
+            add_bit(depends, slot)
+            add_bit(alive, slot)
+        elif action:
+            drop_bit(due[here], slot)
+            if action == ENDS:
+                drop_bit(alive, slot)
         if past.row[event] >= 0:
-            before[past.row[event]] = mine
+            copy_bits(before, before_rows[past.row[event]])
         if meant.row[event] >= 0:
-            deps[meant.row[event]] = named
-    return np.array([pairs[k] for k in range(len(pairs))], dtype=np.int64), counts
+            copy_bits(depends, meant_rows[meant.row[event]])
+    return pairs[:listed], needless, wanted
 
 
 @compiled
-def _ask(
-    event: int, own: int, sets: tuple[BitSets, BitSets, BitSets], names: Ints, pairs: list[int], room: int
+def _split_awaited(
+    own: int, carried: BitSets, needs: BitSets, due: BitSets, unmeant: BitSets
 ) -> tuple[int, int]:
     """Write down what a message waits for without need; returns how many, and how many it does need."""
-    carried, needs, due = sets
     needless = wanted = 0
     for w in range(len(due)):
         awaited = carried[w] & due[w]
         if own >= 0 and own >> 6 == w:
-            awaited &= ~_mask(own)
-        wanted += count_ones(awaited & needs[w])
-        awaited &= ~needs[w]
-        needless += count_ones(awaited)
-        while awaited and len(pairs) < room:
-            low = awaited & (~awaited + _ONE)
-            awaited ^= low
-            pairs.append(event)
-            pairs.append(names[64 * w + count_ones(low - _ONE)])
+            awaited &= ~bit_mask(own)  # a message does not wait for itself
+        unmeant[w] = awaited & ~needs[w]
+        if awaited:
+            needless += count_ones(unmeant[w])
+            wanted += count_ones(awaited & needs[w])
     return needless, wanted
 
 
 @compiled
-def _gather(event: int, table: _Table, sets: BitSets, into: BitSets) -> None:
+def _gather_causes(event: int, causes: _EventRows, sets: BitSets, into: BitSets) -> None:
     """The union of the sets of all causes of an event."""
     into[:] = 0
-    for k in range(table.starts[event], table.starts[event + 1]):
-        cause = sets[table.row[table.causes[k]]]
-        for w in range(len(into)):
-            into[w] |= cause[w]
-
-
-@compiled
-def _sweep(sets: BitSets, alive: BitSets) -> None:
-    for i in range(len(sets)):
-        for w in range(len(alive)):
-            sets[i, w] &= alive[w]
-
-
-@compiled
-def _reached(starts: Ints, causes: Ints, low: int, width: int) -> int:
-    """How many pairs have their first event among low..low+width-1."""
-    size = len(starts) - 1
-    sets = np.zeros((size - low, count_words(width)), dtype=np.uint64)
-    count = 0
-    for event in range(low, size):
-        mine = sets[event - low]
-        for k in range(starts[event], starts[event + 1]):
-            if causes[k] >= low:
-                cause = sets[causes[k] - low]
-                for w in range(len(mine)):
-                    mine[w] |= cause[w]
-        for w in range(len(mine)):
-            count += count_ones(mine[w])
-        if event < low + width:
-            mine[(event - low) >> 6] |= _mask(event - low)
-    return count
+    for k in range(causes.starts[event], causes.starts[event + 1]):
+        merge_bits(sets[causes.row[causes.causes[k]]], into)

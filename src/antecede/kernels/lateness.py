@@ -17,7 +17,8 @@ import numpy as np
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
-from antecede.kernels.bits import EARLY, FIFO, LATE, PassPlan, PassResult, carry_bits, count_words, plan_slots
+from antecede.kernels.bits import count_words
+from antecede.kernels.delivery_pass import EARLY, FIFO, LATE, PassPlan, PassResult, carry_bits, plan_slots
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints
 

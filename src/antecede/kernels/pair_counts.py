@@ -1,8 +1,13 @@
 """How many pairs of events happened one before the other, in each of many executions.
 
-Small executions are counted with bits, all in one pass. In large ones events are cut into chains, on which
-each is a direct cause of the next: the line of a process is one, and events that stand alone join a chain
-where they can. Clocks over chains then count the pairs.
+There are two ways to count, and both are exact:
+
+- By bits: each event has a set of the events before it. That is quick for small executions, all of them in
+  one call, and takes time with the square of the number of events, / 64. Larger ones are counted in blocks
+  of sources: the effects of 1,024 events at a time, so that a set has 16 words.
+- By clocks: events are cut into chains, on which each event is a direct cause of the next. What happened
+  before an event is then a number for each chain. The line of a process is a chain, and events that stand
+  alone join a chain where they can. That takes time with the number of events times chains.
 """
 
 from __future__ import annotations
@@ -11,19 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.kernels.arrays import forward, grouped, whole
-from antecede.kernels.bits import BitSets, count_ones, count_words
+from antecede.kernels.bits import BitSets, add_bit, count_ones, count_words, merge_bits
 from antecede.kernels.compiled import compiled
-from antecede.kernels.false_causality import count_ordered
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import count_pairs
-from antecede.kernels.witness import CauseGraph
 
-SMALL = 1_024
+MOST_SMALL = 1_024
 """Most events of a small execution."""
-CELLS = 2**28
+BLOCK = 1_024
+"""Sources whose effects are counted in one pass over a large execution."""
+MOST_CLOCK_ENTRIES = 2**28
 """Most entries of clocks in memory at once (1 GB)."""
-SQUARE = 200_000
-"""Most events that are counted with bits where clocks would have more entries, in time with their square."""
+MOST_BY_BITS = 200_000
+"""Most events that are counted by bits where clocks would have more entries, in time with their square."""
 
 
 def count_ordered_pairs(
@@ -40,79 +45,107 @@ def count_ordered_pairs(
     causes, effects = forward(len(tracks), source, target)
     first, items = grouped(effects, len(tracks))
     causes = causes[items]
-    found = np.full(len(bounds) - 1, -1, dtype=np.int64)
-    _count_small(bounds, first, causes, SMALL, found)
-    for execution in np.flatnonzero(found < 0):
+    counts = np.full(len(bounds) - 1, -1, dtype=np.int64)
+    _count_small(bounds, first, causes, MOST_SMALL, counts)
+    for execution in np.flatnonzero(counts < 0):
         low, high = bounds[execution], bounds[execution + 1]
-        inside = causes[first[low] : first[high]] - low
-        found[execution] = _count(tracks[low:high], first[low : high + 1] - first[low], inside, lines)
-    return found
+        own_causes = causes[first[low] : first[high]] - low
+        own_first = first[low : high + 1] - first[low]
+        counts[execution] = _count_large(tracks[low:high], own_first, own_causes, lines)
+    return counts
 
 
-def _count(track: Ints, first: Ints, causes: Ints, lines: int) -> int:
+def _count_large(track: Ints, first: Ints, causes: Ints, lines: int) -> int:
     """The pairs of one execution."""
-    chain, chains = _chains(track, first, causes, lines)
+    chain, chains = _cut_into_chains(track, first, causes, lines)
     effects = np.repeat(np.arange(len(track)), np.diff(first))
-    if chains * (chains + _open(chain, causes, effects)) <= CELLS:
+    rows = chains + _count_open_rows(chain, causes, effects)
+    if chains * rows <= MOST_CLOCK_ENTRIES:
         return count_pairs(chain, causes, effects, chains).ordered
-    if len(track) <= SQUARE:
-        return count_ordered(CauseGraph(chain, first, causes))
+    if len(track) <= MOST_BY_BITS:
+        return int(_count_by_bits(first, causes, BLOCK))
     return -1
 
 
-def _open(chain: Ints, causes: Ints, effects: Ints) -> int:
+def _count_open_rows(chain: Ints, causes: Ints, effects: Ints) -> int:
     """The most events at once that still have an effect on another chain before them."""
     across = chain[causes] != chain[effects]
     until = np.zeros(len(chain) + 1, dtype=np.int64)
     np.maximum.at(until, causes[across], effects[across])
     begin = np.flatnonzero(until)
-    change = np.bincount(begin, minlength=len(until)) - np.bincount(until[begin], minlength=len(until))
-    return int(np.cumsum(change).max(initial=0))
+    opened = np.bincount(begin, minlength=len(until))
+    closed = np.bincount(until[begin], minlength=len(until))
+    return int(np.cumsum(opened - closed).max(initial=0))
 
 
 @compiled
-def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, found: Ints) -> None:
-    pasts: BitSets = np.zeros((most, count_words(most)), dtype=np.uint64)
-    for execution in range(len(found)):
-        low, size = bounds[execution], bounds[execution + 1] - bounds[execution]
-        if size > most:
-            continue
-        wide, count = count_words(size), 0
-        for event in range(size):
-            mine = pasts[event, :wide]
-            mine[:] = 0
-            for k in range(first[low + event], first[low + event + 1]):
-                cause = causes[k] - low
-                mine |= pasts[cause, :wide]
-                mine[cause >> 6] |= np.uint64(1) << np.uint64(cause & 63)
-            for word in mine:
-                count += count_ones(word)
-        found[execution] = count
+def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, counts: Ints) -> None:
+    """Fill in the counts of all executions of at most so many events."""
+    buffer = np.zeros(most * count_words(most), dtype=np.uint64)
+    for execution in range(len(counts)):
+        low, high = bounds[execution], bounds[execution + 1]
+        size = high - low
+        if size <= most:
+            width = count_words(size)
+            sets = buffer[: size * width].reshape(size, width)
+            counts[execution] = _count_effects(first, causes, low, high, size, sets)
 
 
 @compiled
-def _chains(track: Ints, first: Ints, causes: Ints, lines: int) -> tuple[Ints, int]:
+def _count_by_bits(first: Ints, causes: Ints, block: int) -> int:
+    """The pairs of a large execution, by blocks of sources."""
+    size = len(first) - 1
+    count = 0
+    for low in range(0, size, block):
+        sets = np.zeros((size - low, count_words(block)), dtype=np.uint64)
+        count += _count_effects(first, causes, low, size, block, sets)
+    return count
+
+
+@compiled
+def _count_effects(first: Ints, causes: Ints, low: int, high: int, sources: int, sets: BitSets) -> int:
+    """How many pairs have their first event among `sources` events from `low`, their second below `high`.
+
+    `sets` has a row for each event from `low`: the sources before it, and itself.
+    """
+    count = 0
+    for event in range(low, high):
+        past = sets[event - low]
+        past[:] = 0
+        for k in range(first[event], first[event + 1]):
+            if causes[k] >= low:
+                merge_bits(sets[causes[k] - low], past)
+        for word in past:
+            count += count_ones(word)
+        if event - low < sources:
+            add_bit(past, event - low)
+    return count
+
+
+@compiled
+def _cut_into_chains(track: Ints, first: Ints, causes: Ints, lines: int) -> tuple[Ints, int]:
     """The chain of each event, and how many there are."""
     chain = np.empty(len(track), dtype=np.int64)
     width = 0
     for event in range(len(track)):
         if track[event] < lines:
             width = max(width, track[event] + 1)
-    of_line = np.full(width, -1, dtype=np.int64)
-    last = np.ones(len(track), dtype=np.bool_)  # no event has joined the chain behind this one
+    chain_of_line = np.full(width, -1, dtype=np.int64)
+    is_last = np.ones(len(track), dtype=np.bool_)  # no event has joined the chain behind this one
     chains = 0
     for event in range(len(track)):
         chain[event] = -1
         if track[event] < lines:
-            chain[event] = of_line[track[event]]
+            chain[event] = chain_of_line[track[event]]
         else:
             for k in range(first[event], first[event + 1]):
                 cause = causes[k]
-                if chain[event] < 0 and last[cause] and track[cause] >= lines:
-                    chain[event], last[cause] = chain[cause], False
+                if chain[event] < 0 and is_last[cause] and track[cause] >= lines:
+                    chain[event] = chain[cause]
+                    is_last[cause] = False
         if chain[event] < 0:
             chain[event] = chains
             chains += 1
             if track[event] < lines:
-                of_line[track[event]] = chain[event]
+                chain_of_line[track[event]] = chain[event]
     return chain, chains

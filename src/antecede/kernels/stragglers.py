@@ -17,21 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.kernels.arrays import grouped
-from antecede.kernels.bits import (
+from antecede.kernels.bits import BitSets, count_ones, count_words
+from antecede.kernels.compiled import compiled
+from antecede.kernels.delivery_pass import (
     DELIVERS,
     DUE,
     OVERTAKEN,
     OVERTAKEN_BY_SENDER,
     OWN,
     PAST,
-    BitSets,
     PassPlan,
     carry_bits,
-    count_ones,
-    count_words,
     plan_slots,
 )
-from antecede.kernels.compiled import compiled
 from antecede.kernels.lateness import OrderViolations, check_events, collect_violations
 from antecede.kernels.links import Linked
 from antecede.kernels.ragged import Ints

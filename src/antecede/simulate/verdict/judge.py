@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.core.errors import CallerError
+from antecede.kernels.bits import FREE, BitSets
 from antecede.kernels.ragged import Ints
 from antecede.simulate.verdict import layout
-from antecede.simulate.verdict.kernels import judge as kernel
-from antecede.simulate.verdict.layout import Block, Floats, Found, State, Words
+from antecede.simulate.verdict.kernels import judge_block
+from antecede.simulate.verdict.layout import Block, BlockResult, Floats, JudgeState
 
-WORD, HELD, EVENTS = 64, 64, 64
+SLOTS, HELD, EVENTS = 64, 64, 64
 """Room at first: slots, places for what is held, and own events of each process; it is doubled as needed."""
 
 
@@ -30,7 +31,7 @@ class Example(NamedTuple):
     causes: list[int]
 
 
-class Judged(NamedTuple):
+class JudgedBlock(NamedTuple):
     """Of a block: the order of each record (EARLY, LATE; 0 if it is no delivery), and times in ms.
 
     `latencies` are of all deliveries, `waits` and `needless` of those that waited after their arrival, and
@@ -52,31 +53,45 @@ class Judge:
     def __init__(self, promised: list[bool], memory: int = 0, examples: int = 5) -> None:
         n = len(promised)
         processes = np.zeros((n, 4), np.int64)
-        processes[:, layout.PROMISED], processes[:, layout.FIRST] = promised, -1
-        self.state = State(
-            counts=np.zeros(12, np.int64), processes=processes, newest=np.full((n, n), -1),
-            past=_words(n, 1), due=_words(n, 1), events=_words(n, min(EVENTS, memory), 1),
-            listed=np.zeros((WORD, 2), np.int64), free=np.arange(WORD), flights=np.zeros((WORD, 3), np.int64),
-            sent=np.zeros(WORD), causes=_words(WORD, 1), places=_places(0, HELD), moments=np.zeros((HELD, 2)),
-            missing=_words(1),
-        )  # fmt: skip
-        counts = self.state.counts
-        counts[layout.FREE], counts[layout.MEMORY], counts[layout.EXAMPLES] = WORD, memory, examples
+        processes[:, layout.PROMISED] = promised
+        processes[:, layout.FIRST] = -1
+        counts = np.zeros(12, np.int64)
+        counts[FREE] = SLOTS
+        counts[layout.MEMORY] = memory
+        counts[layout.EXAMPLES] = examples
+        self.state = JudgeState(
+            counts=counts,
+            processes=processes,
+            newest=np.full((n, n), -1),
+            past=_make_sets(n, 1),
+            due=_make_sets(n, 1),
+            events=_make_sets(n, min(EVENTS, memory), 1),
+            listed=np.zeros((SLOTS, 2), np.int64),
+            free=np.arange(SLOTS),
+            dead=np.zeros(SLOTS, np.int64),
+            flights=np.zeros((SLOTS, 3), np.int64),
+            sent=np.zeros(SLOTS),
+            causes=_make_sets(SLOTS, 1),
+            places=_make_places(0, HELD),
+            moments=np.zeros((HELD, 2)),
+        )
 
-    def judge(self, block: Block) -> Judged:
+    def judge(self, block: Block) -> JudgedBlock:
         """Judge what happened since the last block."""
-        size, examples = len(block.times), list[Example]()
-        found = Found(np.zeros(size, np.int8), np.empty((4, size)), np.zeros(4, np.int64))
+        size = len(block.times)
+        examples: list[Example] = []
+        result = BlockResult(np.zeros(size, np.int8), np.empty((4, size)), np.zeros(4, np.int64))
         self.state.counts[[layout.SENDS, layout.TARGETS]] = 0
-        at, why = kernel(self.state, block, 0, found)
+        at, why = judge_block(self.state, block, 0, result)
         while why != layout.DONE:
-            if why == layout.TOLD:
-                examples.append(self._example(block, at - 1))
+            if why == layout.EXAMPLE:
+                examples.append(self._describe_example(block, at - 1))
             else:
                 self._make_room(why, block, at)
-            at, why = kernel(self.state, block, at, found)
-        latencies, waits, needless, backs = map(_part, found.times, found.sizes)
-        return Judged(found.orders, latencies, waits, needless, backs, examples)
+            at, why = judge_block(self.state, block, at, result)
+        rows = zip(result.times, result.sizes, strict=True)
+        latencies, waits, needless, backs = (row[:number] for row, number in rows)
+        return JudgedBlock(result.orders, latencies, waits, needless, backs, examples)
 
     @property
     def early(self) -> int:
@@ -103,60 +118,67 @@ class Judge:
         """Messages that are held now, at all processes."""
         return int(self.state.processes[:, layout.HELD].sum())
 
-    def _example(self, block: Block, at: int) -> Example:
-        bits = np.unpackbits(self.state.missing.view(np.uint8), bitorder="little")
-        causes = sorted(self.state.flights[bits.nonzero()[0], layout.MESSAGE].tolist())
-        return Example(int(block.what[at]) % len(self.state.past), int(block.messages[at]), causes)
+    def _describe_example(self, block: Block, at: int) -> Example:
+        """Of the early delivery that was just judged: the causes that are still due there."""
+        state = self.state
+        process, message = int(block.what[at]) % len(state.past), int(block.messages[at])
+        listed = state.listed[: state.counts[layout.LISTED]]
+        slot = listed[np.searchsorted(listed[:, 0], message), 1]
+        missing = state.causes[slot] & state.due[process]
+        slots = np.flatnonzero(np.unpackbits(missing.view(np.uint8), bitorder="little"))
+        return Example(process, message, sorted(state.flights[slots, layout.MESSAGE].tolist()))
 
     def _make_room(self, why: int, block: Block, at: int) -> None:
-        if why == layout.FORGOTTEN:
+        if why == layout.NO_SLOT:
+            self._double_slots()
+        elif why == layout.NO_PLACE:
+            self._double_places()
+        elif why == layout.NO_EVENT:
+            self._double_events()
+        else:
             raise CallerError(
                 f"message {block.messages[at]} depends on an event of process "
                 f"{block.what[at] % len(self.state.past)} that is too long ago: only the latest "
                 f"{self.state.counts[layout.MEMORY]} of a process can be named"
             )
-        grow = {layout.NO_SLOT: self._more_slots, layout.NO_PLACE: self._more_places}
-        grow.get(why, self._more_events)()
 
-    def _more_slots(self) -> None:
+    def _double_slots(self) -> None:
         state, slots = self.state, len(self.state.free)
-        wide = {name: _doubled(getattr(state, name), -1) for name in ("past", "due", "missing", "events")}
-        each = ("listed", "free", "flights", "sent")
-        long = {name: _doubled(getattr(state, name), 0) for name in each}
-        causes = _doubled(_doubled(state.causes, 0), -1)
-        self.state = state._replace(**wide, **long, causes=causes)
+        wider = {name: _double(getattr(state, name), -1) for name in ("past", "due", "events")}
+        longer = {
+            name: _double(getattr(state, name), 0) for name in ("listed", "free", "dead", "flights", "sent")
+        }
+        causes = _double(_double(state.causes, 0), -1)
+        self.state = state._replace(**wider, **longer, causes=causes)
         self.state.free[:slots] = np.arange(slots, 2 * slots)
-        state.counts[layout.FREE] = slots
+        state.counts[FREE] = slots
 
-    def _more_places(self) -> None:
+    def _double_places(self) -> None:
         state, number = self.state, len(self.state.places)
-        places = np.concatenate((state.places, _places(number, number)))
-        self.state = state._replace(places=places, moments=_doubled(state.moments, 0))
+        places = np.concatenate((state.places, _make_places(number, number)))
+        self.state = state._replace(places=places, moments=_double(state.moments, 0))
         state.counts[layout.SPARE] = number
 
-    def _more_events(self) -> None:
+    def _double_events(self) -> None:
         old, kept = self.state.events, self.state.events.shape[1]
         now_kept = min(2 * kept, int(self.state.counts[layout.MEMORY]))
-        events, numbers = _words(len(old), now_kept, old.shape[2]), np.arange(1, kept + 1)
+        events = _make_sets(len(old), now_kept, old.shape[2])
+        numbers = np.arange(1, kept + 1)
         events[:, numbers % now_kept] = old[:, numbers % kept]
         self.state = self.state._replace(events=events)
 
 
-def _part(row: Floats, number: int) -> Floats:
-    return row[:number]
-
-
-def _words(*shape: int) -> Words:
+def _make_sets(*shape: int) -> BitSets:
     return np.zeros(shape, np.uint64)
 
 
-def _places(first: int, number: int) -> Ints:
+def _make_places(first: int, number: int) -> Ints:
     """Places that follow each other; nothing follows the last."""
     places = np.zeros((number, 3), np.int64)
     places[:, layout.AFTER] = [*range(first + 1, first + number), -1]
     return places
 
 
-def _doubled(array: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
+def _double(array: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
     """The array, with as many zeros behind it."""
     return np.concatenate((array, np.zeros_like(array)), axis)

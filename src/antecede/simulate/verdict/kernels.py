@@ -1,85 +1,147 @@
 """The kernels of the judge: what happened goes in by the block, what was wrong and what waited comes out.
 
-A message has a slot (a bit) while some destination has not delivered it, and pasts are sets of slots: rows of
-64-bit words. The bit of a message that is delivered everywhere is in nobody's `due`, so it does no harm until
-it is swept away with others. The work per event depends on how much is in flight, not on the length of
-the run. Rows are never made longer here: a kernel stops and says what there is no room for.
+This is the bit engine (see `kernels.bits`) over a run that is still going on, which makes four differences to
+the pass over a recorded execution:
+
+- The slot of a message is found by binary search among the messages that have slots. They are listed in the
+  order of their sends, which is that of their numbers.
+- Nobody knows how much will be in flight. Arrays are never made longer here: a kernel stops and says what
+  there is no room for, the caller makes room, and the kernel goes on with the same record.
+- Where dependence is declared, each process keeps the sets of its latest own events, and a message carries
+  the set of the event that it names instead of the whole past.
+- A message that is held waits for its causes. It is filed under one that is missing, and looked at again when
+  that one is delivered; so it is known since when it has waited for nothing.
+
+A message is late here if its bit is already in the past of the process that delivers it. Processes do not
+deliver their own messages and learn by messages only, so that this means: an effect of it came before.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from antecede.kernels.bits import (
+    DEAD,
+    FREE,
+    BitSets,
+    add_bit,
+    address_message,
+    copy_bits,
+    drop_bit,
+    free_dead_slots,
+    has_bit,
+    is_sweep_worthwhile,
+    pop_free_slot,
+    push_slot,
+    receive_past,
+    sweep_sets,
+)
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 from antecede.simulate.verdict import layout as j
-from antecede.simulate.verdict.layout import Block, Floats, Found, State, Words
+from antecede.simulate.verdict.layout import Block, BlockResult, Floats, JudgeState
 
 
 @compiled
-def judge(state: State, block: Block, at: int, found: Found) -> tuple[int, int]:
+def judge_block(state: JudgeState, block: Block, at: int, result: BlockResult) -> tuple[int, int]:
     """Go on with record `at`; returns where it stopped, and why."""
     # As plain arrays, since counting references to a tuple's fields would take most of the time.
-    counts, processes, newest, past, due, events, listed, free = state[:8]
-    flights, sent, causes, places, moments, missing = state[8:]
+    counts, processes, newest, past, due, events, listed, free, dead = state[:9]
+    flights, sent, causes, places, moments = state[9:]
     times, what, messages, sends, targets = block
-    orders, spans, sizes = found
+    orders, spans, sizes = result
     n, why = len(past), j.DONE
     while at < len(times) and why == j.DONE:
         kind, i, now = what[at] // n, what[at] % n, times[at]
-        s = -1 if kind == j.SEND else _slot(counts, listed, messages[at])
+        s = -1 if kind == j.SEND else _find_slot(counts, listed, messages[at])
         if kind <= j.DELIVER:
-            why = _room_for_event(counts, processes, events, i)
+            why = _check_room_for_event(counts, processes, events, i)
         if kind == j.SEND and why == j.DONE:
             number, parent = sends[counts[j.SENDS], 0], sends[counts[j.SENDS], 1]
-            why = _room_for_send(
-                counts, processes, past, events, listed, free, flights, causes, i, number, parent
+            why = _check_room_for_send(
+                counts, processes, past, events, listed, free, dead, flights, causes, i, number, parent
             )
             if why == j.DONE and number:
-                s = _launch(counts, listed, free, flights, i, messages[at], number)
+                s = _give_slot(counts, listed, free, flights, i, messages[at], number)
                 sent[s] = now
-                _address(due, targets[counts[j.TARGETS] : counts[j.TARGETS] + number], s)
+                first = counts[j.TARGETS]
+                address_message(s, targets[first : first + number], due)
             if why == j.DONE:
-                _send(processes, past, events, causes, i, s, parent)
+                _on_send(processes, past, events, causes, i, s, parent)
                 counts[j.SENDS] += 1
                 counts[j.TARGETS] += number
         elif kind == j.DELIVER and why == j.DONE:
-            order = _land(counts, processes, past, due, events, flights, causes, missing, i, s)
+            order = _on_deliver(counts, processes, past, due, events, dead, flights, causes, i, s)
             orders[at] = order
-            _note(spans, sizes, j.LATENCY, now - sent[s])
+            _note_time(spans, sizes, j.LATENCY, now - sent[s])
             if processes[i, j.HELD]:
-                _release(counts, processes, due, causes, places, moments, spans, sizes, i, s, now)
-            if processes[i, j.PROMISED] and _tell(counts, newest, flights, order, i, s):
-                why = j.TOLD
+                _on_deliver_to_held(counts, processes, due, causes, places, moments, spans, sizes, i, s, now)
+            if processes[i, j.PROMISED] and _count_wrongs(counts, newest, flights, order, i, s):
+                why = j.EXAMPLE
         elif kind == j.HOLD:
-            if not _hold(counts, processes, due, causes, places, moments, i, s, now):
+            if not _on_hold(counts, processes, due, causes, places, moments, i, s, now):
                 why = j.NO_PLACE
         elif kind == j.TRANSMIT and s >= 0 and flights[s, j.LEFT]:
-            _note(spans, sizes, j.BACK, now - sent[s])
-        at += why in (j.DONE, j.TOLD)
+            _note_time(spans, sizes, j.BACK, now - sent[s])
+        at += why in (j.DONE, j.EXAMPLE)
     return at, why
 
 
+# Room
+
+
 @compiled
-def _room_for_event(counts: Ints, processes: Ints, events: Words, i: int) -> int:
+def _check_room_for_event(counts: Ints, processes: Ints, events: BitSets, i: int) -> int:
+    """DONE if one more own event of a process can be kept."""
     kept = events.shape[1]
-    return j.NO_EVENT if kept < counts[j.MEMORY] and kept <= processes[i, j.HAPPENED] else j.DONE
-
-
-@compiled
-def _room_for_send(
-    counts: Ints, processes: Ints, past: Words, events: Words, listed: Ints, free: Ints, flights: Ints,
-    causes: Words, i: int, number: int, parent: int,
-) -> int:  # fmt: skip
-    if parent > 0 and 0 < events.shape[1] <= processes[i, j.HAPPENED] - parent:
-        return j.FORGOTTEN
-    if number and not counts[j.FREE] and not _sweep(counts, listed, free, flights, past, causes, events):
-        return j.NO_SLOT
+    if kept < counts[j.MEMORY] and kept <= processes[i, j.HAPPENED]:
+        return j.NO_EVENT
     return j.DONE
 
 
 @compiled
-def _slot(counts: Ints, listed: Ints, message: int) -> int:
+def _check_room_for_send(
+    counts: Ints, processes: Ints, past: BitSets, events: BitSets, listed: Ints, free: Ints, dead: Ints,
+    flights: Ints, causes: BitSets, i: int, number: int, parent: int,
+) -> int:  # fmt: skip
+    """DONE if there is a free slot, after a sweep if need be, and what the message depends on is kept."""
+    if parent > 0 and 0 < events.shape[1] <= processes[i, j.HAPPENED] - parent:
+        return j.FORGOTTEN
+    if number and not counts[FREE]:
+        live = len(free) - counts[DEAD]
+        if not is_sweep_worthwhile(counts[DEAD], live, 0, 0):
+            return j.NO_SLOT
+        _sweep_dead_slots(counts, listed, free, dead, flights, past, causes, events)
+    return j.DONE
+
+
+@compiled
+def _sweep_dead_slots(
+    counts: Ints, listed: Ints, free: Ints, dead: Ints, flights: Ints, past: BitSets, causes: BitSets,
+    events: BitSets,
+) -> None:  # fmt: skip
+    """Take the dead slots back, and their messages off the list."""
+    alive, kept = np.zeros_like(past[0]), 0
+    for k in range(counts[j.LISTED]):
+        s = listed[k, 1]
+        if flights[s, j.LEFT]:
+            add_bit(alive, s)
+            listed[kept, 0] = listed[k, 0]
+            listed[kept, 1] = s
+            kept += 1
+    counts[j.LISTED] = kept
+    free_dead_slots(free, dead, counts)
+    sweep_sets(past, alive)
+    sweep_sets(causes, alive)
+    for i in range(len(events)):
+        sweep_sets(events[i], alive)
+
+
+# Messages and their slots
+
+
+@compiled
+def _find_slot(counts: Ints, listed: Ints, message: int) -> int:
     """The slot of a message, or -1."""
     low, high = 0, counts[j.LISTED]
     while low < high:
@@ -92,113 +154,70 @@ def _slot(counts: Ints, listed: Ints, message: int) -> int:
 
 
 @compiled
-def _mark(row: Words, s: int) -> None:
-    row[s >> 6] |= np.uint64(1) << np.uint64(s & 63)
-
-
-@compiled
-def _copy(row: Words, onto: Words) -> None:
-    for w in range(len(row)):
-        onto[w] = row[w]
-
-
-@compiled
-def _launch(counts: Ints, listed: Ints, free: Ints, flights: Ints, i: int, message: int, number: int) -> int:
-    """Give a slot to a message; returns it."""
-    counts[j.FREE] -= 1
-    s = free[counts[j.FREE]]
-    listed[counts[j.LISTED], 0], listed[counts[j.LISTED], 1] = message, s
+def _give_slot(
+    counts: Ints, listed: Ints, free: Ints, flights: Ints, i: int, message: int, number: int
+) -> int:
+    """Give a slot to a message for so many targets; returns it."""
+    s = pop_free_slot(free, counts)
+    listed[counts[j.LISTED], 0] = message
+    listed[counts[j.LISTED], 1] = s
     counts[j.LISTED] += 1
-    flights[s, j.MESSAGE], flights[s, j.SENDER], flights[s, j.LEFT] = message, i, number
-    return int(s)
+    flights[s, j.MESSAGE] = message
+    flights[s, j.SENDER] = i
+    flights[s, j.LEFT] = number
+    return s
 
 
 @compiled
-def _address(due: Words, targets: Ints, s: int) -> None:
-    for target in targets:
-        _mark(due[target], s)
-
-
-@compiled
-def _send(processes: Ints, past: Words, events: Words, causes: Words, i: int, s: int, parent: int) -> None:
+def _on_send(
+    processes: Ints, past: BitSets, events: BitSets, causes: BitSets, i: int, s: int, parent: int
+) -> None:
     """A message depends on what is declared, or on everything before it; without a slot it is for nobody."""
     before = past[i]
     if events.shape[1] and parent >= 0:
         before = events[i, parent % events.shape[1]] if parent else np.zeros_like(before)
     if s >= 0:
-        _copy(before, causes[s])
+        copy_bits(before, causes[s])
     if events.shape[1]:
-        _happen(processes, events, i, before, s)
+        _add_own_event(processes, events, i, before, s)
     if s >= 0:
-        _mark(past[i], s)
+        add_bit(past[i], s)
 
 
 @compiled
-def _happen(processes: Ints, events: Words, i: int, before: Words, s: int) -> None:
+def _on_deliver(
+    counts: Ints, processes: Ints, past: BitSets, due: BitSets, events: BitSets, dead: Ints, flights: Ints,
+    causes: BitSets, i: int, s: int,
+) -> int:  # fmt: skip
+    """A message is delivered; returns in which order."""
+    own_past, own_due, carried = past[i], due[i], causes[s]
+    order = 0
+    if has_bit(own_past, s):
+        order |= j.LATE
+    drop_bit(own_due, s)
+    if receive_past(carried, own_past, own_due):
+        order |= j.EARLY
+    add_bit(own_past, s)
+    flights[s, j.LEFT] -= 1
+    if flights[s, j.LEFT] == 0:
+        push_slot(dead, counts, DEAD, s)
+    if events.shape[1]:
+        _add_own_event(processes, events, i, carried, s)
+    return order
+
+
+@compiled
+def _add_own_event(processes: Ints, events: BitSets, i: int, before: BitSets, s: int) -> None:
     """One more own event: it depends on what its message depends on, and on that."""
     processes[i, j.HAPPENED] += 1
     event = events[i, processes[i, j.HAPPENED] % events.shape[1]]
-    _copy(before, event)
+    copy_bits(before, event)
     if s >= 0:
-        _mark(event, s)
+        add_bit(event, s)
 
 
 @compiled
-def _sweep(
-    counts: Ints, listed: Ints, free: Ints, flights: Ints, past: Words, causes: Words, events: Words
-) -> bool:
-    """Take the dead slots back if they are half of all; False if not."""
-    if 2 * counts[j.DEAD] < len(free):
-        return False
-    alive, kept = np.zeros_like(past[0]), 0
-    for k in range(counts[j.LISTED]):
-        message, s = listed[k, 0], listed[k, 1]
-        if flights[s, j.LEFT]:
-            _mark(alive, s)
-            listed[kept, 0], listed[kept, 1] = message, s
-            kept += 1
-        else:
-            free[counts[j.FREE]] = s
-            counts[j.FREE] += 1
-    counts[j.LISTED], counts[j.DEAD] = kept, 0
-    _keep(past, alive)
-    _keep(causes, alive)
-    for i in range(len(events)):
-        _keep(events[i], alive)
-    return True
-
-
-@compiled
-def _keep(sets: Words, alive: Words) -> None:
-    for k in range(len(sets)):
-        for w in range(len(alive)):
-            sets[k, w] &= alive[w]
-
-
-@compiled
-def _land(
-    counts: Ints, processes: Ints, past: Words, due: Words, events: Words, flights: Ints, causes: Words,
-    missing: Words, i: int, s: int,
-) -> int:  # fmt: skip
-    """A message is delivered; returns in which order."""
-    at, bit, early = s >> 6, np.uint64(1) << np.uint64(s & 63), 0
-    order = j.LATE if past[i, at] & bit else 0
-    for w in range(len(missing)):
-        missing[w] = causes[s, w] & due[i, w]
-        if missing[w]:
-            early = j.EARLY
-        past[i, w] |= causes[s, w]
-    past[i, at] |= bit
-    due[i, at] ^= bit
-    flights[s, j.LEFT] -= 1
-    counts[j.DEAD] += flights[s, j.LEFT] == 0
-    if events.shape[1]:
-        _happen(processes, events, i, causes[s], s)
-    return order | early
-
-
-@compiled
-def _tell(counts: Ints, newest: Ints, flights: Ints, order: int, i: int, s: int) -> bool:
+def _count_wrongs(counts: Ints, newest: Ints, flights: Ints, order: int, i: int, s: int) -> bool:
     """Count what went wrong; whether it is wanted as an example."""
     message, sender = flights[s, j.MESSAGE], flights[s, j.SENDER]
     if message > newest[i, sender]:
@@ -213,10 +232,13 @@ def _tell(counts: Ints, newest: Ints, flights: Ints, order: int, i: int, s: int)
     return True
 
 
+# What is held: a linked list of places for each process, and one of the places that are spare
+
+
 @compiled
-def _hold(
-    counts: Ints, processes: Ints, due: Words, causes: Words, places: Ints, moments: Floats, i: int, s: int,
-    now: float,
+def _on_hold(
+    counts: Ints, processes: Ints, due: BitSets, causes: BitSets, places: Ints, moments: Floats, i: int,
+    s: int, now: float,
 ) -> bool:  # fmt: skip
     """A message has arrived and is not delivered; False if there is no place for it."""
     h = processes[i, j.FIRST]
@@ -226,21 +248,22 @@ def _hold(
         h = counts[j.SPARE]
         if h < 0:
             return False
-        counts[j.SPARE], places[h, j.AFTER], processes[i, j.FIRST] = (
-            places[h, j.AFTER],
-            processes[i, j.FIRST],
-            h,
-        )
-        places[h, j.WHAT], moments[h, j.READY] = s, np.inf
+        counts[j.SPARE] = places[h, j.AFTER]
+        places[h, j.AFTER] = processes[i, j.FIRST]
+        processes[i, j.FIRST] = h
+        places[h, j.WHAT] = s
+        moments[h, j.READY] = np.inf
         processes[i, j.HELD] += 1
         counts[j.PEAK] = max(counts[j.PEAK], processes[i, j.HELD])
     moments[h, j.ARRIVED] = now
-    _file(due[i], causes[s], places, moments, h, now)
+    _file_under_cause(due[i], causes[s], places, moments, h, now)
     return True
 
 
 @compiled
-def _file(due: Words, causes: Words, places: Ints, moments: Floats, h: int, now: float) -> None:
+def _file_under_cause(
+    due: BitSets, causes: BitSets, places: Ints, moments: Floats, h: int, now: float
+) -> None:
     """Note one missing cause, most likely delivered last; without any, that there is nothing to wait for."""
     for w in range(len(due) - 1, -1, -1):
         missing = causes[w] & due[w]
@@ -250,13 +273,14 @@ def _file(due: Words, causes: Words, places: Ints, moments: Floats, h: int, now:
                 bit -= 1
             places[h, j.CAUSE] = 64 * w + bit
             return
-    places[h, j.CAUSE], moments[h, j.READY] = -1, now
+    places[h, j.CAUSE] = -1
+    moments[h, j.READY] = now
 
 
 @compiled
-def _release(
-    counts: Ints, processes: Ints, due: Words, causes: Words, places: Ints, moments: Floats, spans: Floats,
-    sizes: Ints, i: int, s: int, now: float,
+def _on_deliver_to_held(
+    counts: Ints, processes: Ints, due: BitSets, causes: BitSets, places: Ints, moments: Floats,
+    spans: Floats, sizes: Ints, i: int, s: int, now: float,
 ) -> None:  # fmt: skip
     """Look after what is held where a message was just delivered: itself, and what waited for it."""
     before, h = -1, processes[i, j.FIRST]
@@ -264,22 +288,23 @@ def _release(
         after = places[h, j.AFTER]
         if places[h, j.WHAT] != s:
             if places[h, j.CAUSE] == s:
-                _file(due[i], causes[places[h, j.WHAT]], places, moments, h, now)
+                _file_under_cause(due[i], causes[places[h, j.WHAT]], places, moments, h, now)
             before, h = h, after
             continue
-        _note(spans, sizes, j.WAIT, now - moments[h, j.ARRIVED])
-        _note(spans, sizes, j.NEEDLESS, now - moments[h, j.READY])
+        _note_time(spans, sizes, j.WAIT, now - moments[h, j.ARRIVED])
+        _note_time(spans, sizes, j.NEEDLESS, now - moments[h, j.READY])
         if before < 0:
             processes[i, j.FIRST] = after
         else:
             places[before, j.AFTER] = after
-        places[h, j.AFTER], counts[j.SPARE] = counts[j.SPARE], h
+        places[h, j.AFTER] = counts[j.SPARE]
+        counts[j.SPARE] = h
         processes[i, j.HELD] -= 1
         h = after
 
 
 @compiled
-def _note(spans: Floats, sizes: Ints, row: int, span: float) -> None:
+def _note_time(spans: Floats, sizes: Ints, row: int, span: float) -> None:
     """Note a time; of waits, only what is longer than none."""
     if row == j.LATENCY or span > 0:
         spans[row, sizes[row]] = span

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from antecede.kernels.bits import BitSets
 from antecede.kernels.ragged import Ints
 
-Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 SEND, DELIVER, HOLD, TRANSMIT = 0, 1, 2, 3
@@ -18,12 +18,12 @@ EARLY, LATE = 1, 2
 """Bits of the order of a delivery; 0 is in order."""
 LATENCY, WAIT, NEEDLESS, BACK = range(4)
 """Rows of the times that come out."""
-DONE, NO_SLOT, NO_PLACE, NO_EVENT, FORGOTTEN, TOLD = range(6)
+DONE, NO_SLOT, NO_PLACE, NO_EVENT, FORGOTTEN, EXAMPLE = range(6)
 """Why a kernel stopped."""
-FREE, LISTED, DEAD, SPARE, SENDS, TARGETS, MEMORY, EXAMPLES, PEAK, EARLIES, LATES, TURNS = range(12)
-"""Places in `counts`: free slots, listed messages, dead ones among them, the first place for one more held;
-sends and targets read of this block; most events to be kept, examples still wanted; most held at once and
-what went wrong."""
+LISTED, SPARE, SENDS, TARGETS, MEMORY, EXAMPLES, PEAK, EARLIES, LATES, TURNS = range(2, 12)
+"""Places in `counts`, behind the heights of the bit engine's two stacks, FREE and DEAD: listed messages, the
+first place for one more held; sends and targets read of this block; most events to be kept, examples still
+wanted; most held at once and what went wrong."""
 PROMISED, HAPPENED, HELD, FIRST = range(4)
 """Columns of `processes`: whether order is promised, own events, how many are held, one's place or -1."""
 MESSAGE, SENDER, LEFT = range(3)
@@ -34,23 +34,23 @@ ARRIVED, READY = range(2)
 """Columns of `moments`: when what is held arrived, and since when it waits for no cause."""
 
 
-class State(NamedTuple):
+class JudgeState(NamedTuple):
     """What is known between two blocks. i: process, s: slot, w: word, h: a place for one that is held."""
 
     counts: Ints
     processes: Ints  # [i, column]
     newest: Ints  # [i, sender] the newest message delivered
-    past: Words  # [i, w] messages whose send happened before the present state of the process
-    due: Words  # [i, w] messages that are addressed to the process and not delivered there
-    events: Words  # [i, event modulo how many are kept, w] what own events depend on, if that is declared
+    past: BitSets  # [i, w] messages whose send happened before the present state of the process
+    due: BitSets  # [i, w] messages that are addressed to the process and not delivered there
+    events: BitSets  # [i, event modulo how many are kept, w] what own events depend on, if that is declared
     listed: Ints  # [k, 2] the messages that have slots, ascending, and their slots
     free: Ints  # [k] the slots that nobody has
+    dead: Ints  # [k] the slots of messages that are delivered everywhere, until they are swept
     flights: Ints  # [s, column]
     sent: Floats  # [s] when
-    causes: Words  # [s, w]
+    causes: BitSets  # [s, w] what a message carries, without itself
     places: Ints  # [h, column]
     moments: Floats  # [h, column]
-    missing: Words  # [w] the causes that should have come before the last delivery
 
 
 class Block(NamedTuple):
@@ -64,7 +64,7 @@ class Block(NamedTuple):
     targets: Ints
 
 
-class Found(NamedTuple):
+class BlockResult(NamedTuple):
     """What comes out, each with room for all records, and how many there are of each time."""
 
     orders: NDArray[np.int8]  # of each record
