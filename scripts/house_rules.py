@@ -26,6 +26,10 @@ HERE = re.compile(
 )
 CHECKING_CALL = re.compile(r"_*(?:assert|check|expect|verify)\w*|raises|warns|fail|run_state_machine_as_test")
 
+WITH_SPARK = ("spark", "engines")
+"""The folders of tests that start a JVM."""
+NO_JVM = "No test in this folder starts a JVM."
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -61,7 +65,7 @@ def check_text(file: PurePosixPath, text: str) -> Iterator[Breach]:
 
 
 def check_source(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
-    """Each module under src says what it is for, and the room spark is for what needs Spark."""
+    """Each module under src says what it is for, and Spark stays in its room."""
     if ast.get_docstring(tree) is None:
         if file.name == "__init__.py":
             remedy = "open it with what the package owns and what it must not know"
@@ -70,16 +74,69 @@ def check_source(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
         yield Breach(file, 1, f"no docstring; {remedy}")
     if file.parent.name != "src" and not (ROOT / file.parent / "__init__.py").is_file():
         yield Breach(file, 1, "its directory has no __init__.py; add one that says what the package owns")
-    in_spark = file.is_relative_to("src/antecede/spark") and file.name != "__init__.py"
-    if in_spark and not any(map(imports_pyspark, ast.walk(tree))):
-        yield Breach(file, 1, "does not import pyspark; move it to a room without Spark")
+    yield from check_use_of_spark(file, tree)
 
 
-def imports_pyspark(node: ast.AST) -> bool:
-    """Whether a node is an import of pyspark."""
+def check_use_of_spark(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
+    """All files of the room spark import pyspark and no other file does; others load that room when they run.
+
+    What is imported for its types alone is not loaded at all, and so it is free.
+    """
+    if file.is_relative_to("src/antecede/spark"):
+        if file.name != "__init__.py" and not any(imports(node, "pyspark") for node in ast.walk(tree)):
+            yield Breach(file, 1, "does not import pyspark; move it to a room without Spark")
+        return
+    for node in loaded_nodes(tree):
+        if imports(node, "pyspark"):
+            yield Breach(file, node.lineno, "imports pyspark outside the room spark; move it there")
+    for node in loaded_nodes(tree, inside_functions=False):
+        if imports(node, "antecede.spark"):
+            sentence = "loads the room spark at once; import it in the function that needs it"
+            yield Breach(file, node.lineno, sentence)
+
+
+def loaded_nodes(node: ast.AST, inside_functions: bool = True) -> Iterator[ast.stmt]:
+    """The statements below a node that are run, but not those for types alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.stmt):
+            yield child
+        if inside_functions or not isinstance(child, Function):
+            yield from loaded_nodes(child, inside_functions)
+
+
+def imports(node: ast.AST, package: str) -> bool:
+    """Whether a node is an import of a package or of something in it."""
     if isinstance(node, ast.ImportFrom):
-        return (node.module or "").split(".")[0] == "pyspark"
-    return isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "pyspark" for alias in node.names)
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    elif isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        return False
+    return any(f"{name}.".startswith(f"{package}.") for name in names)
+
+
+def check_class_names(trees: dict[PurePosixPath, ast.Module]) -> Iterator[Breach]:
+    """One name, one thing: no two classes under src are called the same."""
+    first: dict[str, PurePosixPath] = {}
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            if node.name in first:
+                sentence = f"a second class {node.name}, besides that of {first[node.name]}; rename one"
+                yield Breach(file, node.lineno, sentence)
+            first.setdefault(node.name, file)
+
+
+def check_test_folder(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
+    """A folder of tests says what it is for, and that it starts no JVM where that is so."""
+    text = " ".join((ast.get_docstring(tree) or "").split())
+    if not text:
+        yield Breach(file, 1, "no docstring; say what these tests are for")
+    elif file.parent.name not in WITH_SPARK and NO_JVM not in text:
+        yield Breach(file, 1, f"does not say {NO_JVM!r}; tests on Spark belong to {' or '.join(WITH_SPARK)}")
 
 
 def is_checking(node: ast.AST) -> bool:
@@ -118,6 +175,8 @@ def check_file(file: PurePosixPath) -> Iterator[Breach]:
         yield from check_source(file, tree)
     if file.parts[0] == "tests" and file.name.startswith("test_"):
         yield from check_tests(file, tree)
+    if file.parts[0] == "tests" and file.name == "__init__.py" and len(file.parts) > 2:
+        yield from check_test_folder(file, tree)
 
 
 def main() -> int:

@@ -1,11 +1,7 @@
-"""One Hypothesis profile: the same examples in every run; the environment may ask for more of them.
-
-And one Spark for all tests of a test process, started when the first of them asks for it.
-"""
+"""One Hypothesis profile: the same examples in every run; the environment may ask for more of them."""
 
 import os
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,12 +12,3 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("antecede")
-
-
-@pytest.fixture(scope="session")
-def spark():
-    from antecede.spark.session import session
-
-    started = session("local[2]", spark_driver_memory="2g", spark_sql_shuffle_partitions="3")
-    yield started
-    started.stop()

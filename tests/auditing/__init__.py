@@ -1,1 +1,1 @@
-"""No test in this folder starts a JVM."""
+"""Tests of findings, sentences and the audit in chunks. No test in this folder starts a JVM."""

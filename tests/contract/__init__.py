@@ -1,0 +1,1 @@
+"""What every protocol keeps, whatever its rule. No test in this folder starts a JVM."""

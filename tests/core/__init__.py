@@ -1,1 +1,1 @@
-"""Tests of the parts that every protocol shares, each on its own."""
+"""Tests of the parts that every protocol shares, each on its own. No test in this folder starts a JVM."""

@@ -3,6 +3,9 @@
 import pytest
 
 from tests.engines.engines import Engine, LocalEngine, SparkEngine
+from tests.spark_session import spark
+
+__all__ = ["command_engine", "engine", "spark"]
 
 
 @pytest.fixture(scope="session", params=["local", pytest.param("spark", marks=pytest.mark.spark)])

@@ -1,1 +1,4 @@
-"""The invariants of the protocols, asserted after every step of random executions."""
+"""The invariants of the protocols, asserted after every step of random executions.
+
+No test in this folder starts a JVM.
+"""

@@ -1,1 +1,1 @@
-"""No test in this folder starts a JVM."""
+"""Tests of the order of a partition. No test in this folder starts a JVM."""

@@ -1,1 +1,4 @@
-"""The papers' own figures, vectors and programs, one file per paper; and what plays them."""
+"""The papers' own figures, vectors and programs, one file per paper; and what plays them.
+
+No test in this folder starts a JVM.
+"""

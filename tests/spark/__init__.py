@@ -1,0 +1,1 @@
+"""Tests of the room `spark`: here tests start a JVM, one for all of a test process."""

@@ -100,16 +100,13 @@ def _audited(spark: SparkSession, name: str, people: DataFrame, landed: DataFram
 
 def _deliveries(landed: DataFrame, column: str) -> DataFrame:
     """The lake as a process to which the messages are delivered in this order."""
-    from pyspark.sql import Window as Over
-    from pyspark.sql import functions as sf
-
-    index = sf.row_number().over(Over.partitionBy("room").orderBy(column, "message")) - 1
-    return landed.withColumn("index", index.cast("long")).select(
-        sf.col("room").alias("execution"),
-        sf.lit(LAKE).alias("process"),
+    index = f"cast(row_number() over (partition by room order by {column}, message) - 1 as bigint)"
+    return landed.selectExpr("*", f"{index} as index").selectExpr(
+        "room as execution",
+        f"'{LAKE}' as process",
         "index",
-        sf.concat(sf.lit(f"{LAKE}#"), "index").alias("event"),
-        sf.lit("deliver").alias("kind"),
+        f"concat('{LAKE}#', index) as event",
+        "'deliver' as kind",
         "message",
         "text",
     )

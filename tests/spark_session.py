@@ -1,0 +1,15 @@
+"""One Spark for all tests of a test process, started when the first of them asks for it.
+
+The conftest of a folder that may start a JVM imports this fixture; elsewhere there is none.
+"""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from antecede.spark.session import session
+
+    started = session("local[2]", spark_driver_memory="2g", spark_sql_shuffle_partitions="3")
+    yield started
+    started.stop()
