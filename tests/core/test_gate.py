@@ -1,6 +1,5 @@
 """The Python gate against a naive one that rescans its queue, and against the definition of a root gap."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.gate import Gate, Item, Pairs
+from tests.root_gap_definition import Gap, Row, root_gaps
 
 PAIR = st.tuples(st.integers(0, 3), st.integers(0, 6))
 PAIRS = st.lists(PAIR, max_size=4)
@@ -131,14 +131,10 @@ def waited_for(naive: Naive) -> dict[int, set[int]]:
     return counts
 
 
-def gaps_by_definition(naive: Naive, dense: bool) -> set[tuple[int, int]]:
-    """Every (slot, count) that a held item waits for and that no item in the queue has as its place."""
-    found = set()
-    for slot, counts in waited_for(naive).items():
-        here = {gains[0][1] for _, gains in naive.queue.values() if gains and gains[0][0] == slot}
-        all_counts = range(naive.have[slot] + 1, max(counts) + 1) if dense else counts
-        found |= {(slot, count) for count in all_counts if count not in here}
-    return found
+def gaps_by_definition(naive: Naive, dense: bool) -> list[Gap]:
+    """What is ready is not held, but it is here: it waits for nothing and may be waited for."""
+    rows = [Row(*item) for item in naive.queue.values()]
+    return sorted(root_gaps(rows, naive.have, dense=dense, add=naive.add))
 
 
 def spread(gaps: list[tuple[int, int, int]]) -> set[tuple[int, int]]:
@@ -156,10 +152,7 @@ def test_root_gaps_are_what_the_definition_says(dense: bool, steps: Steps) -> No
     naive = Naive(add=False)
     for step in steps:
         play(gate, naive, [step])
-        gaps = gate.gaps(dense=dense)
-        assert spread(gaps) == gaps_by_definition(naive, dense)
-        if dense:
-            assert not any(a[0] == b[0] and a[2] + 1 == b[1] for a, b in pairwise(gaps))
+        assert gate.root_gaps(dense=dense) == gaps_by_definition(naive, dense)
 
 
 @given(steps=STEPS)
@@ -169,7 +162,8 @@ def test_root_gaps_where_gains_add_up(steps: Steps) -> None:
     naive = Naive(add=True)
     for step in steps:
         play(gate, naive, [step])
-        gaps, wanted = spread(gate.gaps(dense=True)), waited_for(naive)
+        assert gate.root_gaps(dense=True) == gaps_by_definition(naive, dense=True)
+        gaps, wanted = spread(gate.root_gaps(dense=True)), waited_for(naive)
         assert all(naive.have[slot] < count <= max(wanted.get(slot, {0})) for slot, count in gaps)
         assert nothing_held_after(naive, gaps)
         assert not gaps or not nothing_held_after(naive, set())
@@ -191,7 +185,7 @@ def test_root_gaps_of_a_chain_where_gains_add_up(places: list[int]) -> None:
     gate: Gate[int] = Gate(add=True)
     for place in places:
         gate.offer(place, [(0, place - 1)], [(0, 1)])
-    assert spread(gate.gaps(dense=True)) == {(0, place) for place in range(1, max(places))} - {
+    assert spread(gate.root_gaps(dense=True)) == {(0, place) for place in range(1, max(places))} - {
         (0, place) for place in places
     }
 
@@ -199,7 +193,9 @@ def test_root_gaps_of_a_chain_where_gains_add_up(places: list[int]) -> None:
 def test_a_gap_of_astronomical_size_costs_nothing() -> None:
     gate: Gate[int] = Gate()
     gate.offer(0, [(0, 2**62)], [(0, 2**62 + 1)])
-    assert gate.gaps(dense=True) == [(0, 1, 2**62)] and gate.gaps(dense=False) == [(0, 2**62, 2**62)]
+    assert gate.root_gaps(dense=True) == [(0, 1, 2**62)] and gate.root_gaps(dense=False) == [
+        (0, 2**62, 2**62)
+    ]
 
 
 # -- no rescans --------------------------------------------------------------------------------------

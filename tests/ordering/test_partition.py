@@ -15,20 +15,11 @@ from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
 from antecede.protocols.registry import get_protocol, list_protocols
 from tests.message_rows import Row, Sent, lines
+from tests.ordering.answers import answers
 
 VECTORS = Reading("entries", counted=True)
 MAPS = Reading("pairs", counted=True)
 NAMES = "abc"
-
-
-def answers(rows: list[Row], reading: Reading, chunk: int = 1000, **types: pa.DataType) -> list[Row]:
-    """The kernel's answers beside the rows."""
-    schema = pa.schema(
-        [(name, types.get(name) or pa.array([r[name] for r in rows]).type) for name in rows[0]]
-    )
-    batches = [pa.RecordBatch.from_pylist(rows[at : at + chunk], schema) for at in range(0, len(rows), chunk)]
-    found = order_partition(pa.Table.from_batches(batches), reading).to_pylist()
-    return [{**row, **answer} for row, answer in zip(rows, found, strict=True)]
 
 
 @st.composite
@@ -137,7 +128,7 @@ def test_parents_that_are_held_are_no_root_gaps() -> None:
     found = answers(rows, Reading("parents"), needs=pa.list_(pa.string()))
     assert [row["missing"] for row in found] == [None, ["x"], ["n"], ["o", "x", "y"]]
     gaps = [gap for row in found for gap in row["gaps"] or []]
-    assert gaps == [{"missing": "x", "waiting": 2}, {"missing": "y", "waiting": 1}]
+    assert gaps == [{"missing": "x", "waiting": 3}, {"missing": "y", "waiting": 1}]
 
 
 def test_long_lists_of_what_is_missing_are_cut() -> None:

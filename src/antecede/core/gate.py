@@ -14,6 +14,8 @@ import msgspec
 
 T = TypeVar("T")
 Pairs = list[tuple[int, int]]
+Stretches = list[tuple[int, int, int]]
+"""Slots, each with the first and the last of some counts."""
 
 
 class Item(msgspec.Struct, Generic[T], gc=False):
@@ -131,50 +133,70 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             if unmet:
                 yield item.what, unmet
 
-    def gaps(self, *, dense: bool) -> list[tuple[int, int, int]]:
-        """Root gaps as (slot, first, last): what is waited for and is not itself held or ready.
+    def root_gaps(self, *, dense: bool) -> Stretches:
+        """What is waited for and is not itself held or ready, as (slot, first, last).
 
         Where a slot is dense every count up to the needed one is an item; otherwise only named counts are.
         Where gains add up nothing tells which item is which: the gaps are enough to release what is held.
+        `antecede.kernels.root_gaps` finds the same, and how many wait for each.
         """
         if self.add:
-            return self._short()
-        wanted: dict[int, set[int]] = {}
+            return self._play_root_gaps()
+        needed: dict[int, set[int]] = {}
         for _, unmet in self.held():
             for slot, _, count in unmet:
-                wanted.setdefault(slot, set()).add(count)
-        here: dict[int, set[int]] = {}
+                needed.setdefault(slot, set()).add(count)
+        taken: dict[int, set[int]] = {}
         for item in self.items.values():
             for slot, value in item.gains[:1]:
-                here.setdefault(slot, set()).add(value)
-        gaps = self._stretches if dense else _named
-        return [gap for slot in sorted(wanted) for gap in gaps(slot, wanted[slot], here.get(slot, set()))]
+                taken.setdefault(slot, set()).add(value)
+        gaps: Stretches = []
+        for slot, counts in sorted(needed.items()):
+            places = taken.get(slot, set())
+            if dense:
+                gaps += _find_stretches(slot, self.have.get(slot, 0), max(counts), places)
+            else:
+                gaps += [(slot, count, count) for count in sorted(counts - places)]
+        return gaps
 
-    def _short(self) -> list[tuple[int, int, int]]:
-        """Play on with a copy, causes first (they need less), and give whatever is stuck what it misses."""
+    def _play_root_gaps(self) -> Stretches:
+        """Play on with a copy, causes first (they need less), and give whatever is stuck what it lacks."""
         play: Gate[T] = Gate(add=True, have=dict(self.have))
         for item in self.items.values():
-            play.offer(item.what, item.needs, item.gains)
-        short = []
-        for item in sorted(play.items.values(), key=lambda item: sum(count for _, count in item.needs)):
+            unmet = [(slot, count) for slot, count in item.needs if count > self.have.get(slot, 0)]
+            play.offer(item.what, unmet, item.gains)
+        given: Stretches = []
+        by_sum = sorted(play.items.values(), key=lambda item: sum(count for _, count in item.needs))
+        for item in by_sum:
             while (arrival := play.find()) is not None:
                 play.take(arrival)
             for slot, count in item.needs:
                 have = play.have.get(slot, 0)
                 if have < count:
-                    short.append((slot, have + 1, count))
+                    given.append((slot, have + 1, count))
                     play.gain(slot, count - have)
-        return sorted(short)
-
-    def _stretches(self, slot: int, wanted: set[int], here: set[int]) -> Iterator[tuple[int, int, int]]:
-        first, last = self.have.get(slot, 0) + 1, max(wanted)
-        for count in sorted(count for count in here if first <= count <= last):
-            if count > first:
-                yield slot, first, count - 1
-            first = count + 1
-        if first <= last:
-            yield slot, first, last
+        return _join_neighbours(given)
 
 
-def _named(slot: int, wanted: set[int], here: set[int]) -> Iterator[tuple[int, int, int]]:
-    return ((slot, count, count) for count in sorted(wanted - here))
+def _find_stretches(slot: int, have: int, top: int, places: set[int]) -> Stretches:
+    """What no item takes of the counts above `have` and up to `top`."""
+    stretches = []
+    first = have + 1
+    for place in sorted(place for place in places if have < place <= top):
+        if place > first:
+            stretches.append((slot, first, place - 1))
+        first = place + 1
+    if first <= top:
+        stretches.append((slot, first, top))
+    return stretches
+
+
+def _join_neighbours(given: Stretches) -> Stretches:
+    """Sorted, and stretches that touch each other as one."""
+    joined: Stretches = []
+    for slot, first, last in sorted(given):
+        if joined and joined[-1][0] == slot and joined[-1][2] + 1 == first:
+            joined[-1] = (slot, joined[-1][1], last)
+        else:
+            joined.append((slot, first, last))
+    return joined

@@ -95,7 +95,8 @@ class Gated(Endpoint, kw_only=True):
 
     def root_gaps(self) -> list[Gap]:
         """What is waited for here and is not itself held."""
-        return [Gap(self._slot(slot), first, last) for slot, first, last in self.gate.gaps(dense=self.dense)]
+        gaps = self.gate.root_gaps(dense=self.dense)
+        return [Gap(self._slot(slot), first, last) for slot, first, last in gaps]
 
     def _slot(self, slot: int) -> str:
         """How a slot is called towards the user; most protocols have a slot per process."""

@@ -21,7 +21,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels.arrays import edges, grouped, inverse
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges, edges_of_clocks
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, starts_of_lengths
 
 __all__ = ["Cycles", "Edges", "Sorted", "cycles", "edges_of_clocks", "is_linear", "order"]
 
@@ -67,14 +67,20 @@ def cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
     """The components of more than one event, and events that cause themselves; by least member, ascending."""
     causes, effects = edges(size, source, target)
     starts, items = grouped(causes, size)
-    component = _components(starts, effects[items])
-    cyclic = np.bincount(component) > 1
-    cyclic[component[causes[causes == effects]]] = True
-    members = np.flatnonzero(cyclic[component])
+    component = find_components(starts, effects[items])
+    return list_cycles(component, causes[causes == effects])
+
+
+def list_cycles(component: Ints, selves: Ints) -> Cycles:
+    """The components of more than one event, and those of the events in `selves`; by least member."""
+    is_cycle = np.bincount(component) > 1
+    is_cycle[component[selves]] = True
+    members = np.flatnonzero(is_cycle[component])
     _, first, name = np.unique(component[members], return_index=True, return_inverse=True)
-    least = members[first][name]
-    ends = np.cumsum(np.unique(least, return_counts=True)[1])
-    return Cycles(np.concatenate(([0], ends)).astype(np.int64), members[np.lexsort((members, least))])
+    least_member = members[first][name]
+    _, sizes = np.unique(least_member, return_counts=True)
+    by_least = np.lexsort((members, least_member))
+    return Cycles(starts_of_lengths(sizes), members[by_least])
 
 
 def is_linear(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:
@@ -129,8 +135,11 @@ def _kahn(line: Ints, keys: Ints, source: Ints, target: Ints, found: Ints) -> in
 
 
 @compiled
-def _components(starts: Ints, effects: Ints) -> Ints:
-    """The strongly connected component of each event (Tarjan 1972, with a stack of its own)."""
+def find_components(starts: Ints, effects: Ints) -> Ints:
+    """The strongly connected component of each event (Tarjan 1972, with a stack of its own).
+
+    Event k leads to `effects[starts[k]:starts[k + 1]]`. A component is numbered behind all those it leads to.
+    """
     size = len(starts) - 1
     component = np.full(size, -1, dtype=np.int64)
     seen = np.zeros(size, dtype=np.int64)  # when the event was met, from 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from antecede.core.wire import LARGEST
 from antecede.events.columns import coded, lists, numbers
-from antecede.kernels.ragged import Counts, Ints
+from antecede.kernels.ragged import Counts, Ints, Rows, expand_ranges, narrow_type, starts_of_lengths
 
 Mask = NDArray[np.bool_]
 ABSENT = -(2**63)
@@ -41,20 +41,13 @@ class Faults:
         """The reason of each row, null where there is none."""
         if not self._rows:
             return pa.nulls(len(self.bad), pa.string())
-        at = np.full(len(self.bad), -1, dtype=np.int64)
         rows = np.concatenate(self._rows)
-        at[rows[::-1]] = np.arange(len(rows))[::-1]
-        return pa.concat_arrays(self._texts).take(pa.array(at, mask=at < 0))
+        text_of_row = np.full(len(self.bad), -1, dtype=np.int64)
+        text_of_row[rows[::-1]] = np.arange(len(rows))[::-1]  # written last, the first one stays
+        return pa.concat_arrays(self._texts).take(pa.array(text_of_row, mask=text_of_row < 0))
 
 
-def narrow(top: int) -> type[np.integer[Any]]:
-    """A small type for numbers up to `top`; few are used, since the gate is compiled for each."""
-    if top >= 2**32:
-        return np.int64
-    return np.uint16 if top < 2**16 else np.uint32
-
-
-class Flat(NamedTuple):
+class CountLists(NamedTuple):
     """Counts of many rows, and the names they are for if they are not by place."""
 
     starts: Ints
@@ -67,96 +60,106 @@ class Flat(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
-def flat(column: pa.ChunkedArray, faults: Faults, what: str) -> Flat:
+def read_counts(column: pa.ChunkedArray, faults: Faults, what: str) -> CountLists:
     """A column of lists of counts, of maps from names to counts, or of lists of (name, count).
 
     The counts may be written to. Those that are null, negative or too large are 0 here, and faults.
     """
-    faults.add(_nulls(column), f"{what} is null")
-    found = [lists(chunk) for chunk in column.chunks]
-    lengths = [np.diff(one.starts) for one in found]
-    starts = np.concatenate(([0], np.cumsum(np.concatenate([*lengths, []])))).astype(np.int64)
-    kind = column.type.value_type if not pa.types.is_map(column.type) else None
-    parts = [one.items for one in found if one.items]
-    if kind is None or pa.types.is_struct(kind):
-        parts = parts if kind is None else [items[0].flatten()[:2] for items in parts]
-        names = pa.chunked_array([items[0] for items in parts], pa.string() if not parts else None)
-    else:
-        names = None
-    counts = [_filled(items[-1]) for items in parts]
-    least, most = (int(pick([0, *map(pick, filter(len, counts))])) for pick in (np.min, np.max))
-    if not 0 <= least <= most <= LARGEST:
-        return _cleaned(starts, np.concatenate(counts), names, faults, what)
-    together = np.concatenate([*counts, np.empty(0, np.uint8)], dtype=narrow(most), casting="unsafe")
-    return Flat(starts, together, names)
+    faults.add(_find_nulls(column), f"{what} is null")
+    chunks = [lists(chunk) for chunk in column.chunks]
+    lengths = [np.diff(chunk.starts) for chunk in chunks]
+    starts = starts_of_lengths(np.concatenate([*lengths, []]))
+    parts = [chunk.items for chunk in chunks if chunk.items]
+    is_map = pa.types.is_map(column.type)
+    if not is_map and pa.types.is_struct(column.type.value_type):
+        parts = [items[0].flatten()[:2] for items in parts]
+    elif not is_map:
+        return _check_counts(starts, [items[0] for items in parts], None, faults, what)
+    names = pa.chunked_array([items[0] for items in parts], None if parts else pa.string())
+    return _check_counts(starts, [items[1] for items in parts], names, faults, what)
 
 
-def _cleaned(starts: Ints, counts: Counts, names: pa.ChunkedArray | None, faults: Faults, what: str) -> Flat:
-    """With 0 for counts that cannot be; their rows are faults."""
-    for wrong, told in (
-        (counts == ABSENT, "an entry without a count"),
-        (counts < 0, "a negative count"),
-        (counts > LARGEST, "a count above 2^62 - 1"),
+def _check_counts(
+    starts: Ints, parts: list[pa.Array], names: pa.ChunkedArray | None, faults: Faults, what: str
+) -> CountLists:
+    """The counts in one array; 0 for those that cannot be, and their rows are faults."""
+    counts = [_read_part(part) for part in parts]
+    least = min((int(part.min()) for part in counts if len(part)), default=0)
+    most = max((int(part.max()) for part in counts if len(part)), default=0)
+    if least >= 0 and most <= LARGEST:
+        together = np.concatenate([*counts, np.empty(0, np.uint8)], dtype=narrow_type(most), casting="unsafe")
+        return CountLists(starts, together, names)
+    together = np.concatenate(counts)
+    for is_wrong, fault in (
+        (together == ABSENT, "an entry without a count"),
+        (together < 0, "a negative count"),
+        (together > LARGEST, "a count above 2^62 - 1"),
     ):
-        faults.add(_row_of(np.flatnonzero(wrong), starts), f"{what} has {told}")
-        counts[wrong] = 0
-    return Flat(starts, counts.astype(narrow(int(counts.max(initial=0)))), names)
+        rows = np.searchsorted(starts, np.flatnonzero(is_wrong), side="right") - 1
+        faults.add(np.unique(rows), f"{what} has {fault}")
+        together[is_wrong] = 0
+    return CountLists(starts, together.astype(narrow_type(int(together.max(initial=0)))), names)
 
 
-def _filled(part: pa.Array) -> Counts:
+def _read_part(part: pa.Array) -> Counts:
     filled = part.cast(pa.int64()).fill_null(ABSENT) if part.null_count else part
-    found: Counts = filled.to_numpy(zero_copy_only=False)
-    return found
+    counts: Counts = filled.to_numpy(zero_copy_only=False)
+    return counts
 
 
-def _row_of(places: Ints, starts: Ints) -> Ints:
-    return np.unique(np.searchsorted(starts, places, side="right") - 1)
-
-
-def _nulls(column: pa.ChunkedArray) -> Mask:
+def _find_nulls(column: pa.ChunkedArray) -> Mask:
     if not column.null_count:
         return np.zeros(len(column), dtype=bool)
     return np.asarray(column.is_null().to_numpy(), dtype=bool)
 
 
-def names_in_lists(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
-    """A column of lists of names; null is a list without any."""
-    found = [lists(chunk) for chunk in column.chunks]
-    lengths = np.concatenate([*(np.diff(one.starts) for one in found), []])
-    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return starts, pa.chunked_array([one.items[0] for one in found if one.items], column.type.value_type)
+def read_name_lists(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
+    """A column of lists of names: where the names of each row start, and all names; null is an empty list."""
+    chunks = [lists(chunk) for chunk in column.chunks]
+    lengths = np.concatenate([*(np.diff(chunk.starts) for chunk in chunks), []])
+    names = [chunk.items[0] for chunk in chunks if chunk.items]
+    return starts_of_lengths(lengths), pa.chunked_array(names, column.type.value_type)
 
 
-def integers(column: pa.ChunkedArray, missing: int) -> Ints:
+def read_integers(column: pa.ChunkedArray, missing: int) -> Ints:
     """A column of integers, with a number for null."""
     if not column.num_chunks:
         return np.empty(0, dtype=np.int64)
     return np.concatenate([numbers(chunk, missing) for chunk in column.chunks])
 
 
-def codes_of(*columns: pa.ChunkedArray) -> tuple[pa.Array, list[Ints]]:
+def encode_names(*columns: pa.ChunkedArray) -> tuple[pa.Array, list[Ints]]:
     """Columns of names (numbers are names too) as codes that follow their order; -1 is null."""
     texts = [column.cast(pa.string()) for column in columns]
-    found = coded([chunk for text in texts for chunk in text.chunks] or [pa.array([], pa.string())])
+    chunks = [chunk for text in texts for chunk in text.chunks]
+    encoded = coded(chunks or [pa.array([], pa.string())])
     codes, at = [], 0
     for text in texts:
-        codes.append(np.concatenate([*found.codes[at : at + text.num_chunks], np.empty(0, np.int64)]))
+        own_chunks = encoded.codes[at : at + text.num_chunks]
+        codes.append(np.concatenate([*own_chunks, np.empty(0, np.int64)]))
         at += text.num_chunks
-    return found.names, codes
+    return encoded.names, codes
 
 
-def groups(column: pa.ChunkedArray, faults: Faults) -> tuple[Ints, int]:
+def encode_groups(column: pa.ChunkedArray, faults: Faults) -> tuple[Ints, int]:
     """A code for each group, in no order, and how many there are; no group at all is a fault."""
-    faults.add(_nulls(column), "there is no group: the column that names it is null")
+    faults.add(_find_nulls(column), "there is no group: the column that names it is null")
     chunks = column.dictionary_encode().chunks
     codes = np.concatenate([numbers(chunk.indices, 0) for chunk in chunks])
     return codes, max((len(chunk.dictionary) for chunk in chunks), default=0) + 1
 
 
-def words(*parts: pa.Array | str) -> pa.Array:
+def take_rows(pairs: Rows, rows: Ints) -> Rows:
+    """The pairs of the given rows, one row behind the other."""
+    lengths = pairs.starts[rows + 1] - pairs.starts[rows]
+    places = expand_ranges(pairs.starts[rows], lengths)
+    return Rows(starts_of_lengths(lengths), pairs.slots[places], pairs.counts[places])
+
+
+def join_texts(*parts: pa.Array | str) -> pa.Array:
     """Texts put together row by row."""
-    return pc.binary_join_element_wise(*(_text(part) for part in parts), "")
+    return pc.binary_join_element_wise(*(_as_text(part) for part in parts), "")
 
 
-def _text(part: pa.Array | str) -> pa.Array | str:
+def _as_text(part: pa.Array | str) -> pa.Array | str:
     return part if isinstance(part, str) or pa.types.is_string(part.type) else part.cast(pa.string())

@@ -10,40 +10,43 @@ from antecede.core.endpoint import Endpoint
 from antecede.core.errors import InputError
 from antecede.core.gate import Pairs
 from antecede.kernels.ragged import Counts, Ints, Rows
-from antecede.ordering.columns import Faults, integers
+from antecede.ordering.columns import Faults, read_integers
 from antecede.ordering.slots import Places, number, singles
-from antecede.ordering.stamps import Reading, Stamps, shared, sums
+from antecede.ordering.stamps import Reading, Stamps, read_shared, sums
 from antecede.protocols.keys import entries, sets
 from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
 from antecede.protocols.registry import get_protocol
 
 
-def packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Every stamp is read by its protocol; packets that no gate counts need and gain nothing."""
-    numbers = integers(table["number"], 0)
+    numbers = read_integers(table["number"], 0)
     faults.add(numbers < 1, "the number of the packet is null or below 1")
     faults.add(np.asarray(table["needs"].is_null()), "the stamp is null")
     protocol = get_protocol(reading.protocol)
     if protocol.shares_entries:
-        return shared(_opened(table, group, faults), reading, group, groups, faults)
+        return read_shared(_open_shared(table, group, faults), reading, group, groups, faults)
     labels = pa.array(reading.members or (), pa.string())
-    source, me = (integers(pc.index_in(table[name], value_set=labels), -1) for name in ("sender", "receiver"))
+    source = read_integers(pc.index_in(table["sender"], value_set=labels), -1)
+    me = read_integers(pc.index_in(table["receiver"], value_set=labels), -1)
     faults.add((source < 0) | (me < 0), "the sender or the receiver is not a member")
     all_needs, all_gains = _read_needs(table, protocol, source, me, len(labels), faults)
     needs, gains = Rows.of(all_needs), Rows.of(all_gains)
     if protocol.facts.monitor:
-        needs = _at_one_place(needs, gains, numbers, group, groups)
-    parts = [Places(rows.starts, rows.slots.astype(np.int64)) for rows in (needs, gains)]
-    slots, (own, wanted, gained) = number(
-        group, groups, len(labels), [singles(np.maximum(source, 0)), *parts], labels
-    )
-    first = np.append(gains.counts, 0)[gains.starts[:-1]]
-    counts = np.where(np.diff(gains.starts) > 0, first, numbers)
-    wants, gives = Rows(needs.starts, wanted, needs.counts), Rows(gains.starts, gained, gains.counts)
+        needs = _keep_needs_at_one_place(needs, gains, numbers, group, groups)
+
+    need_places = Places(needs.starts, needs.slots.astype(np.int64))
+    gain_places = Places(gains.starts, gains.slots.astype(np.int64))
+    places = [singles(np.maximum(source, 0)), need_places, gain_places]
+    slots, (own, need_slots, gain_slots) = number(group, groups, len(labels), places, labels)
+    needs, gains = needs._replace(slots=need_slots), gains._replace(slots=gain_slots)
+    # What a packet counts as is its first gain; one that gains nothing is called by its number.
+    first_gain = np.append(gains.counts, 0)[gains.starts[:-1]]
+    counts = np.where(np.diff(gains.starts) > 0, first_gain, numbers)
     if protocol.brings_past:
-        wants = wants._replace(counts=present(wanted, needs.counts, own, counts))
-    age = sums(gives) if protocol.gains_time else None
-    return Stamps(wants, gives, slots, own.astype(np.int64), counts, numbers, age=age)
+        needs = needs._replace(counts=last_present(needs.slots, needs.counts, own, counts))
+    causal_rank = sums(gains) if protocol.gains_time else None
+    return Stamps(needs, gains, slots, own.astype(np.int64), counts, numbers, causal_rank=causal_rank)
 
 
 def _read_needs(
@@ -72,53 +75,69 @@ def _read_needs(
     return all_needs, all_gains
 
 
-def _at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: int) -> Rows:
-    """The needs where the protocol keeps order: what arrives there has the number that its stamp counts."""
-    other = np.ones(len(group), dtype=bool)
-    some = np.diff(gains.starts) > 0
-    other[some] = gains.counts[gains.starts[:-1][some]] != numbers[some]
-    elsewhere = np.bincount(group[other], minlength=groups) > 0
-    kept = np.repeat(~elsewhere[group], np.diff(needs.starts))
-    return Rows(needs.starts, needs.slots, np.where(kept, needs.counts, 0))
+def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: int) -> Rows:
+    """The needs where the protocol keeps order, and 0 elsewhere.
+
+    Everything that arrives at that process has the number that its stamp counts; elsewhere it has not.
+    """
+    is_odd = np.ones(len(group), dtype=bool)
+    has_gains = np.diff(gains.starts) > 0
+    first_gain = gains.counts[gains.starts[:-1][has_gains]]
+    is_odd[has_gains] = first_gain != numbers[has_gains]
+    is_elsewhere = np.bincount(group[is_odd], minlength=groups) > 0
+    is_kept = np.repeat(~is_elsewhere[group], np.diff(needs.starts))
+    return needs._replace(counts=np.where(is_kept, needs.counts, 0))
 
 
-def present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
-    """The last message of each slot up to the count that is in the table, 0 if none is."""
+def last_present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
+    """The last message of each slot up to the count that is in the table, 0 if none is.
+
+    The messages of the table are those with the slots `own` and these numbers. Counts are coded by their
+    order, so that slot * codes + code fits into 63 bits, and keys are in the order of (slot, count).
+    """
     values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
-    known = np.unique(own.astype(np.int64) * len(values) + codes[len(counts) :])
-    asked = slots.astype(np.int64) * len(values) + codes[: len(counts)]
-    last = np.append(known, -1)[np.searchsorted(known, asked, side="right") - 1]
-    found: Ints = np.where(last // len(values) == slots, values[last % len(values)], 0)
-    return found
+    width = len(values)
+    table_keys = np.unique(own.astype(np.int64) * width + codes[len(counts) :])
+    needed_keys = slots.astype(np.int64) * width + codes[: len(counts)]
+    at = np.searchsorted(table_keys, needed_keys, side="right") - 1
+    last_key = np.append(table_keys, -1)[at]
+    is_same_slot = last_key // width == slots
+    last: Ints = np.where(is_same_slot, values[last_key % width], 0)
+    return last
 
 
-def _opened(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
+def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
     """The entries and keys of packets whose senders share entries.
 
     How many keys a sender has is no part of a stamp: a broadcast adds 1 on each, so it divides all sums.
     """
     empty = ProbabilisticStamp(0, 1, [])
-    found, rows, reasons = [], [], []
-    for row, stamp in enumerate(table["needs"].to_pylist()):
+    stamps, rows, reasons = [], [], []
+    for row, data in enumerate(table["needs"].to_pylist()):
         try:
-            found.append(empty if faults.bad[row] else decode_stamp(stamp))
+            stamps.append(empty if faults.bad[row] else decode_stamp(data))
         except InputError as error:
-            found.append(empty)
+            stamps.append(empty)
             rows.append(row)
             reasons.append(str(error))
     faults.add(np.array(rows, dtype=np.int64), pa.array(reasons, pa.string()))
-    sums = np.array([sum(one.vector) for one in found], dtype=np.int64)
-    width = np.zeros(int(group.max(initial=0)) + 1, dtype=np.int64)
-    np.gcd.at(width, group, sums)
-    keys = [_keys(one, k) for one, k in zip(found, width[group].tolist(), strict=True)]
-    vectors = [one.vector for one in found]
+    totals = np.array([sum(stamp.vector) for stamp in stamps], dtype=np.int64)
+    key_count = np.zeros(int(group.max(initial=0)) + 1, dtype=np.int64)
+    np.gcd.at(key_count, group, totals)
+    keys = [_find_keys(stamp, k) for stamp, k in zip(stamps, key_count[group].tolist(), strict=True)]
+    counts = pa.list_(pa.int64())
     columns = {
-        "needs": pa.array(vectors, pa.list_(pa.int64())),
-        "keys": pa.array(keys, pa.list_(pa.int64())),
+        "needs": pa.array([stamp.vector for stamp in stamps], counts),
+        "keys": pa.array(keys, counts),
+        "sender": table["sender"],
+        "number": table["number"],
     }
-    return pa.table({**columns, "sender": table["sender"], "number": table["number"]})
+    return pa.table(columns)
 
 
-def _keys(stamp: ProbabilisticStamp, k: int) -> tuple[int, ...]:
+def _find_keys(stamp: ProbabilisticStamp, k: int) -> tuple[int, ...]:
+    """The k entries that the sender counts on; none if the stamp does not fit."""
     r = len(stamp.vector)
-    return entries(stamp.set_id, k, r) if 0 < k <= r and stamp.set_id < sets(k, r) else ()
+    if not 0 < k <= r or stamp.set_id >= sets(k, r):
+        return ()
+    return entries(stamp.set_id, k, r)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.kernels.ragged import Counts, Ints
-from antecede.ordering.columns import narrow
+from antecede.kernels.ragged import Counts, Ints, narrow_type
 
 _SPARE = 4
 """So many slots for each one in use are no waste."""
@@ -77,13 +76,13 @@ def number(
     width = max(width, 1)
     used = sum(int(part.starts[-1]) for part in parts)
     if groups * width <= _SPARE * used + 2**16:
-        dtype = narrow(groups * width)
+        dtype = narrow_type(groups * width)
         found = [part.pairs(group, width, dtype) for part in parts]
         return Slots(groups * width, width, None, labels), found
     pairs = [part.pairs(group, width, np.int64) for part in parts]
     known, codes = np.unique(np.concatenate(pairs), return_inverse=True)
     cuts = np.cumsum([len(part) for part in pairs])[:-1]
-    return Slots(len(known), width, known, labels), np.split(codes.astype(narrow(len(known))), cuts)
+    return Slots(len(known), width, known, labels), np.split(codes.astype(narrow_type(len(known))), cuts)
 
 
 def singles(place: Ints) -> Places:

@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from antecede.core.wire import LARGEST
 from antecede.kernels.ragged import Counts, Ints, Rows
-from antecede.ordering.columns import Faults, codes_of, flat, integers, names_in_lists, words
+from antecede.ordering.columns import (
+    Faults,
+    encode_names,
+    join_texts,
+    read_counts,
+    read_integers,
+    read_name_lists,
+)
 from antecede.ordering.slots import Places, Slots, number, singles
 
 
@@ -36,16 +43,20 @@ class Stamps(NamedTuple):
     slots: Slots
     own: Ints  # the slot of each row's sender
     number: Ints  # what the message counts as in that slot
-    twin: Ints  # equal for the same message of a sender that came twice
+    message_key: Ints  # equal for the same message of a sender that came twice
     add: bool = False
-    age: Ints | None = None  # grows from cause to effect
+    causal_rank: Ints | None = None  # grows from cause to effect
     past: Rows | None = None  # counts of the past beyond the needs: what of it is there came before
 
 
-def entries(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_entries(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Stamps with an entry for each process by its place."""
-    needs = flat(table["needs"], faults, "the stamp")
-    time = flat(table["gains"], faults, "the time of the message") if "gains" in table.column_names else None
+    needs = read_counts(table["needs"], faults, "the stamp")
+    time = (
+        read_counts(table["gains"], faults, "the time of the message")
+        if "gains" in table.column_names
+        else None
+    )
     first = needs if time is None else time
     size = _sizes(np.diff(first.starts), group, reading.members)
     _check_lengths(np.diff(first.starts), size, False, faults)
@@ -60,15 +71,15 @@ def entries(table: pa.Table, reading: Reading, group: Ints, groups: int, faults:
     )
 
 
-def pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Stamps with counts for some processes, which are named."""
-    parts = [flat(table["needs"], faults, "the stamp")]
+    parts = [read_counts(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
-        parts.append(flat(table["gains"], faults, "the time of the message"))
+        parts.append(read_counts(table["gains"], faults, "the time of the message"))
     if "past" in table.column_names:
-        parts.append(flat(table["past"], faults, "the stamp"))
+        parts.append(read_counts(table["past"], faults, "the stamp"))
     who = [name for name in ("sender", "receiver") if name in table.column_names]
-    names, codes = codes_of(*(table[name] for name in who), *(part.names for part in parts))
+    names, codes = encode_names(*(table[name] for name in who), *(part.names for part in parts))
     for name, code in zip(who, codes, strict=False):
         faults.add(code < 0, f"there is no {name}")
     for part, code in zip(parts, codes[len(who) :], strict=True):
@@ -80,12 +91,12 @@ def pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: F
     return _stamps(table, reading, group, groups, faults, places, counts, people, len(names), names)
 
 
-def sequence(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_sequence(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """No stamp but the number of the message at its sender."""
-    names, (sender,) = codes_of(table["sender"])
+    names, (sender,) = encode_names(table["sender"])
     faults.add(sender < 0, "there is no sender")
     needs = singles(np.maximum(sender, 0))
-    before = np.maximum(integers(table["number"], 0) - 1, 0)
+    before = np.maximum(read_integers(table["number"], 0) - 1, 0)
     return _stamps(
         table, reading, group, groups, faults, [needs], [before], [np.maximum(sender, 0)], len(names), names
     )
@@ -111,7 +122,7 @@ def _stamps(
     if "past" in table.column_names:
         return Stamps(needs, gains, slots, own, count, count, past=others[0])
     if others:
-        return Stamps(needs, others[0], slots, own, count, count, age=sums(others[0]))
+        return Stamps(needs, others[0], slots, own, count, count, causal_rank=sums(others[0]))
     return Stamps(needs, gains, slots, own, count, count)
 
 
@@ -123,7 +134,7 @@ def sums(rows: Rows) -> Ints:
 
 def _numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
     """What each message counts as at its sender."""
-    count = integers(table["number"], -1)
+    count = read_integers(table["number"], -1)
     if reading.counted:
         faults.add(count < 0, "the stamp has no entry for its sender, which must count this message")
         faults.add(count == 0, "the entry of the sender is 0, and must count this message")
@@ -151,22 +162,26 @@ def _check_lengths(lengths: Ints, size: Ints, empty: bool, faults: Faults) -> No
     if wrong.any():
         found, needed = pa.array(lengths[wrong]), pa.array(size[wrong])
         faults.add(
-            np.flatnonzero(wrong), words("the stamp has ", found, " entries where this group needs ", needed)
+            np.flatnonzero(wrong),
+            join_texts("the stamp has ", found, " entries where this group needs ", needed),
         )
 
 
 def _index(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
     """The place of the row's sender or receiver."""
-    index = integers(table[name], -1)
+    index = read_integers(table[name], -1)
     faults.add(np.asarray(table[name].is_null()), f"there is no {name}")
     unknown = (index < 0) | (index >= size)
     faults.add(unknown, f"the {name} is unknown: the stamp has no entry for it")
     return np.where(unknown, 0, index)
 
 
-def shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Entries shared by several senders: one less is needed on the keys of the sender, which it counts on."""
-    needs, keys = flat(table["needs"], faults, "the stamp"), flat(table["keys"], faults, "the list of keys")
+    needs, keys = (
+        read_counts(table["needs"], faults, "the stamp"),
+        read_counts(table["keys"], faults, "the list of keys"),
+    )
     lengths = np.diff(needs.starts)
     size = _sizes(lengths, group, None)
     _check_lengths(lengths, size, False, faults)
@@ -184,12 +199,14 @@ def shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: 
     width = int(size.max(initial=0))
     places = [Places(needs.starts, None), Places(keys.starts, np.minimum(at, max(width - 1, 0)))]
     slots, (wanted, gained) = number(group, groups, width, places, None)
-    _, (sender,) = codes_of(table["sender"])
+    _, (sender,) = encode_names(table["sender"])
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
-    twin = integers(table["number"], -1) if "number" in table.column_names else total
+    message_key = read_integers(table["number"], -1) if "number" in table.column_names else total
     gains = Rows(keys.starts, gained, np.ones(len(gained), dtype=np.int64))
-    return Stamps(Rows(needs.starts, wanted, needs.counts), gains, slots, own, twin, twin, add=True)
+    return Stamps(
+        Rows(needs.starts, wanted, needs.counts), gains, slots, own, message_key, message_key, add=True
+    )
 
 
 def _uncounted(starts: Ints, counts: Counts, rows: Ints, at: Ints, faults: Faults) -> Ints:
@@ -199,15 +216,15 @@ def _uncounted(starts: Ints, counts: Counts, rows: Ints, at: Ints, faults: Fault
     return np.unique(rows[counts[starts[rows] + at] == 0])
 
 
-def parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Ids of what must come before; a list that is null has none."""
-    starts, named = names_in_lists(table["needs"])
-    names, (own, parent) = codes_of(table["id"], named)
+    starts, named = read_name_lists(table["needs"])
+    names, (own, parent) = encode_names(table["id"], named)
     rows = np.repeat(np.arange(len(own)), np.diff(starts))
     faults.add(own < 0, "there is no id")
     faults.add(np.unique(rows[parent < 0]), "a parent is null")
     selves = np.unique(rows[(parent == own[rows]) & (parent >= 0)])
-    faults.add(selves, words("names itself as its parent: ", names.take(pa.array(own[selves]))))
+    faults.add(selves, join_texts("names itself as its parent: ", names.take(pa.array(own[selves]))))
     places = [singles(np.maximum(own, 0)), Places(starts, np.maximum(parent, 0))]
     slots, (mine, wanted) = number(group, groups, len(names), places, names)
     ones = np.ones(len(own), dtype=np.int64)
