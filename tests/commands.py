@@ -51,4 +51,4 @@ def story(told: str) -> list[dict[str, Any]]:
 TRIANGLE = lines(
     *story("p1 send x; p1 send y; p2 deliver y; p2 send z; p3 deliver z; p3 deliver x"),
 )
-"""002's Figure 4: x is late at p3."""
+"""Mattern95's Figure 4: x is late at p3."""

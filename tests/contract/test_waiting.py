@@ -82,7 +82,7 @@ def test_selective_receive_picks_the_wanted_sender(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["buffered", "history"])
 def test_selective_receive_waits_where_only_the_head_may_be_taken(protocol: str) -> None:
-    """The second letter may be an effect of the first: 002 makes the application wait, and says so."""
+    """The second letter may be an effect of the first: Mattern95 makes the application wait, and says so."""
     p0 = letters(protocol)
     assert p0.take("p2").deliveries == [] and p0.blocked
     assert p0.take("p1").deliveries[0].sender == "p1" and not p0.blocked

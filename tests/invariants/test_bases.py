@@ -1,4 +1,4 @@
-"""001 and the algorithms that the papers build on: what their counters and logs mean, at every step."""
+"""Hoogerwoord and the algorithms that the papers build on: what counters and logs mean, at every step."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.invariants.checked import KINDS, Checked, vector
 
 
 class MonitorWorld(Checked):
-    """001: f_p[q] counts the messages of q to mu in p's past, and f_mu = k. KK89 counts the same."""
+    """Hoogerwoord: f_p[q] counts the messages of q to mu in p's past, and f_mu = k. KK89 counts the same."""
 
     def check(self, process: str, effects: Effects) -> None:
         endpoint = self.endpoints[process]
@@ -35,7 +35,7 @@ class MonitorWorld(Checked):
 
 @pytest.mark.parametrize("protocol", ["monitor", "server"])
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_001_and_kk89_count_the_messages_to_the_monitor_in_the_past(
+def test_hoogerwoord_and_kk89_count_the_messages_to_the_monitor_in_the_past(
     protocol: str, n: int, script: Script
 ) -> None:
     options: dict[str, Any] = {protocol: "p0"}

@@ -84,14 +84,34 @@ class OnlyFifo(Matrix, kw_only=True):
 ROWS = [
     Mutant("bss-no-own-entry", "no test on the sender's own entry", "BSS91", "unsafe", NoOwnEntry, broadcast),
     Mutant("bss-needs-itself", "a message waits for itself", "BSS91", "stuck", NeedsItself, broadcast),
-    Mutant("fifo-only", "each sender's order is kept, and no more", "baseline",
-           "unsafe", OnlyFifo, multicast),
-    Mutant("prs-forgets-concurrent", "a barrier is replaced where it should be merged", "PRS97",
-           "unsafe", ForgetsConcurrent, multicast),
+    Mutant(
+        "fifo-only", "each sender's order is kept, and no more", "baseline", "unsafe", OnlyFifo, multicast
+    ),
+    Mutant(
+        "prs-forgets-concurrent",
+        "a barrier is replaced where it should be merged",
+        "PRS97",
+        "unsafe",
+        ForgetsConcurrent,
+        multicast,
+    ),
     Mutant("prs-forgets-own", "a send leaves no barrier", "PRS97", "unsafe", ForgetsOwnSend, multicast),
-    Mutant("history-prunes-at-send", "the log is pruned when a message is sent, not when it is there", "BJ87",
-           "unsafe", PrunesAtSend, multicast),
+    Mutant(
+        "history-prunes-at-send",
+        "the log is pruned when a message is sent, not when it is there",
+        "BJ87",
+        "unsafe",
+        PrunesAtSend,
+        multicast,
+    ),
     Mutant("history-unordered-log", "the log is sorted by sender", "BJ87", "unsafe", SortsLog, multicast),
-    Mutant("history-originals", "the original of a message that came along is delivered again", "BJ87",
-           "error", TakesOriginals, multicast, says="delivered there before"),
-]  # fmt: skip
+    Mutant(
+        "history-originals",
+        "the original of a message that came along is delivered again",
+        "BJ87",
+        "error",
+        TakesOriginals,
+        multicast,
+        says="delivered there before",
+    ),
+]

@@ -1,4 +1,4 @@
-"""Wrong rules for `matrix`: RST 1991 as printed, as 002 and 003 tell it, and its multicast."""
+"""Wrong rules for `matrix`: RST 1991 as printed, as Mattern95 and Gambhire00 tell it, and its multicast."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class PrintedSelfSends(SelfSends, Printed, kw_only=True):
 
 
 class WithoutCountAtDelivery(SelfSends, Matrix, kw_only=True):
-    """The account of 000: only the maximum. Right, for messages to oneself too."""
+    """The account of Sanchez: only the maximum. Right, for messages to oneself too."""
 
     def _delivered(self, source: int, stamp: Stamp) -> None:
         np.maximum(self.sent, stamp[1], out=self.sent)
@@ -57,7 +57,7 @@ class CountsAtArrival(Matrix, kw_only=True):
 
 
 class TakesMaximumAtArrival(Matrix, kw_only=True):
-    """002's account by the letter: maximum at receipt, then the sender's entry must be one ahead."""
+    """Mattern95's account by the letter: maximum at receipt, then the sender's entry must be one ahead."""
 
     def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
         needs, gains = super()._find_needs(source, stamp)
@@ -68,14 +68,14 @@ class TakesMaximumAtArrival(Matrix, kw_only=True):
 
 
 class ReadsOwnMatrix(Matrix, kw_only=True):
-    """003's introduction: the test names SENT, which the receiver has too."""
+    """Gambhire00's introduction: the test names SENT, which the receiver has too."""
 
     def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
         return pairs(self.sent[:, self.me]), super()._find_needs(source, stamp)[1]
 
 
 class ReadsWholeMatrix(Matrix, kw_only=True):
-    """003's introduction: "for all i and j"."""
+    """Gambhire00's introduction: "for all i and j"."""
 
     def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
         return pairs(stamp[1].max(axis=1)), super()._find_needs(source, stamp)[1]
@@ -119,41 +119,79 @@ class CarriesOwnColumn(Matrix, kw_only=True):
 
 ROWS = [
     Mutant(
-        "rst-self-send", "a message to oneself is counted at its send and at its delivery",
-        "RST91 as printed", "stuck", PrintedSelfSends, self_sends,
+        "rst-self-send",
+        "a message to oneself is counted at its send and at its delivery",
+        "RST91 as printed",
+        "stuck",
+        PrintedSelfSends,
+        self_sends,
     ),
     Mutant(
-        "rst-learns-at-arrival", "SENT is updated at arrival, not at delivery", "RST91 as told by 002",
-        "needless", LearnsAtArrival, slow_unicast,
+        "rst-learns-at-arrival",
+        "SENT is updated at arrival, not at delivery",
+        "RST91 as told by Mattern95",
+        "needless",
+        LearnsAtArrival,
+        slow_unicast,
     ),
     Mutant(
-        "rst-counts-at-arrival", "DELIV counts arrivals", "RST91 as told by 002", "unsafe", CountsAtArrival,
+        "rst-counts-at-arrival",
+        "DELIV counts arrivals",
+        "RST91 as told by Mattern95",
+        "unsafe",
+        CountsAtArrival,
     ),
     Mutant(
-        "rst-jams", "maximum at receipt, and an entry that must be exactly one ahead", "002, section 2",
-        "stuck", TakesMaximumAtArrival,
+        "rst-jams",
+        "maximum at receipt, and an entry that must be exactly one ahead",
+        "Mattern95, section 2",
+        "stuck",
+        TakesMaximumAtArrival,
     ),
     Mutant(
-        "rst-own-matrix", "the test looks at the receiver's matrix", "003, introduction",
-        "unsafe", ReadsOwnMatrix,
+        "rst-own-matrix",
+        "the test looks at the receiver's matrix",
+        "Gambhire00, introduction",
+        "unsafe",
+        ReadsOwnMatrix,
     ),
     Mutant(
-        "rst-whole-matrix", "the test looks at all columns", "003, introduction", "stuck", ReadsWholeMatrix,
+        "rst-whole-matrix",
+        "the test looks at all columns",
+        "Gambhire00, introduction",
+        "stuck",
+        ReadsWholeMatrix,
     ),
     Mutant(
-        "rst-multicast-local", "all copies are added to the local matrix before the maximum",
-        "RST91, several destinations", "unsafe", AddsToLocalMatrix, multicast,
+        "rst-multicast-local",
+        "all copies are added to the local matrix before the maximum",
+        "RST91, several destinations",
+        "unsafe",
+        AddsToLocalMatrix,
+        multicast,
     ),
     Mutant(
-        "rst-multicast-own", "only the own copy is added", "RST91, several destinations",
-        "unsafe", AddsOwnCopy, multicast,
+        "rst-multicast-own",
+        "only the own copy is added",
+        "RST91, several destinations",
+        "unsafe",
+        AddsOwnCopy,
+        multicast,
     ),
     Mutant(
-        "rst-multicast-between", "copies are counted while they are stamped", "RST91, several destinations",
-        "error", CountsBetweenCopies, multicast, says="tells of",
+        "rst-multicast-between",
+        "copies are counted while they are stamped",
+        "RST91, several destinations",
+        "error",
+        CountsBetweenCopies,
+        multicast,
+        says="tells of",
     ),
     Mutant(
-        "partisan", "only the destination's own entries are carried", "Partisan's causal back end",
-        "unsafe", CarriesOwnColumn,
+        "partisan",
+        "only the destination's own entries are carried",
+        "Partisan's causal back end",
+        "unsafe",
+        CarriesOwnColumn,
     ),
-]  # fmt: skip
+]

@@ -1,4 +1,4 @@
-"""Wrong rules for `monitor` (001) and `server` (KK89): causal order at one process."""
+"""Wrong rules for `monitor` (Hoogerwoord) and `server` (KK89): causal order at one process."""
 
 from antecede import DuplicateError, Effects
 from antecede.core import wire
@@ -14,7 +14,7 @@ from tests.mutants.table import Mutant
 
 
 class PrintedSelfSends(SelfSends, Monitor, kw_only=True):
-    """The final program of 001: f counts a message to oneself at the send and at the receipt."""
+    """The final program of Hoogerwoord: f counts a message to oneself at the send and at the receipt."""
 
 
 class RepairedSelfSends(PrintedSelfSends, kw_only=True):
@@ -47,7 +47,7 @@ class TakesDuplicates(Monitor, kw_only=True):
 
 
 class CountsBeforeStamp(Monitor, kw_only=True):
-    """KK89's increment before the stamp with 001's test."""
+    """KK89's increment before the stamp with Hoogerwoord's test."""
 
     def _send(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
@@ -57,7 +57,7 @@ class CountsBeforeStamp(Monitor, kw_only=True):
 
 
 class NoOwnEntry(Server, kw_only=True):
-    """KK89 as 002 tells it: no test on the entry of the sender."""
+    """KK89 as Mattern95 tells it: no test on the entry of the sender."""
 
     def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         needs, gains = super()._find_needs(source, stamp)
@@ -67,14 +67,53 @@ class NoOwnEntry(Server, kw_only=True):
 AT_P0 = {"monitor": "p0"}
 
 ROWS = [
-    Mutant("001-self-send", "a message of the monitor to itself is counted twice", "001, final program",
-           "stuck", PrintedSelfSends, self_sends, options=AT_P0, watch=("p0",)),
-    Mutant("001-duplicates-counted", "a duplicate is counted, though not delivered", "001, the increments",
-           "unsafe", CountsDuplicates, resends, options=AT_P0, watch=("p0",)),
-    Mutant("001-duplicates-taken", "no link removes duplicates below the protocol", "all papers",
-           "error", TakesDuplicates, resends, options=AT_P0, watch=("p0",), says="delivered there before"),
-    Mutant("001-count-first", "the sender counts before it stamps", "001 and KK89 mixed",
-           "stuck", CountsBeforeStamp, options=AT_P0, watch=("p0",)),
-    Mutant("kk-no-own-entry", "no test on the sender's own entry, channels not FIFO", "KK89 as told by 002",
-           "unsafe", NoOwnEntry, options={"server": "p0"}, watch=("p0",)),
-]  # fmt: skip
+    Mutant(
+        "hoogerwoord-self-send",
+        "a message of the monitor to itself is counted twice",
+        "Hoogerwoord, final program",
+        "stuck",
+        PrintedSelfSends,
+        self_sends,
+        options=AT_P0,
+        watch=("p0",),
+    ),
+    Mutant(
+        "hoogerwoord-duplicates-counted",
+        "a duplicate is counted, though not delivered",
+        "Hoogerwoord, the increments",
+        "unsafe",
+        CountsDuplicates,
+        resends,
+        options=AT_P0,
+        watch=("p0",),
+    ),
+    Mutant(
+        "hoogerwoord-duplicates-taken",
+        "no link removes duplicates below the protocol",
+        "all papers",
+        "error",
+        TakesDuplicates,
+        resends,
+        options=AT_P0,
+        watch=("p0",),
+        says="delivered there before",
+    ),
+    Mutant(
+        "hoogerwoord-count-first",
+        "the sender counts before it stamps",
+        "Hoogerwoord and KK89 mixed",
+        "stuck",
+        CountsBeforeStamp,
+        options=AT_P0,
+        watch=("p0",),
+    ),
+    Mutant(
+        "kk-no-own-entry",
+        "no test on the sender's own entry, channels not FIFO",
+        "KK89 as told by Mattern95",
+        "unsafe",
+        NoOwnEntry,
+        options={"server": "p0"},
+        watch=("p0",),
+    ),
+]

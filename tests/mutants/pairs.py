@@ -52,10 +52,15 @@ class SelfSending(SelfSends, Pairs89, kw_only=True):
 
 ROWS = [
     Mutant("ses-stamp-first", "the stamp is taken before the tick", "SES89", "unsafe", StampsBeforeTick),
-    Mutant("ses-strict", "the delivery test is strict and only sends tick", "SES89",
-           "stuck", Strict, runs=150),
     Mutant(
-        "ses-self-send", "messages to oneself go through the protocol", "SES89",
-        "unsafe", SelfSending, self_sends,
+        "ses-strict", "the delivery test is strict and only sends tick", "SES89", "stuck", Strict, runs=150
     ),
-]  # fmt: skip
+    Mutant(
+        "ses-self-send",
+        "messages to oneself go through the protocol",
+        "SES89",
+        "unsafe",
+        SelfSending,
+        self_sends,
+    ),
+]

@@ -18,8 +18,17 @@ from tests.mutants.table import Mutant
 MUTANTS: list[Mutant] = [
     row
     for module in (
-        bounded, monitors, buffered, semantic, probabilistic,
-        matrix, pairs, optimal, broadcasts, gates, systems,
+        bounded,
+        monitors,
+        buffered,
+        semantic,
+        probabilistic,
+        matrix,
+        pairs,
+        optimal,
+        broadcasts,
+        gates,
+        systems,
     )
     for row in module.ROWS
-]  # fmt: skip
+]

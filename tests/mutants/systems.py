@@ -68,12 +68,35 @@ class RestartsEmpty(Vector, kw_only=True):
 MANUAL = {"manual": True}
 
 ROWS = [
-    Mutant("ishikawa", "a process absent from the local clock counts as satisfied", "ishikawa",
-           "unsafe", AbsentIsSatisfied, broadcast),
-    Mutant("tcb", "message 1 is dropped when it arrives after message 2", "tcb",
-           "stuck", DropsOlder, broadcast),
-    Mutant("p2panda", "ready is marked as done before the application acknowledged; then a crash",
-           "p2panda #1278", "unsafe", MarksBeforeAcknowledged, crashes, options=MANUAL, trial=ManualTrial),
-    Mutant("restart-forgets", "a restart forgets what was held", "asked for by users of p2panda and ishikawa",
-           "stuck", RestartsEmpty, crashes, options=MANUAL, trial=ManualTrial),
-]  # fmt: skip
+    Mutant(
+        "ishikawa",
+        "a process absent from the local clock counts as satisfied",
+        "ishikawa",
+        "unsafe",
+        AbsentIsSatisfied,
+        broadcast,
+    ),
+    Mutant(
+        "tcb", "message 1 is dropped when it arrives after message 2", "tcb", "stuck", DropsOlder, broadcast
+    ),
+    Mutant(
+        "p2panda",
+        "ready is marked as done before the application acknowledged; then a crash",
+        "p2panda #1278",
+        "unsafe",
+        MarksBeforeAcknowledged,
+        crashes,
+        options=MANUAL,
+        trial=ManualTrial,
+    ),
+    Mutant(
+        "restart-forgets",
+        "a restart forgets what was held",
+        "asked for by users of p2panda and ishikawa",
+        "stuck",
+        RestartsEmpty,
+        crashes,
+        options=MANUAL,
+        trial=ManualTrial,
+    ),
+]

@@ -43,7 +43,7 @@ class ManualTrial(Trial):
 
 
 class SemanticTrial(Trial):
-    """Asks the oracle of semantic order (003) instead: safe is what keeps the dependences declared."""
+    """Asks the oracle of semantic order (Gambhire00) instead: safe is what keeps the dependences declared."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,7 +75,7 @@ class SemanticTrial(Trial):
 
 
 class AlarmTrial(Trial):
-    """Looks at the detectors of 004 only. `exact`: the entries are a vector clock, so no alarm is right."""
+    """Looks at the detectors only. `exact`: the entries are a vector clock, so no alarm is right."""
 
     exact = False
 

@@ -107,7 +107,7 @@ def test_kk89_triangle() -> None:
 
 
 class AsTold(Server, kw_only=True):
-    """KK89 as 002 tells it: no test on the sender's own entry."""
+    """KK89 as Mattern95 tells it: no test on the sender's own entry."""
 
     def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         needs, gains = super()._find_needs(source, stamp)
@@ -122,7 +122,7 @@ def test_kk89_as_told_needs_fifo_channels(kind: type[Server], order: list[str]) 
 
 
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_kk89_is_001_with_the_increment_before_the_stamp(n: int, script: Script) -> None:
+def test_kk89_is_hoogerwoord_with_the_increment_before_the_stamp(n: int, script: Script) -> None:
     worlds = World(maker("server", server="p0"), n), World(maker("monitor", monitor="p0"), n)
     for world in worlds:
         run_script(world, script, "unicast")
@@ -147,7 +147,7 @@ def support(packet: Packet) -> set[tuple[int, int]]:
 
 
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_prs_is_000_without_extras_on_every_unicast_message(n: int, script: Script) -> None:
+def test_prs_is_sanchez_without_extras_on_every_unicast_message(n: int, script: Script) -> None:
     worlds = World(maker("bounded", k=(n - 1) ** 2 + 2), n), World(maker("predecessors"), n)
     for world in worlds:
         run_script(world, script, "unicast")

@@ -1,4 +1,4 @@
-"""RST, on which 000 to 003 build, and how they tell it; messages to oneself, which it mishandles."""
+"""RST, on which three of the papers build, and how they tell it; messages to oneself, which it mishandles."""
 
 from typing import Any
 
@@ -37,8 +37,8 @@ def test_rst_multicast_adds_every_copy_to_the_packets_matrix() -> None:
 class Told:
     """RST as it is told. "printed": 1 more at send and at delivery, so a message to oneself counts twice.
 
-    "002": adds 1, then attaches; tests the own entry for equality; takes the maximum at delivery, or, in
-    "002-literal", whenever a process receives, which read literally is at arrival.
+    "mattern": adds 1, then attaches; tests the own entry for equality; takes the maximum at delivery, or, in
+    "mattern-literal", whenever a process receives, which read literally is at arrival.
     """
 
     def __init__(self, n: int, how: str) -> None:
@@ -54,7 +54,7 @@ class Told:
 
     def arrive(self, me: int, message: int, source: int, carried: list[list[int]]) -> list[int]:
         """What is delivered now: the queue is looked through in arrival order until nothing more can be."""
-        if self.how == "002-literal":
+        if self.how == "mattern-literal":
             self._learn(carried)
         self.pending.append((message, source, carried))
         delivered = []
@@ -80,7 +80,7 @@ class Told:
         self.m = [[max(p) for p in zip(a, b, strict=True)] for a, b in zip(self.m, carried, strict=True)]
 
 
-@pytest.mark.parametrize("how", ["printed", "002"])
+@pytest.mark.parametrize("how", ["printed", "mattern"])
 @given(n=st.integers(2, 4), script=SCRIPTS)
 def test_rst_as_told_delivers_what_the_endpoint_delivers(how: str, n: int, script: Script) -> None:
     endpoints, told = cast(Matrix, n), [Told(n, how) for _ in range(n)]
@@ -96,8 +96,8 @@ def test_rst_as_told_delivers_what_the_endpoint_delivers(how: str, n: int, scrip
             network.append((send(endpoints[i], str(number), j), told[i].send(i, j)))
 
 
-def test_rst_as_002_tells_it_literally_jams() -> None:
-    p = [Told(2, "002-literal") for _ in range(2)]
+def test_rst_as_mattern_tells_it_literally_jams() -> None:
+    p = [Told(2, "mattern-literal") for _ in range(2)]
     assert p[1].arrive(1, 0, 0, p[0].send(0, 1)) == []
 
 

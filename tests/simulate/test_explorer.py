@@ -17,7 +17,7 @@ from antecede.simulate.explorer import End, Exploration, columns, explore
 from antecede.simulate.moves import Step
 from antecede.simulate.programs import Program, Receive, Send, parse
 from antecede.simulate.story import Story
-from tests.papers.programs_002 import (
+from tests.papers.programs_mattern import (
     FIG_1,
     FIG_4_2_1,
     FIG_4_ANY,

@@ -1,7 +1,7 @@
 """The state counts of 002, and why the explorer's differ where they do.
 
 The counts of the table (BUFFER_STATES, MATRIX_STATES) come from models in which a state has no packet
-numbers, a pool of the matrix protocol has no order, and a post is a step: `tests/papers/model_002.py`.
+numbers, a pool of the matrix protocol has no order, and a post is a step: `tests/papers/model_mattern.py`.
 The explorer counts two things: states of the real endpoints, and configurations, which leave out the numbers
 of packets and the order of pools.
 
@@ -27,8 +27,8 @@ from antecede.protocols import matrix
 from antecede.protocols.buffered import Buffered
 from antecede.simulate.explorer import Exploration, explore
 from antecede.simulate.programs import parse
-from tests.papers.model_002 import Buffer, Matrix, graph
-from tests.papers.programs_002 import TABLE
+from tests.papers.model_mattern import Buffer, Matrix, graph
+from tests.papers.programs_mattern import TABLE
 
 BUFFER_STATES = [45, 43, 22, 43, 11488, 7216, 3750, 43]
 MATRIX_STATES = [14, 20, 13, 20, 1639, 838, 718, 13]

@@ -1,4 +1,4 @@
-"""bounded: matrix clocks kept small by extra messages, threshold k (000, section 3).
+"""bounded: matrix clocks kept small by extra messages, threshold k (Sanchez and Alvarez, section 3).
 
 M[x][y] = c > 0 is the constraint "at y, DELIV[x] >= c". Three rules keep M sparse: the own column is
 zero; after a message to y column y holds that message only; and when M has too many entries an *extra*
@@ -33,7 +33,7 @@ class Bounded(VectorGated, kw_only=True):
     facts = Facts(
         name="bounded",
         title="matrix clocks bounded by extra messages",
-        paper="000",
+        paper="Sanchez, Alvarez",
         order="causal",
         unicast=True,
         exact=True,

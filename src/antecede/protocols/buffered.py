@@ -1,4 +1,4 @@
-"""buffered: buffers and acknowledgements instead of timestamps (002).
+"""buffered: buffers and acknowledgements instead of timestamps (Mattern and Fünfrocken 1995).
 
 A message waits in the output buffer until the one before it is acknowledged by the input buffer of its
 destination, so nothing overtakes it, and messages carry no control data. Settled and corrected:
@@ -45,7 +45,7 @@ class Buffered(Boxed, kw_only=True):
     facts = Facts(
         name="buffered",
         title="buffers and acknowledgements",
-        paper="002",
+        paper="Mattern, Fünfrocken 1995",
         order="causal",
         unicast=True,
         multicast=True,

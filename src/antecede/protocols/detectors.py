@@ -1,4 +1,5 @@
-"""Detectors of late messages for `probabilistic` (004, Algorithms 4 and 5, and a sharper one).
+"""Detectors of late messages for `probabilistic`: Algorithms 4 and 5 of Mostefaoui and Weiss 2017, and a
+sharper one.
 
 Each is asked about a message that is about to be delivered, with the entries V *before* the increment.
 An alarm says: something that depends on this message may already have been delivered here.

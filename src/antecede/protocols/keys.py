@@ -1,7 +1,8 @@
-"""Sets of keys: number `set_id` of the K-element subsets of R entries (004, Algorithm 3, corrected).
+"""Sets of keys: number `set_id` of the K-element subsets of R entries.
 
-As printed the algorithm never yields a proper set (docs/errata.md). This is the lexicographic unranking
-that it means, with ids from 0, in the order of itertools.combinations.
+Algorithm 3 of Mostefaoui and Weiss 2017, corrected: as printed it never yields a proper set
+(docs/errata.md). This is the lexicographic unranking that it means, with ids from 0, in the order of
+itertools.combinations.
 """
 
 import hashlib

@@ -1,10 +1,11 @@
 """matrix: every message carries what its sender knows of who sent how many to whom.
 
-Raynal, Schiper, Toueg 1991, as told by 000 (section 3), 002 (section 2) and 003 (Figure 3 without SC).
-Corrected: as printed, a message to oneself is counted twice and blocks its sender for ever; here the
-copy for oneself is delivered at once and never enters the matrix. Multicast: the packet names its
-destinations, and the receiver adds all of them to the *packet's* matrix before the maximum; adding only
-its own entry, or adding to the local matrix, is unsafe (docs/errata.md).
+Raynal, Schiper, Toueg 1991, as told by Sanchez and Alvarez (section 3), Mattern and Fünfrocken 1995
+(section 2) and Gambhire and Kshemkalyani 2000 (Figure 3 without SC). Corrected: as printed, a message to
+oneself is counted twice and blocks its sender for ever; here the copy for oneself is delivered at once and
+never enters the matrix. Multicast: the packet names its destinations, and the receiver adds all of them to
+the *packet's* matrix before the maximum; adding only its own entry, or adding to the local matrix, is
+unsafe (docs/errata.md).
 """
 
 import msgspec
@@ -33,7 +34,7 @@ class Matrix(VectorGated, kw_only=True):
     facts = Facts(
         name="matrix",
         title="matrix clocks",
-        paper="RST91, the base of 000, 002 and 003",
+        paper="Raynal, Schiper, Toueg 1991",
         order="causal",
         unicast=True,
         multicast=True,

@@ -1,4 +1,4 @@
-"""probabilistic, with processes that join and leave (004 says that they may, and not how).
+"""probabilistic, with processes that join and leave: Mostefaoui and Weiss 2017 say that they may, not how.
 
 A joiner needs the entries V and the set of delivered messages of a sponsor, taken at one instant, and
 every message not in that set. So, in this order:
@@ -36,7 +36,7 @@ _read = wire.reader(Welcome, "state of a sponsor")
 
 
 class Probabilistic(Sharing, kw_only=True):
-    """The protocol of 004. The group may change, so packets are tied to R and K only.
+    """The protocol of Mostefaoui and Weiss 2017. The group may change, so packets are tied to R and K only.
 
     `left` has, for each process that left, how many messages it sent.
     """
@@ -44,7 +44,7 @@ class Probabilistic(Sharing, kw_only=True):
     facts = Facts(
         name="probabilistic",
         title="probabilistic causal broadcast, R entries and K keys",
-        paper="004",
+        paper="Mostefaoui, Weiss 2017",
         order="probably causal",
         broadcast=True,
         exact=False,

@@ -1,4 +1,4 @@
-"""monitor: causal delivery at one process, derived step by step (001).
+"""monitor: causal delivery at one process, derived step by step (Hoogerwoord).
 
 The final program of section 6: f[q] counts the messages of q to the monitor in this process's past; a
 message carries e = f of its sender; the monitor waits until e <= k. The other processes receive in any
@@ -18,7 +18,7 @@ class Monitor(OnePlace, kw_only=True):
     facts = Facts(
         name="monitor",
         title="causal delivery at one monitor",
-        paper="001",
+        paper="Hoogerwoord",
         order="causal at one process",
         unicast=True,
         monitor=True,

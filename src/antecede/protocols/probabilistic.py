@@ -1,11 +1,11 @@
-"""probabilistic: causal broadcast with R entries shared by all and K keys per process (004).
+"""probabilistic: causal broadcast with R entries shared by all and K keys per process.
 
-A broadcast adds 1 on its sender's K entries; a receiver waits until its own entries have caught up, with
-1 less on the sender's (Algorithms 1 and 2). Smaller than a vector clock, and sometimes wrong: others'
-messages may cover the entries of a missing one. Three detectors put alarms on the late message.
-Corrected: set ids are unranked properly (keys.py), and Algorithms 4 and 5 are both evaluated against the
-entries before the increment, with `>=` (as printed, Algorithm 5 misses the paper's own Figure 2).
-Joining and leaving, for which the paper gives no rule, are in membership.py.
+Mostefaoui and Weiss 2017. A broadcast adds 1 on its sender's K entries; a receiver waits until its own
+entries have caught up, with 1 less on the sender's (Algorithms 1 and 2). Smaller than a vector clock, and
+sometimes wrong: others' messages may cover the entries of a missing one. Three detectors put alarms on the
+late message. Corrected: set ids are unranked properly (keys.py), and Algorithms 4 and 5 are both evaluated
+against the entries before the increment, with `>=` (as printed, Algorithm 5 misses the paper's own Figure
+2). Joining and leaving, for which the paper gives no rule, are in membership.py.
 """
 
 from typing import Annotated, NamedTuple
@@ -144,7 +144,7 @@ class Scalar(Sharing, kw_only=True):
     facts = Facts(
         name="scalar",
         title="one shared counter",
-        paper="004 with R = K = 1",
+        paper="Mostefaoui, Weiss 2017 with R = K = 1",
         order="probably causal",
         broadcast=True,
         exact=False,
@@ -164,7 +164,7 @@ class Plausible(Sharing, kw_only=True):
     facts = Facts(
         name="plausible",
         title="plausible clock: one key per process",
-        paper="004 with K = 1",
+        paper="Mostefaoui, Weiss 2017 with K = 1",
         order="probably causal",
         broadcast=True,
         exact=False,

@@ -1,7 +1,8 @@
-"""semantic: causal order only where the application says that it matters (003, Figure 3).
+"""semantic: causal order only where the application says that it matters.
 
-SENT_PREV (SP) counts the messages that every later one must follow, SENT_CONC (SC) those sent since that
-no later one depends on. A send that depends on a local event after MCV[i] moves SC into SP (E1 to E5).
+Gambhire and Kshemkalyani 2000, Figure 3. SENT_PREV (SP) counts the messages that every later one must
+follow, SENT_CONC (SC) those sent since that no later one depends on. A send that depends on a local event
+after MCV[i] moves SC into SP (E1 to E5).
 
 `variant="corrected"` (default) differs from Figure 3 in three places, each with a counterexample in
 docs/errata.md: MCV at such a send is the past *before* the event (as printed, Lemmas 3 and 4 miss the
@@ -52,7 +53,7 @@ class Semantic(VectorGated, kw_only=True):
     facts = Facts(
         name="semantic",
         title="causal order where the application depends on it",
-        paper="003",
+        paper="Gambhire, Kshemkalyani 2000",
         order="semantic",
         unicast=True,
         multicast=True,

@@ -1,8 +1,8 @@
-"""server: causal delivery at one server (Kearns, Koodalattupuram 1989, as told by 002, section 2).
+"""server: causal delivery at one server (Kearns, Koodalattupuram 1989).
 
-V[i] counts the messages of client i to the server. Corrected: as told there is no test on the sender's
-own entry, so two messages of one client may be swapped unless the channel is FIFO; with that test added
-any channel will do.
+As told by Mattern and Fünfrocken 1995, section 2. V[i] counts the messages of client i to the server.
+Corrected: as told there is no test on the sender's own entry, so two messages of one client may be swapped
+unless the channel is FIFO; with that test added any channel will do.
 """
 
 from antecede.core.errors import InputError
@@ -18,7 +18,7 @@ class Server(OnePlace, kw_only=True):
     facts = Facts(
         name="server",
         title="causal delivery at one server",
-        paper="KK89, cited by 002",
+        paper="Kearns, Koodalattupuram 1989",
         order="causal at one process",
         unicast=True,
         monitor=True,

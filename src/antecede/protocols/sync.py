@@ -1,8 +1,8 @@
 """sync: the sender is blocked until its message is there. Causal order by having nothing in flight.
 
-Two forms, which 002 contrasts: *rendezvous*, where the send ends when the partner receives (what the
-paper calls pure synchronous: it deadlocks on every cycle of sends), and *site*, where the receiving site
-acknowledges on arrival (ISIS' conservative send). One destination at a time: waiting for the
+Two forms, which Mattern and Fünfrocken 1995 contrast: *rendezvous*, where the send ends when the partner
+receives (what they call pure synchronous: it deadlocks on every cycle of sends), and *site*, where the
+receiving site acknowledges on arrival (ISIS' conservative send). One destination at a time: waiting for the
 acknowledgements of several copies is not causal. A blocked application neither sends nor receives.
 """
 
@@ -23,7 +23,7 @@ class Sync(Boxed, kw_only=True):
     facts = Facts(
         name="sync",
         title="synchronous send",
-        paper="section 2 of 002",
+        paper="Mattern, Fünfrocken 1995, section 2",
         order="causal",
         unicast=True,
         exact=True,

@@ -1,4 +1,4 @@
-"""004 (Mostefaoui, Weiss): R entries and K keys. Figures 1 and 2 with alarms, sets of keys, special cases."""
+"""Mostefaoui and Weiss 2017: R entries and K keys. Figures 1 and 2, sets of keys, special cases."""
 
 from itertools import combinations, islice
 from math import comb
@@ -36,7 +36,7 @@ def broadcast(endpoint: Probabilistic, text: str, to: str) -> Packet:
     return next(packet for packet in effects.packets if packet.target == to)
 
 
-def test_004_figure_1_the_wait_for_m() -> None:
+def test_mostefaoui_figure_1_the_wait_for_m() -> None:
     p = figure()
     assert {name: endpoint.keys for name, endpoint in p.items()} == FIGURE_KEYS
     copies = {packet.target: packet for packet in p["i"].send(b"m").packets}
@@ -49,7 +49,7 @@ def test_004_figure_1_the_wait_for_m() -> None:
     assert words(p["k"].receive(copies["k"])) == "m m'" and have(p["k"], 4) == [1, 2, 1, 0]
 
 
-def test_004_figure_2_the_wrong_delivery_and_its_alarms() -> None:
+def test_mostefaoui_figure_2_the_wrong_delivery_and_its_alarms() -> None:
     p = figure()
     copies = {packet.target: packet for packet in p["i"].send(b"m").packets}
     p["j"].receive(copies["j"])
@@ -66,13 +66,13 @@ def test_004_figure_2_the_wrong_delivery_and_its_alarms() -> None:
     assert words(late) == "m" and late.deliveries[0].alarms == (ALGORITHM_4, ALGORITHM_5, SHARPER)
 
 
-def test_004_figure_2_algorithm_5_as_printed_misses_it_before_the_increment() -> None:
+def test_mostefaoui_figure_2_algorithm_5_as_printed_misses_it_before_the_increment() -> None:
     before, m = {0: 1, 1: 2, 2: 1, 3: 2}, [1, 1, 0, 0]
     assert not all(before[x] > m[x] for x in FIGURE_KEYS["i"])
     assert ALGORITHM_5 in alarms(FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])])
 
 
-def test_004_figure_2_one_concurrent_message_is_not_enough() -> None:
+def test_mostefaoui_figure_2_one_concurrent_message_is_not_enough() -> None:
     p = figure()
     copies = {packet.target: packet for packet in p["i"].send(b"m").packets}
     p["j"].receive(copies["j"])
@@ -81,7 +81,7 @@ def test_004_figure_2_one_concurrent_message_is_not_enough() -> None:
     assert [words(p["k"].receive(packet)) for packet in (m2, copies["k"])] == ["", "m m'"]
 
 
-def test_004_section_4_with_equal_sets_one_concurrent_message_suffices() -> None:
+def test_mostefaoui_section_4_with_equal_sets_one_concurrent_message_suffices() -> None:
     ids = {"p0": 0, "p1": 1, "p2": 0, "p3": 5}
     world = World(lambda p, g: maker("probabilistic", R=4, K=2, set_id=ids[p])(p, g), 4)
     m = world.send("p0")
@@ -92,7 +92,7 @@ def test_004_section_4_with_equal_sets_one_concurrent_message_suffices() -> None
     assert world.violations == [("p3", effect, [m])]
 
 
-def test_004_algorithm_4_alarms_where_everything_was_covered_by_others() -> None:
+def test_mostefaoui_algorithm_4_alarms_where_everything_was_covered_by_others() -> None:
     """m1 and m2 cover the keys of m; nothing that depends on m was delivered: the longer rules see that."""
     p = figure()
     m = broadcast(p["i"], "m", "k")
@@ -111,18 +111,18 @@ def test_004_algorithm_4_alarms_where_everything_was_covered_by_others() -> None
     ],
     ids=["may-follow", "too-few-on-the-own-keys", "other-keys", "not-covering"],
 )
-def test_004_section_4_2_what_the_detectors_see_in_the_list(
+def test_mostefaoui_section_4_2_what_the_detectors_see_in_the_list(
     old: list[int], keys: tuple[int, int], expected: set[str]
 ) -> None:
     assert set(alarms((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)])) == expected
 
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (4, 1), (4, 2), (5, 3), (6, 2), (7, 7), (9, 4)])
-def test_004_algorithm_3_sets_are_the_combinations_in_order(r: int, k: int) -> None:
+def test_mostefaoui_algorithm_3_sets_are_the_combinations_in_order(r: int, k: int) -> None:
     assert [entries(number, k, r) for number in range(sets(k, r))] == list(combinations(range(r), k))
 
 
-def test_004_algorithm_3_at_the_size_of_the_evaluation() -> None:
+def test_mostefaoui_algorithm_3_at_the_size_of_the_evaluation() -> None:
     assert [entries(number, 4, 100) for number in range(500)] == list(
         islice(combinations(range(100), 4), 500)
     )
@@ -151,12 +151,12 @@ def printed_entries(set_id: int, k: int, r: int, base: int | None) -> list[int] 
 
 @pytest.mark.parametrize("constant", [True, False], ids=["R", "r"])
 @pytest.mark.parametrize(("r", "k"), [(4, 2), (5, 3), (6, 2)])
-def test_004_algorithm_3_as_printed_never_yields_a_set(r: int, k: int, constant: bool) -> None:
+def test_mostefaoui_algorithm_3_as_printed_never_yields_a_set(r: int, k: int, constant: bool) -> None:
     found = [printed_entries(number, k, r, r if constant else None) for number in range(comb(r, k))]
     assert not any(a is not None and len(set(a)) == k for a in found)
 
 
-def test_004_section_5_4_eps_max_is_not_an_upper_bound() -> None:
+def test_mostefaoui_section_5_4_eps_max_is_not_an_upper_bound() -> None:
     world = World(maker("scalar"), 4)
     m0 = world.send("p0")
     world.arrive_message(m0, "p1")
@@ -190,7 +190,9 @@ def distinct(process: str, group: list[str]) -> Probabilistic:
     "make", [distinct, lambda p, g: maker("plausible", R=len(g))(p, g)], ids=["K=1", "plausible"]
 )
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_004_section_3_with_an_entry_each_it_is_the_vector_clock(make: Make, n: int, script: Script) -> None:
+def test_mostefaoui_section_3_with_an_entry_each_it_is_the_vector_clock(
+    make: Make, n: int, script: Script
+) -> None:
     worlds = World(make, n), World(maker("vector"), n)
     for action, a, _ in script:
         for world in worlds:
@@ -202,7 +204,7 @@ def test_004_section_3_with_an_entry_each_it_is_the_vector_clock(make: Make, n: 
 
 
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_004_section_3_all_keys_for_everybody_is_the_scalar(n: int, script: Script) -> None:
+def test_mostefaoui_section_3_all_keys_for_everybody_is_the_scalar(n: int, script: Script) -> None:
     worlds = World(maker("probabilistic", R=3, K=3), n), World(maker("scalar"), n)
     for action, a, _ in script:
         for world in worlds:
@@ -213,7 +215,7 @@ def test_004_section_3_all_keys_for_everybody_is_the_scalar(n: int, script: Scri
         assert worlds[0].deliveries == worlds[1].deliveries
 
 
-def test_004_algorithm_1_the_own_copy_does_not_count_twice() -> None:
+def test_mostefaoui_algorithm_1_the_own_copy_does_not_count_twice() -> None:
     p = figure()
     for number in (1, 2):
         packet = broadcast(p["i"], "m", "k")

@@ -1,4 +1,4 @@
-"""003: Lemmas 1 to 4, semantic order and delays, with random declared dependencies on reordering channels."""
+"""Gambhire00: Lemmas 1 to 4, semantic order and delays, with random dependencies on reordering channels."""
 
 from collections.abc import Callable
 from functools import partial
@@ -118,7 +118,7 @@ def play(world: SemanticWorld, script: list[tuple[int, int, int, int]], kind: st
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_003_corrected_lemmas_and_semantic_order_on_any_channel(
+def test_gambhire_corrected_lemmas_and_semantic_order_on_any_channel(
     kind: str, n: int, script: list[tuple[int, int, int, int]]
 ) -> None:
     world = SemanticWorld(n, fifo=False, variant="corrected")
@@ -128,7 +128,7 @@ def test_003_corrected_lemmas_and_semantic_order_on_any_channel(
 
 
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_003_theorem_1_as_printed_for_unicast_on_fifo_channels(
+def test_gambhire_theorem_1_as_printed_for_unicast_on_fifo_channels(
     n: int, script: list[tuple[int, int, int, int]]
 ) -> None:
     world = SemanticWorld(n, fifo=True, variant="printed")

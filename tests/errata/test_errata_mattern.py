@@ -1,4 +1,4 @@
-"""002 (buffers and acknowledgements): the atomic get, footnote 4, several destinations, others."""
+"""Mattern95 (buffers and acknowledgements): the atomic get, footnote 4, several destinations, others."""
 
 import pytest
 

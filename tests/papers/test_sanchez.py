@@ -1,4 +1,4 @@
-"""000 (Sanchez-Alvarez): the matrix with extra messages; the worked case, and the points it leaves open."""
+"""Sanchez and Alvarez: the matrix with extra messages; the worked case, and the points it leaves open."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ class Worked:
         return extra, send(self.p[3], "w", 2)
 
 
-def test_000_worked_case_sends_carry_what_came_before() -> None:
+def test_sanchez_worked_case_sends_carry_what_came_before() -> None:
     play = Worked()
     assert carried(play.b) == []
     assert carried(play.c) == [(0, 2, 1)]
@@ -59,7 +59,7 @@ def test_000_worked_case_sends_carry_what_came_before() -> None:
     assert m(play.p[1]) == [(1, 0, 1), (1, 2, 1), (1, 3, 1)]
 
 
-def test_000_worked_case_delivery_of_a_fires_one_extra_to_the_lower_of_two_full_columns() -> None:
+def test_sanchez_worked_case_delivery_of_a_fires_one_extra_to_the_lower_of_two_full_columns() -> None:
     play = Worked()
     extra = play.deliver_a()
     assert (extra.kind, extra.target, stamp(extra)) == ("extra", "p2", [0, 1, 1, 1])
@@ -67,7 +67,7 @@ def test_000_worked_case_delivery_of_a_fires_one_extra_to_the_lower_of_two_full_
     assert have(play.p[1]) == [1, 0, 0, 0]
 
 
-def test_000_worked_case_q_carries_the_shrunk_matrix() -> None:
+def test_sanchez_worked_case_q_carries_the_shrunk_matrix() -> None:
     play = Worked()
     play.deliver_a()
     q = send(play.p[1], "q", 3)
@@ -75,7 +75,7 @@ def test_000_worked_case_q_carries_the_shrunk_matrix() -> None:
     assert m(play.p[1]) == [(1, 0, 1), (1, 2, 2), (1, 3, 2)]
 
 
-def test_000_worked_case_at_p3() -> None:
+def test_sanchez_worked_case_at_p3() -> None:
     play = Worked()
     _, w = play.up_to_w()
     assert carried(w) == [(0, 2, 1), (1, 0, 1), (1, 2, 2)]
@@ -83,7 +83,7 @@ def test_000_worked_case_at_p3() -> None:
     assert have(play.p[3]) == [1, 2, 0, 0]
 
 
-def test_000_worked_case_w_waits_needlessly_for_the_extra() -> None:
+def test_sanchez_worked_case_w_waits_needlessly_for_the_extra() -> None:
     play = Worked()
     extra, w = play.up_to_w()
     p2 = play.p[2]
@@ -93,7 +93,7 @@ def test_000_worked_case_w_waits_needlessly_for_the_extra() -> None:
     assert have(p2) == [1, 2, 0, 1] and m(p2) == [(1, 0, 1)]
 
 
-def test_000_worked_case_an_extra_that_waits_is_absorbed_in_its_turn() -> None:
+def test_sanchez_worked_case_an_extra_that_waits_is_absorbed_in_its_turn() -> None:
     play = Worked()
     extra, w = play.up_to_w()
     p2 = play.p[2]
@@ -102,7 +102,7 @@ def test_000_worked_case_an_extra_that_waits_is_absorbed_in_its_turn() -> None:
 
 
 @pytest.mark.parametrize(("rule", "fires"), [(">=", True), (">", False)])
-def test_000_section_3_threshold_at_k_or_above_k(rule: str, fires: bool) -> None:
+def test_sanchez_section_3_threshold_at_k_or_above_k(rule: str, fires: bool) -> None:
     p0, p1, _, _ = cast(Bounded, 4, k=5, rule=rule)
     packets = [send(p0, "b", 2), send(p0, "c", 3), send(p0, "a", 1)]
     for target in (2, 3, 0):
@@ -112,7 +112,7 @@ def test_000_section_3_threshold_at_k_or_above_k(rule: str, fires: bool) -> None
 
 
 @pytest.mark.parametrize(("rule", "least"), [(">=", 4), (">", 3)])
-def test_000_section_3_k_below_which_the_extras_would_never_end_is_refused(rule: str, least: int) -> None:
+def test_sanchez_section_3_k_below_which_the_extras_would_never_end_is_refused(rule: str, least: int) -> None:
     assert len(cast(Bounded, 4, k=least, rule=rule)) == 4
     with pytest.raises(CallerError, match="too small"):
         cast(Bounded, 4, k=least - 1, rule=rule)
@@ -132,7 +132,7 @@ class Counted(Bounded, kw_only=True):
 
 
 @pytest.mark.parametrize(("rule", "k"), [(">=", 3), (">", 2)])
-def test_000_section_3_with_a_smaller_k_the_extras_do_not_end(rule: str, k: int) -> None:
+def test_sanchez_section_3_with_a_smaller_k_the_extras_do_not_end(rule: str, k: int) -> None:
     p0 = cast(Counted, 4, k=9, rule=rule)[0]
     p0.k = k
     send(p0, "x", 1)
@@ -141,13 +141,13 @@ def test_000_section_3_with_a_smaller_k_the_extras_do_not_end(rule: str, k: int)
         send(p0, "z", 3)
 
 
-def test_000_section_3_a_message_to_oneself_stays_outside_the_matrix() -> None:
+def test_sanchez_section_3_a_message_to_oneself_stays_outside_the_matrix() -> None:
     p0 = cast(Bounded, 3, k=4)[0]
     effects = p0.send(b"note", to=["p0"])
     assert words(effects) == "note" and effects.packets == [] and m(p0) == []
 
 
-def test_000_section_3_an_extra_is_not_handed_up_and_changes_no_constraint() -> None:
+def test_sanchez_section_3_an_extra_is_not_handed_up_and_changes_no_constraint() -> None:
     play = Worked()
     extra = play.deliver_a()
     p2 = play.p[2]
@@ -172,7 +172,7 @@ def client_server(a: int, b: int, n: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("traffic", [ring, client_server])
 @given(n=st.integers(2, 6), script=SCRIPTS)
-def test_000_measured_cost_ring_and_client_server_traffic_never_fire(
+def test_sanchez_measured_cost_ring_and_client_server_traffic_never_fire(
     traffic: Callable[[int, int, int], tuple[int, int]], n: int, script: Script
 ) -> None:
     world = World(maker("bounded", k=n), n)
@@ -186,7 +186,7 @@ def test_000_measured_cost_ring_and_client_server_traffic_never_fire(
     assert {packet.kind for packet in world.packets} <= {"message"}
 
 
-def test_000_measured_cost_all_to_all_traffic_fires_again_and_again() -> None:
+def test_sanchez_measured_cost_all_to_all_traffic_fires_again_and_again() -> None:
     world = World(maker("bounded", k=5), 4)
     for turn in range(60):
         world.send(f"p{turn % 4}", [f"p{(turn + 1 + turn // 4 % 3) % 4}"])
@@ -196,7 +196,7 @@ def test_000_measured_cost_all_to_all_traffic_fires_again_and_again() -> None:
     assert world.violations == [] and world.stuck() == []
 
 
-def test_000_section_4_each_process_may_choose_its_own_k() -> None:
+def test_sanchez_section_4_each_process_may_choose_its_own_k() -> None:
     small, large = maker("bounded", k=3), maker("bounded", k=99)
     world = World(lambda process, group: (small if process == "p0" else large)(process, group), 3)
     for turn in range(40):

@@ -1,4 +1,4 @@
-"""003 (reducing false causality): what Figure 3 needs beyond what it says, and lemmas that are off by one."""
+"""Gambhire00 (reducing false causality): what Figure 3 needs beyond what it says, and lemmas off by one."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_step_r3_loses_the_other_copies(variant: str, delivered: str) -> None:
 
 
 def test_with_several_destinations_the_own_channel_must_be_tested() -> None:
-    row = next(row for row in semantic.ROWS if row.name == "003-no-sequence")
+    row = next(row for row in semantic.ROWS if row.name == "gambhire-no-sequence")
     assert play(row, row.kind, row.options).verdict == "unsafe"
     assert play(row, row.shipped, row.options).verdict == "clean"
 

@@ -1,4 +1,4 @@
-"""004 (probabilistic causal broadcast): keys, detectors, joining, and plausible clocks."""
+"""Mostefaoui17 (probabilistic causal broadcast): keys, detectors, joining, and plausible clocks."""
 
 from itertools import combinations
 from math import comb

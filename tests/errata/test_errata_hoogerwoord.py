@@ -1,4 +1,4 @@
-"""001 (causal delivery at one monitor): messages of the monitor to itself, duplicates, redundancy."""
+"""Hoogerwoord (causal delivery at one monitor): messages of the monitor to itself, duplicates, redundancy."""
 
 from random import Random
 

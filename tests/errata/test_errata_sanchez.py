@@ -1,4 +1,4 @@
-"""000 (matrix clocks with extra messages): what the text leaves open, says in two ways, or leaves out."""
+"""Sanchez (matrix clocks with extra messages): what the text leaves open, says in two ways, or leaves out."""
 
 from random import Random
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""001 (Hoogerwoord): the five programs of the derivation, each a refinement of the one before.
+"""Hoogerwoord (Hoogerwoord): the five programs of the derivation, each a refinement of the one before.
 
 A and B keep histories H, B and C keep closures G, D only what concerns the monitor mu, E only its sizes. A
 message is a number; its sender and receiver are known to all programs, its predecessors only to the

@@ -1,4 +1,4 @@
-"""002 (Mattern, Fünfrocken): the programs of Figures 1 to 8 under three protocols, and the traps."""
+"""Mattern and Fünfrocken 1995: the programs of Figures 1 to 8 under three protocols, and the traps."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from antecede.core.boxed import Letter
 from antecede.protocols.buffered import Buffered
 from antecede.simulate.explorer import columns, explore
 from tests.harness import maker
-from tests.papers.programs_002 import (
+from tests.papers.programs_mattern import (
     FIG_1,
     FIG_4_1_2,
     FIG_4_2_1,
@@ -62,7 +62,7 @@ COMPLETES = [
 @pytest.mark.parametrize(
     ("program", "how", "outcomes"), [c[1:] for c in COMPLETES], ids=[c[0] for c in COMPLETES]
 )
-def test_002_always_completes(program: str, how: dict[str, Any], outcomes: set[str]) -> None:
+def test_mattern_always_completes(program: str, how: dict[str, Any], outcomes: set[str]) -> None:
     assert ends(program, how) == (outcomes, set())
 
 
@@ -78,7 +78,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("program", "how", "blocked"), [c[1:] for c in BLOCKS], ids=[c[0] for c in BLOCKS])
-def test_002_always_blocks(program: str, how: dict[str, Any], blocked: set[tuple[str, str]]) -> None:
+def test_mattern_always_blocks(program: str, how: dict[str, Any], blocked: set[tuple[str, str]]) -> None:
     assert ends(program, how) == (set(), blocked)
 
 
@@ -92,24 +92,24 @@ def blocks_of(
     return {(" | ".join(r for r, _ in way), " | ".join(w for _, w in way)) for way in few}
 
 
-def test_002_figure_7_selective_under_buffer_may_finish_or_block() -> None:
+def test_mattern_figure_7_selective_under_buffer_may_finish_or_block() -> None:
     complete, blocked = ends(FIG_7_SELECTIVE, BUFFER)
     assert complete == {"a b | e f | c d"}
     everybody = {("- | - | -", "b a | f e | d c")}  # would be the receive order that no run has
     assert blocked == blocks_of(("a b", "e f", "c d"), ("b a", "f e", "d c"), 1) - everybody
 
 
-def test_002_figure_8_selective_under_buffer_always_blocks() -> None:
+def test_mattern_figure_8_selective_under_buffer_always_blocks() -> None:
     complete, blocked = ends(FIG_8_SELECTIVE, BUFFER)
     assert complete == set()
     assert blocked == blocks_of(("b a", "f e", "d c"), ("a b", "e f", "c d"), 1)
 
 
-def test_002_two_senders_under_buffer_block_if_the_wrong_one_is_first() -> None:
+def test_mattern_two_senders_under_buffer_block_if_the_wrong_one_is_first() -> None:
     assert ends(TWO_SENDERS, BUFFER) == ({"- | x y | -"}, {("- | - | -", "- | y x | -")})
 
 
-def test_002_figure_2_life_of_a_message() -> None:
+def test_mattern_figure_2_life_of_a_message() -> None:
     one, two = cast(Buffered, 2, manual=True)
     post, later = one.send(b"first", to=["p1"]), one.send(b"second", to=["p1"])
     assert [packet.payload for packet in post.packets] == [b"first"] and post.packets[0].control_bytes == 0
@@ -120,7 +120,7 @@ def test_002_figure_2_life_of_a_message() -> None:
     assert [packet.payload for packet in one.receive(get.packets[0]).packets] == [b"second"]
 
 
-def test_002_section_4_receive_from_looks_at_the_head_only() -> None:
+def test_mattern_section_4_receive_from_looks_at_the_head_only() -> None:
     one, two, three = cast(Buffered, 3, manual=True)
     two.receive(send(one, "x", 1))
     two.receive(send(three, "y", 1))
@@ -151,11 +151,11 @@ def received(program: str, kind: type[Buffered], **options: Any) -> set[str]:
     return {str(end) for end in (*found.outcomes, *found.blocked)}
 
 
-def test_002_listing_a_get_in_two_steps_loses_causal_order() -> None:
+def test_mattern_listing_a_get_in_two_steps_loses_causal_order() -> None:
     assert received(FIG_4_ANY, SplitGet) == {"- | y | x z", "- | y | z x"}
 
 
-def test_002_footnote_4_posts_to_the_same_destination_without_waiting() -> None:
+def test_mattern_footnote_4_posts_to_the_same_destination_without_waiting() -> None:
     one, two, _ = cast(Buffered, 3, pipelined=True)
     first, second = send(one, "first", 1), send(one, "second", 1)
     assert one.send(b"other", to=["p2"]).packets == []
@@ -164,7 +164,7 @@ def test_002_footnote_4_posts_to_the_same_destination_without_waiting() -> None:
     assert [packet.payload for packet in one.receive(acks[1]).packets] == [b"other"]
 
 
-def test_002_footnote_4_refuses_what_overtook() -> None:
+def test_mattern_footnote_4_refuses_what_overtook() -> None:
     one, two = cast(Buffered, 2, pipelined=True)
     first, second = send(one, "first", 1), send(one, "second", 1)
     with pytest.raises(InputError, match="FIFO"):
@@ -182,7 +182,7 @@ class Unchecked(Buffered, kw_only=True):
         return number
 
 
-def test_002_footnote_4_without_fifo_channels_loses_causal_order() -> None:
+def test_mattern_footnote_4_without_fifo_channels_loses_causal_order() -> None:
     program = "P1: s x->2; s y->2. P2: r; r"
     assert received(program, Unchecked, pipelined=True) == {"- | x y", "- | y x"}
 
@@ -197,16 +197,16 @@ class WaitForAll(Buffered, kw_only=True):
 MULTICAST = "P1: s m->2,3. P2: r; s z->3. P3: r; r"
 
 
-def test_002_multicast_waiting_for_all_acknowledgements_is_not_causal() -> None:
+def test_mattern_multicast_waiting_for_all_acknowledgements_is_not_causal() -> None:
     assert received(MULTICAST, WaitForAll) == {"- | m | m z", "- | m | z m"}
 
 
 @pytest.mark.parametrize("repair", ["two-phase", "hold"])
-def test_002_multicast_repairs(repair: str) -> None:
+def test_mattern_multicast_repairs(repair: str) -> None:
     assert ends(MULTICAST, {"protocol": "buffered", "multicast": repair}) == ({"- | m | m z"}, set())
 
 
-def test_002_section_2_a_synchronous_sender_is_blocked_until_the_partner_receives() -> None:
+def test_mattern_section_2_a_synchronous_sender_is_blocked_until_the_partner_receives() -> None:
     rendezvous = [build_sync(name, "rendezvous") for name in ("p0", "p1")]
     message = send(rendezvous[0], "x", 1)
     assert rendezvous[1].receive(message).packets == [] and rendezvous[0].blocked
@@ -216,7 +216,7 @@ def test_002_section_2_a_synchronous_sender_is_blocked_until_the_partner_receive
     assert not rendezvous[0].blocked
 
 
-def test_002_section_2_the_site_acknowledges_before_the_partner_receives() -> None:
+def test_mattern_section_2_the_site_acknowledges_before_the_partner_receives() -> None:
     one, two = (build_sync(name, "site") for name in ("p0", "p1"))
     one.receive(two.receive(send(one, "x", 1)).packets[0])
     assert not one.blocked and words(two.take()) == "x"

@@ -1,4 +1,4 @@
-"""000: invariants I1 to I8."""
+"""Sanchez: invariants I1 to I8."""
 
 from collections import Counter
 from typing import Any
@@ -17,7 +17,7 @@ from tests.invariants.checked import Checked, vector
 
 
 class BoundedWorld(Checked):
-    """000: I1 to I7."""
+    """Sanchez: I1 to I7."""
 
     def __init__(self, n: int, k: int, rule: str) -> None:
         super().__init__("bounded", n, k=k, rule=rule)
@@ -71,14 +71,14 @@ class BoundedWorld(Checked):
 
 @pytest.mark.parametrize(("slack", "rule"), [(0, ">="), (1, ">="), (3, ">="), (-1, ">"), (1, ">")])
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_000_i1_to_i7(slack: int, rule: str, n: int, script: Script) -> None:
+def test_sanchez_i1_to_i7(slack: int, rule: str, n: int, script: Script) -> None:
     world = BoundedWorld(n, n + slack, rule)
     run_script(world, script, "unicast")
     world.check_lemma_2()
 
 
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_000_i8_beyond_the_largest_number_of_entries_nothing_fires_and_nothing_waits_needlessly(
+def test_sanchez_i8_beyond_the_largest_number_of_entries_nothing_fires_and_nothing_waits_needlessly(
     n: int, script: Script
 ) -> None:
     world = BoundedWorld(n, (n - 1) ** 2 + 1, ">=")

@@ -1,4 +1,4 @@
-"""004 (probabilistic causal broadcast): the numbers of its analysis and of its experiments."""
+"""Mostefaoui17 (probabilistic causal broadcast): the numbers of its analysis and of its experiments."""
 
 from itertools import combinations, product
 from math import comb, erfc, exp, factorial, log, sqrt

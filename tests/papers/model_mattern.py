@@ -1,4 +1,4 @@
-"""002: abstract models of the buffer protocol and of the matrix protocol, written without any endpoint.
+"""Mattern95: abstract models of the buffer protocol and of the matrix protocol, written without any endpoint.
 
 They count states as the table of the programs does. In the buffer model `post` is a step of its own, as in
 the paper's listing; in the matrix model a site keeps a *set* of what has arrived, and the stamp of a message

@@ -1,4 +1,4 @@
-"""004: what the entries count, Corollary 1, Lemma 1, stamps along causality, and alarms against the truth."""
+"""Mostefaoui17: what entries count, Corollary 1, Lemma 1, stamps along causality, true alarms."""
 
 from random import Random
 from typing import Any
@@ -67,7 +67,7 @@ class ProbabilisticWorld(Checked):
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (2, 1), (3, 2), (4, 2), (6, 3)])
 @given(ids=st.lists(st.integers(0, 99), min_size=2, max_size=5), script=SCRIPTS)
-def test_004_entries_stamps_corollary_1_lemma_1_and_alarms(
+def test_mostefaoui_entries_stamps_corollary_1_lemma_1_and_alarms(
     r: int, k: int, ids: list[int], script: Script
 ) -> None:
     world = ProbabilisticWorld(r, k, ids)
@@ -77,7 +77,7 @@ def test_004_entries_stamps_corollary_1_lemma_1_and_alarms(
 
 
 @given(ids=st.lists(st.integers(0, 99), min_size=2, max_size=5), script=SCRIPTS)
-def test_004_algorithm_4_needs_no_list_and_misses_nothing(ids: list[int], script: Script) -> None:
+def test_mostefaoui_algorithm_4_needs_no_list_and_misses_nothing(ids: list[int], script: Script) -> None:
     world = ProbabilisticWorld(2, 1, ids, memory=0)
     run_script(world, script, "broadcast")
     world.check_late(ALGORITHM_4)
@@ -85,7 +85,7 @@ def test_004_algorithm_4_needs_no_list_and_misses_nothing(ids: list[int], script
 
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (4, 2)])
-def test_004_alarms_of_a_long_run_with_many_errors(r: int, k: int) -> None:
+def test_mostefaoui_alarms_of_a_long_run_with_many_errors(r: int, k: int) -> None:
     random = Random(r)
     world = ProbabilisticWorld(r, k, [random.randrange(99) for _ in range(7)])
     script = [(random.randrange(10) > 0, random.randrange(999), random.randrange(999)) for _ in range(700)]

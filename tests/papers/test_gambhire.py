@@ -1,4 +1,4 @@
-"""003 (Gambhire, Kshemkalyani): order only where the application depends on it. Figures, lemmas, traps."""
+"""Gambhire and Kshemkalyani 2000: order only where the application depends on it. Figures, lemmas, traps."""
 
 from typing import Literal
 
@@ -29,26 +29,26 @@ def triangle(m2_depends_on: int, m3_depends_on: int) -> tuple[Packet, Packet, Se
     return m1, send(p1, "M3", 2, depends_on=m3_depends_on), p2
 
 
-def test_003_figure_2_no_dependency_m3_is_delivered_at_once() -> None:
+def test_gambhire_figure_2_no_dependency_m3_is_delivered_at_once() -> None:
     m1, m3, p2 = triangle(m2_depends_on=0, m3_depends_on=0)
     assert (column(m3, "SP", 2), column(m3, "SC", 2)) == ([0, 0, 0], [1, 0, 0])
     assert [words(p2.receive(packet)) for packet in (m3, m1)] == ["M3", "M1"]
 
 
-def test_003_figure_1_m3_depends_on_the_delivery_of_m2_and_waits() -> None:
+def test_gambhire_figure_1_m3_depends_on_the_delivery_of_m2_and_waits() -> None:
     m1, m3, p2 = triangle(m2_depends_on=0, m3_depends_on=1)
     assert (column(m3, "SP", 2), column(m3, "SC", 2)) == ([1, 0, 0], [0, 0, 0])
     assert words(p2.receive(m3)) == "" and missing(p2) == [("M3", "p0", 0, 1)]
     assert words(p2.receive(m1)) == "M1 M3"
 
 
-def test_003_residual_false_causality_m2_depends_on_m1_and_m3_on_nothing() -> None:
+def test_gambhire_residual_false_causality_m2_depends_on_m1_and_m3_on_nothing() -> None:
     m1, m3, p2 = triangle(m2_depends_on=1, m3_depends_on=0)
     assert column(m3, "SP", 2) == [1, 0, 0]
     assert [words(p2.receive(packet)) for packet in (m3, m1)] == ["", "M1 M3"]
 
 
-def test_003_figure_3_step_by_step() -> None:
+def test_gambhire_figure_3_step_by_step() -> None:
     p0, p1, _ = cast(Semantic, 3)
     m1, m2 = send(p0, "M1", 2, depends_on=0), send(p0, "M2", 1, depends_on=1)
     assert column(m1, "SP", 2) == column(m1, "SC", 2) == [0, 0, 0]
@@ -60,14 +60,14 @@ def test_003_figure_3_step_by_step() -> None:
 
 
 @pytest.mark.parametrize(("variant", "mcv"), [("printed", 2), ("corrected", 1)])
-def test_003_definition_5_mcv_of_a_firing_send(variant: str, mcv: int) -> None:
+def test_gambhire_definition_5_mcv_of_a_firing_send(variant: str, mcv: int) -> None:
     p0 = cast(Semantic, 2, variant=variant)[0]
     send(p0, "M", 1, depends_on=p0.local())
     assert p0.mcv.tolist() == [mcv, 0]
 
 
 @pytest.mark.parametrize(("variant", "holds"), [("printed", False), ("corrected", True)])
-def test_003_lemma_3_as_printed_misses_the_firing_message(variant: str, holds: bool) -> None:
+def test_gambhire_lemma_3_as_printed_misses_the_firing_message(variant: str, holds: bool) -> None:
     p0 = cast(Semantic, 2, variant=variant)[0]
     send(p0, "M", 1, depends_on=p0.local())
     up_to_mcv = 1 if p0.mcv[0] == 2 else 0  # M is event 2
@@ -77,7 +77,7 @@ def test_003_lemma_3_as_printed_misses_the_firing_message(variant: str, holds: b
 
 
 @pytest.mark.parametrize(("variant", "order"), [("printed", "M2 M"), ("corrected", "M M2")])
-def test_003_two_processes_without_fifo(variant: str, order: str) -> None:
+def test_gambhire_two_processes_without_fifo(variant: str, order: str) -> None:
     p0, p1 = cast(Semantic, 2, variant=variant)
     m = send(p0, "M", 1, depends_on=p0.local())
     m2 = send(p0, "M2", 1, depends_on=2)
@@ -85,7 +85,7 @@ def test_003_two_processes_without_fifo(variant: str, order: str) -> None:
 
 
 @pytest.mark.parametrize(("variant", "eligible"), [("printed", ["M", "M2"]), ("corrected", ["M"])])
-def test_003_fifo_arrival_is_not_enough(variant: str, eligible: list[str]) -> None:
+def test_gambhire_fifo_arrival_is_not_enough(variant: str, eligible: list[str]) -> None:
     p1, p2, p3 = cast(Semantic, 3, variant=variant, manual=True)
     x, y = send(p2, "X", 2, depends_on=0), send(p2, "Y", 0, depends_on=1)
     p1.receive(y)
@@ -97,13 +97,13 @@ def test_003_fifo_arrival_is_not_enough(variant: str, eligible: list[str]) -> No
     assert [p3.gate.items[arrival].what.payload.decode() for arrival in p3.gate.ready] == eligible
 
 
-def test_003_lemma_1_is_false_at_deliveries() -> None:
+def test_gambhire_lemma_1_is_false_at_deliveries() -> None:
     p0, p1 = cast(Semantic, 2)
     p1.receive(send(p0, "M", 1, depends_on=0))
     assert p1.mcv.tolist() == [0, 0] and p1.ecv.tolist() == [1, 1]  # Send(M) is event 1 of p0
 
 
-def test_003_internal_events_change_nothing_but_their_number() -> None:
+def test_gambhire_internal_events_change_nothing_but_their_number() -> None:
     p0, p1 = cast(Semantic, 2)
     first = send(p0, "first", 1, depends_on=0)
     assert p0.local() == 2 and p0.mcv.tolist() == [0, 0] and p0.sp.sum() == 0 and p0.sc.sum() == 1
@@ -111,7 +111,7 @@ def test_003_internal_events_change_nothing_but_their_number() -> None:
 
 
 @pytest.mark.parametrize(("variant", "order"), [("printed", "r m"), ("corrected", "m r")])
-def test_003_multicast_as_printed_loses_the_other_copies(variant: str, order: str) -> None:
+def test_gambhire_multicast_as_printed_loses_the_other_copies(variant: str, order: str) -> None:
     p0, p1, p2 = cast(Semantic, 3, variant=variant)
     copies = {packet.target: packet for packet in p0.send(b"m", to=["p1", "p2"], depends_on=0).packets}
     p1.receive(copies["p1"])
@@ -121,7 +121,7 @@ def test_003_multicast_as_printed_loses_the_other_copies(variant: str, order: st
     assert " ".join(filter(None, got)) == order
 
 
-def test_003_depends_on_must_be_an_event_that_was() -> None:
+def test_gambhire_depends_on_must_be_an_event_that_was() -> None:
     p0 = cast(Semantic, 2)[0]
     before = p0.snapshot()
     for wrong in (1, -1):
@@ -147,13 +147,13 @@ def check_same_deliveries(protocol: str, n: int, script: Script, kind: str, **ho
 
 @pytest.mark.parametrize("kind", ["unicast", "multicast", "broadcast"])
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_003_always_firing_is_the_matrix(kind: str, n: int, script: Script) -> None:
+def test_gambhire_always_firing_is_the_matrix(kind: str, n: int, script: Script) -> None:
     check_same_deliveries("matrix", n, script, kind)
 
 
 @pytest.mark.parametrize("kind", ["unicast", "multicast", "broadcast"])
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_003_never_firing_is_fifo(kind: str, n: int, script: Script) -> None:
+def test_gambhire_never_firing_is_fifo(kind: str, n: int, script: Script) -> None:
     check_same_deliveries("fifo", n, script, kind, depends_on=0)
 
 
@@ -173,7 +173,7 @@ def delayed_after_an_early_m(world: World, **independent: int) -> list[str]:
     ]
 
 
-def test_003_on_the_same_arrivals_it_may_delay_more_messages_than_the_matrix() -> None:
+def test_gambhire_on_the_same_arrivals_it_may_delay_more_messages_than_the_matrix() -> None:
     """What waits would wait under RST in this run; but RST's own run, where m was not early, differs."""
     assert delayed_after_an_early_m(World(maker("matrix"), 5)) == ["m"]
     assert delayed_after_an_early_m(World(maker("semantic"), 5), depends_on=0) == ["s1", "s2"]

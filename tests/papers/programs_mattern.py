@@ -1,4 +1,4 @@
-"""002: the programs of Figures 1 to 8, and one with two senders, in the order of the table of outcomes."""
+"""Mattern95: the programs of Figures 1 to 8, and one with two senders, in the order of the table."""
 
 FIG_1 = "P1: s a->2; r. P2: s b->1; r"
 FIG_4 = "P1: s x->3; s y->2. P2: r; s z->3. P3: {}; {}"

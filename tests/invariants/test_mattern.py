@@ -1,4 +1,4 @@
-"""002: Lemmas 2, 3 and 4, and at most one message outstanding."""
+"""Mattern95: Lemmas 2, 3 and 4, and at most one message outstanding."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class BufferedWorld(Checked):
 @pytest.mark.parametrize("options", [{}, {"multicast": "hold"}, {"pipelined": True}], ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_002_lemmas_2_to_4(options: dict[str, Any], kind: str, n: int, script: Script) -> None:
+def test_mattern_lemmas_2_to_4(options: dict[str, Any], kind: str, n: int, script: Script) -> None:
     world = BufferedWorld("buffered", n, fifo="pipelined" in options, **options)
     run_script(world, script, kind)
     assert world.stuck() == [] and world.violations == []

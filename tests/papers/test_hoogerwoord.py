@@ -1,4 +1,4 @@
-"""001 (Hoogerwoord): causal delivery at one monitor. Programs A to E in step with the shipped endpoint."""
+"""Hoogerwoord: causal delivery at one monitor. Programs A to E in step with the shipped endpoint."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from antecede import Packet
 from antecede.protocols.matrix import Matrix
 from antecede.protocols.monitor import Monitor
 from tests.cases import SCRIPTS, Script
-from tests.papers.programs_001 import Program, ProgramA, ProgramB, ProgramC, ProgramD, ProgramE
+from tests.papers.programs_hoogerwoord import Program, ProgramA, ProgramB, ProgramC, ProgramD, ProgramE
 from tests.papers.stage import cast, have, missing, send, stamp, words
 
 MU = 0
@@ -117,7 +117,7 @@ class LockStep:
 
 
 @given(n=st.integers(2, 5), script=SCRIPTS)
-def test_001_programs_a_to_e_and_the_endpoint_in_lock_step(n: int, script: Script) -> None:
+def test_hoogerwoord_programs_a_to_e_and_the_endpoint_in_lock_step(n: int, script: Script) -> None:
     play = LockStep(n)
     for action, a, b in script:
         if action == 0:
@@ -133,7 +133,7 @@ def test_001_programs_a_to_e_and_the_endpoint_in_lock_step(n: int, script: Scrip
         assert play.pick(len(play.pool))  # nothing is stuck
 
 
-def test_001_triangle() -> None:
+def test_hoogerwoord_triangle() -> None:
     p1, p2, mu = cast(Monitor, 3, monitor="p2")
     x = send(p1, "x", 2)
     assert stamp(x) == [0, 0, 0] and p1.past == [1, 0, 0]
@@ -145,7 +145,7 @@ def test_001_triangle() -> None:
     assert words(mu.receive(x)) == "x z" and have(mu) == [1, 1, 0]
 
 
-def test_001_others_receive_in_any_order() -> None:
+def test_hoogerwoord_others_receive_in_any_order() -> None:
     p1, p2, _ = cast(Monitor, 3, monitor="p2")
     first, second = send(p1, "first", 1), send(p1, "second", 1)
     assert [words(p2.receive(packet)) for packet in (second, first)] == ["second", "first"]
@@ -163,18 +163,18 @@ def play_self_send(program: Program) -> bool:
 
 
 @pytest.mark.parametrize("kind", [ProgramA, ProgramB, ProgramC, ProgramD])
-def test_001_self_send_does_not_block_the_set_programs(kind: type[Program]) -> None:
+def test_hoogerwoord_self_send_does_not_block_the_set_programs(kind: type[Program]) -> None:
     assert play_self_send(kind(2, MU))
 
 
-def test_001_self_send_blocks_the_printed_program_e_and_not_the_repaired_one() -> None:
+def test_hoogerwoord_self_send_blocks_the_printed_program_e_and_not_the_repaired_one() -> None:
     printed = ProgramE(2, MU)
     assert not play_self_send(printed)
     assert (printed.f[MU], printed.k, printed.e[2]) == ([2, 0], [1, 0], [2, 0])
     assert play_self_send(ProgramE(2, MU, repaired=True))
 
 
-def test_001_self_send_through_the_endpoint_is_delivered_at_once_and_blocks_nothing() -> None:
+def test_hoogerwoord_self_send_through_the_endpoint_is_delivered_at_once_and_blocks_nothing() -> None:
     mu, p1 = cast(Monitor, 2, monitor="p0")
     assert words(mu.send(b"s", to=["p0"])) == "s" and mu.past == [0, 0]
     p1.receive(send(mu, "x", 1))
@@ -182,7 +182,7 @@ def test_001_self_send_through_the_endpoint_is_delivered_at_once_and_blocks_noth
 
 
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_001_self_sends_repaired_program_e_agrees_with_d(n: int, script: Script) -> None:
+def test_hoogerwoord_self_sends_repaired_program_e_agrees_with_d(n: int, script: Script) -> None:
     d, e = ProgramD(n, MU), ProgramE(n, MU, repaired=True)
     on_the_way: list[int] = []
     for action, a, b in script:
@@ -228,7 +228,7 @@ class Copies:
 
 
 @given(n=st.integers(2, 4), script=SCRIPTS)
-def test_001_one_copy_per_process_is_the_matrix(n: int, script: Script) -> None:
+def test_hoogerwoord_one_copy_per_process_is_the_matrix(n: int, script: Script) -> None:
     play = Copies(n)
     for action, a, b in script:
         if action % 2 and play.network:
