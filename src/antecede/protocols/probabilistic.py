@@ -23,6 +23,9 @@ from antecede.protocols.detectors import Recent, alarms
 from antecede.protocols.keys import entries, set_id_of, sets
 from antecede.protocols.stamps import check_length, refuse_kind
 
+NOBODY = -1
+"""In place of the sender's id: entries are not by process, and a sender that has left has no id."""
+
 
 class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """`number` counts the sender's broadcasts from 1."""
@@ -122,7 +125,11 @@ class Sharing(VectorGated, kw_only=True):
     def _arrive(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
         if self.known.setdefault(packet.source, Seen()).has(stamp.number):
             return None  # came with the state of the sponsor
-        return super()._arrive(packet, stamp)
+        needs, gains = self._find_needs(NOBODY, stamp)
+        if not self.manual and self.gate.passes(needs, gains):
+            return self._deliver(packet, stamp)
+        self.stamps[self.gate.offer(packet, needs, gains)] = stamp
+        return None
 
     def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
         keys = stamp.keys
