@@ -17,8 +17,9 @@ class Done(NamedTuple):
 
     @property
     def noise(self) -> list[str]:
-        """What is on the error output but for progress, which slow machines see."""
-        return [line for line in self.err.splitlines() if ": stage " not in line]
+        """What is on the error output but for progress, which slow machines and first runs see."""
+        lines = self.err.splitlines()
+        return [line for line in lines if ": stage " not in line and not line.startswith("compiling")]
 
 
 def here(monkeypatch, capsys, *words: object) -> Done:

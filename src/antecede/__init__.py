@@ -1,7 +1,8 @@
 """antecede puts the events of distributed systems back into causal order.
 
 For logs and tables: `read_logs` reads files into an Arrow table of events and `audit` says what is wrong with
-such a table. `antecede.spark` has the same names for DataFrames of any size.
+such a table; `order_events` puts one into causal order, and `order` a table of stamped messages.
+`antecede.spark` has the same names for DataFrames of any size.
 
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
 (packets to transmit, deliveries in order); `list_protocols` tells what each protocol promises. `VectorClock`,
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from antecede.core.packet import Delivery, Effects, Gap, Held, Missing, Packet, decode
     from antecede.formats.settings import Settings
     from antecede.local.audit import Audit, audit
+    from antecede.local.event_order import order_events
     from antecede.local.logs import read_logs
+    from antecede.local.message_order import order
+    from antecede.local.outcome import Outcome
     from antecede.protocols.registry import endpoint, list_protocols, restore
 
 __all__ = [
@@ -39,6 +43,7 @@ __all__ = [
     "InputError",
     "LamportClock",
     "Missing",
+    "Outcome",
     "Packet",
     "PlausibleClock",
     "Settings",
@@ -48,6 +53,8 @@ __all__ = [
     "decode",
     "endpoint",
     "list_protocols",
+    "order",
+    "order_events",
     "read_logs",
     "restore",
 ]
@@ -60,7 +67,10 @@ _MODULES = {
     "core.packet": ("Delivery", "Effects", "Gap", "Held", "Missing", "Packet", "decode"),
     "formats.settings": ("Settings",),
     "local.audit": ("Audit", "audit"),
+    "local.event_order": ("order_events",),
     "local.logs": ("read_logs",),
+    "local.message_order": ("order",),
+    "local.outcome": ("Outcome",),
     "protocols.registry": ("endpoint", "list_protocols", "restore"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

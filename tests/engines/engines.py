@@ -37,6 +37,24 @@ class Results:
         }
 
 
+@dataclass(frozen=True)
+class OrderResults:
+    """All that an order gives."""
+
+    ordered: pa.Table
+    held: pa.Table
+    quarantine: pa.Table
+    gaps: pa.Table
+    counts: dict[str, int]
+    names: dict[str, str]
+
+    def rows(self) -> dict[str, list[str]]:
+        """The tables in a form that can be compared."""
+        tables = {"ordered": self.ordered, "held": self.held}
+        tables |= {"quarantine": self.quarantine, "gaps": self.gaps}
+        return {name: in_any_order(table) for name, table in tables.items()}
+
+
 class Engine(Protocol):
     def read_logs(
         self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
@@ -45,6 +63,12 @@ class Engine(Protocol):
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         """Audit a table of events; windows are looked for if they are wanted."""
+
+    def order(self, messages: pa.Table, **options: Any) -> OrderResults:
+        """Put a table of messages in order."""
+
+    def order_events(self, events: pa.Table) -> OrderResults:
+        """Put a table of events in order."""
 
 
 class LocalEngine:
@@ -63,6 +87,21 @@ class LocalEngine:
         summary = done.summary(sample)
         picked = pick_windows(events, done, summary) if windows else []
         return Results(done.findings, done.totals, summary, picked)
+
+    def order(self, messages: pa.Table, **options: Any) -> OrderResults:
+        from antecede.local.message_order import order
+
+        return self._collect(order(messages, **options))
+
+    def order_events(self, events: pa.Table) -> OrderResults:
+        from antecede.local.event_order import order_events
+
+        return self._collect(order_events(events))
+
+    def _collect(self, outcome: Any) -> OrderResults:
+        tables = (outcome.ordered, outcome.held, outcome.quarantine, outcome.gaps)
+        assert tuple(outcome) == tables[:3]
+        return OrderResults(*tables, outcome.counts(), outcome.names)
 
 
 class SparkEngine:
@@ -95,6 +134,34 @@ class SparkEngine:
         picked = pick_windows(frame, done, summary) if windows else []
         results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked)
         done.done()
+        return results
+
+    def order(self, messages: pa.Table, **options: Any) -> OrderResults:
+        """Spark's tables are those of this process, row for row."""
+        from antecede.spark.ordering.message_order import order
+
+        frame = self.spark.createDataFrame(messages).repartition(3)
+        results = self._collect(order(frame, **options))
+        return self._compare(results, LocalEngine().order(messages, **options))
+
+    def order_events(self, events: pa.Table) -> OrderResults:
+        from antecede.spark.ordering.event_order import order_events
+
+        frame = self.spark.createDataFrame(events).repartition(3)
+        return self._compare(self._collect(order_events(frame)), LocalEngine().order_events(events))
+
+    def _collect(self, outcome: Any) -> OrderResults:
+        outcome.keep()
+        tables = (outcome.ordered, outcome.held, outcome.quarantine, outcome.gaps)
+        ordered, held, quarantine, gaps = (table.toArrow() for table in tables)
+        results = OrderResults(ordered, held, quarantine, gaps, outcome.counts(), outcome.names)
+        outcome.done()
+        return results
+
+    def _compare(self, results: OrderResults, local: OrderResults) -> OrderResults:
+        assert (results.counts, results.names) == (local.counts, local.names)
+        assert results.ordered.column_names == local.ordered.column_names
+        assert results.rows() == local.rows()
         return results
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from antecede.spark.auditing.event_audit import SparkAudit, audit
     from antecede.spark.ordering.event_order import order_events
     from antecede.spark.ordering.message_order import order
-    from antecede.spark.ordering.outcome import Outcome
+    from antecede.spark.ordering.outcome import SparkOutcome
 
-__all__ = ["Outcome", "SparkAudit", "audit", "order", "order_events"]
+__all__ = ["SparkAudit", "SparkOutcome", "audit", "order", "order_events"]
 
 _HOMES = {
-    "Outcome": "ordering.outcome",
     "SparkAudit": "auditing.event_audit",
+    "SparkOutcome": "ordering.outcome",
     "audit": "auditing.event_audit",
     "order": "ordering.message_order",
     "order_events": "ordering.event_order",

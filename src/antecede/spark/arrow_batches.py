@@ -8,11 +8,11 @@ two columns of nulls, tens of times as long as without the measuring.
 from pyspark.sql import SparkSession
 
 NAME = "spark.sql.execution.arrow.maxBytesPerBatch"
-UNMEASURED = str(2**31 - 1)
+LARGEST_BATCH = str(2**31 - 1)
 _DEFAULT = "67108864b"
 
 
-def unmeasured(spark: SparkSession) -> None:
+def lift_arrow_batch_limit(spark: SparkSession) -> None:
     """Let a session make batches by number of rows alone, unless its owner chose a size."""
     if spark.conf.get(NAME, _DEFAULT) == _DEFAULT:
-        spark.conf.set(NAME, UNMEASURED)
+        spark.conf.set(NAME, LARGEST_BATCH)

@@ -11,34 +11,48 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import unmeasured
+from antecede.spark.arrow_batches import lift_arrow_batch_limit
 
 Kernel = Callable[[pa.Table], pa.StructArray]
 
 
-def beside(rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer: str, name: str) -> DataFrame:
-    """The rows with the kernel's answers, a struct of the type `answer`, in a column `name`.
+def with_partition_kernel(
+    rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer_type: str, name: str
+) -> DataFrame:
+    """The rows with the kernel's answers, structs of a type, in a column `name`.
 
     The kernel gets a table of the columns of a whole partition, two or more, and answers row by row. Spark
     must not move filters to before it: hence it is declared not to be deterministic, which it is.
     """
-    unmeasured(rows.sparkSession)
+    lift_arrow_batch_limit(rows.sparkSession)
     names = list(columns)
 
-    def run(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+    def answer_partition(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         parts = list(batches)
-        if parts:
-            sizes = [len(part[0]) for part in parts]
-            table = pa.table([pa.chunked_array(chunks) for chunks in zip(*parts, strict=True)], names)
-            del parts
-            yield from _pieces(kernel(table), sizes)
+        if not parts:
+            return
+        sizes = [len(part[0]) for part in parts]
+        chunked = [pa.chunked_array(chunks) for chunks in zip(*parts, strict=True)]
+        table = pa.table(chunked, names)
+        del parts, chunked
+        yield from _cut_into_batches(kernel(table), sizes)
 
-    answers = sf.arrow_udf(run, answer).asNondeterministic()  # type: ignore[attr-defined]
+    answers = sf.arrow_udf(answer_partition, answer_type).asNondeterministic()  # type: ignore[attr-defined]
     return rows.select("*", answers(*columns.values()).alias(name))
 
 
-def _pieces(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:
-    at = 0
+def _cut_into_batches(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:
+    start = 0
     for size in sizes:
-        yield array.slice(at, size)
-        at += size
+        yield array.slice(start, size)
+        start += size
+
+
+def count_partitions(frame: DataFrame) -> int:
+    """How many partitions a shuffle of this session makes."""
+    return int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+
+
+def quote_column(name: str) -> Column:
+    """A column, whatever signs are in its name."""
+    return sf.col("`" + name.replace("`", "``") + "`")

@@ -22,7 +22,7 @@ SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-    batches.NAME: batches.UNMEASURED,
+    batches.NAME: batches.LARGEST_BATCH,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }

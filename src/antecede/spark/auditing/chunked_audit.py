@@ -27,7 +27,7 @@ from antecede.auditing.chunked.positions import Straighten, Untangle, offsets
 from antecede.auditing.chunked.stragglers import Replay, gathered, states, unpack
 from antecede.kernels.hashed_linking import LOST, Floats
 from antecede.kernels.links import DELIVER
-from antecede.spark.arrow_batches import unmeasured
+from antecede.spark.arrow_batches import lift_arrow_batch_limit
 from antecede.spark.auditing.chunked_findings import findings, raw_findings, totals
 from antecede.spark.auditing.encode import Cast, cast, slim
 
@@ -61,7 +61,7 @@ def audit_messages(events: DataFrame, *, span: float | None = None, chunk: int =
     Chunks have some `chunk` events each, and read as far back as `span` (milliseconds by the events' times),
     by default as far as nearly all messages take. Events without a process or an index take no part.
     """
-    unmeasured(events.sparkSession)
+    lift_arrow_batch_limit(events.sparkSession)
     who = cast(events)
     parts = max(1, -(-who.events // chunk))
     linked = _line(slim(events, who, 2 * parts).mapInArrow(Link(who.actors).run, from_arrow_schema(LINKED)))

@@ -21,7 +21,7 @@ from antecede.auditing.judge import TOTALS, judge
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
 from antecede.events.columns import column
 from antecede.events.graph import build_event_graph
-from antecede.spark.arrow_batches import unmeasured
+from antecede.spark.arrow_batches import lift_arrow_batch_limit
 from antecede.spark.auditing import chunked_clocks as huge_clocks
 from antecede.spark.auditing.chunked_audit import audit_messages
 from antecede.spark.event_columns import complete, event_columns
@@ -77,7 +77,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
 
     `number` of events, if it is known: then small logs need not be counted first.
     """
-    unmeasured(events.sparkSession)
+    lift_arrow_batch_limit(events.sparkSession)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
     few = number is not None and number <= min(huge, SMALL)
     size, large = (number or 0, []) if few else _sizes(named, huge)

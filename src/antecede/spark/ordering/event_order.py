@@ -3,19 +3,18 @@
 The causes are those of `events.graph`: the order of each process, clocks, parents and messages.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from antecede.ordering.events import order_event_partition
 from antecede.spark.event_columns import event_columns
-from antecede.spark.ordering.forms import named
-from antecede.spark.ordering.outcome import ANSWER, Outcome, our_names
-from antecede.spark.partition_kernel import beside
+from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome, name_columns_beside
+from antecede.spark.partition_kernel import count_partitions, quote_column, with_partition_kernel
 
-_TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
+_ANSWER_TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
 
 
-def order_events(events: DataFrame, partitions: int | None = None) -> Outcome:
+def order_events(events: DataFrame, partitions: int | None = None) -> SparkOutcome:
     """The events of each execution in one causal order, the same for the same set of events.
 
     - `ordered`: the events + `position`, from 0 in each execution, + `ghosts`: the parents of the event that
@@ -24,22 +23,37 @@ def order_events(events: DataFrame, partitions: int | None = None) -> Outcome:
     - `held` has no rows here: an event whose parent is missing still comes out;
     - `gaps`: the ghosts of each execution, and how many events name each.
     """
-    names = our_names(events, "position", "ghosts", "missing", "since", "reason")
-    number = partitions or int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    names = name_columns_beside(events, "position", "ghosts", "missing", "since", "reason")
     columns = event_columns(events)
-    rows = beside(
-        events.repartition(number, columns["execution"]), columns, order_event_partition, _TYPE, ANSWER
-    )
-    answer, own = sf.col(ANSWER), [named(name) for name in events.columns]
-    ordered = rows.where(answer["position"].isNotNull())
-    gaps = ordered.select(
-        columns["execution"].alias("execution"), sf.explode(answer["ghosts"]).alias("missing")
-    )
-    ordered = ordered.select(*own, *(answer[name].alias(names[name]) for name in ("position", "ghosts")))
-    since = sf.lit(None).cast("bigint").alias(names["since"])
+    execution = columns["execution"]
+    spread = events.repartition(partitions or count_partitions(events), execution)
+    rows = with_partition_kernel(spread, columns, order_event_partition, _ANSWER_TYPE, ANSWER)
+    own = [quote_column(name) for name in events.columns]
+
+    def split(rows: DataFrame) -> OutcomeTables:
+        return _split_rows(rows, own, names)
+
+    def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
+        return _count_ghosts(tables.ordered, execution, names["ghosts"])
+
+    return SparkOutcome(rows, names, split, find_gaps, gaps_need_ordered=True)
+
+
+def _split_rows(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:
+    answer = sf.col(ANSWER)
+    position, ghosts = answer["position"], answer["ghosts"]
+    ordered = rows.where(position.isNotNull())
+    ordered = ordered.select(*own, position.alias(names["position"]), ghosts.alias(names["ghosts"]))
+    since = sf.lit(None).cast("bigint")
     held = rows.where(answer["missing"].isNotNull())
-    held = held.select(*own, answer["missing"].alias(names["missing"]), since)
+    held = held.select(*own, answer["missing"].alias(names["missing"]), since.alias(names["since"]))
     quarantine = rows.where(answer["reason"].isNotNull())
     quarantine = quarantine.select(*own, answer["reason"].alias(names["reason"]))
-    gaps = gaps.groupBy("execution", "missing").agg(sf.count("*").alias("waiting"))
-    return Outcome(ordered, held, quarantine, gaps, rows, names)
+    return OutcomeTables(ordered, held, quarantine)
+
+
+def _count_ghosts(ordered: DataFrame, execution: Column, ghosts: str) -> DataFrame:
+    """Each ghost of an execution, with how many events name it."""
+    named = sf.explode(quote_column(ghosts)).alias("missing")
+    gaps = ordered.select(execution.alias("execution"), named)
+    return gaps.groupBy("execution", "missing").agg(sf.count("*").alias("waiting"))

@@ -1,49 +1,40 @@
 """Tables of messages in causal order: the compiled gate per group, whatever form the stamps have.
 
-| form | column `stamp` | and |
-|---|---|---|
-| vector | map<name, int>, or array<int> by place | `sender` a place, or `members` |
-| matrix | array<array<int>>: row x, column y is what x sent to y before | `receiver`; places as above |
-| triples | array<struct<from, to, count>>: the entries of a matrix that are not 0 | `receiver` |
-| pairs (SES) | struct<time vector, array<struct<process, time vector>>> | `receiver` |
-| log (KS), predecessors (PRS) | array<struct<sender, number[, destinations]>> | `number`, `receiver` |
-| shared (R entries, K keys) | array<int> | `keys`: array<int> |
-| parents | array<id> | `id` |
-| sequence | int, from 1 for each sender | |
-| packets | binary, as `antecede simulate --out` writes them | nothing: known by its columns |
-
-With `receiver`, what the receiver itself has sent is taken to be there: a table of what arrived at a process
-does not have it. Without, all messages of the group must be in the table.
-
-Stamps of pairs, log and predecessors leave out causes that their sender knows the receiver to have. Where no
-column tells in which order rows arrived, the rest of the stamp does: the time of pairs knows all of them, a
-log with destinations some, predecessors none: name a column there, `arrival` or `time`.
+Which columns are read, and how, is planned and done by `antecede.ordering`; here Spark brings the rows of a
+group together and sends the columns of the plan to the kernel.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_type
 
-from antecede.core.errors import CallerError
+from antecede.ordering.message_plan import (
+    ADDED,
+    MessageOptions,
+    MessagePlan,
+    TableColumns,
+    plan_messages,
+    plan_packets,
+    refuse_names,
+)
 from antecede.ordering.partition import ANSWER as ANSWER_TYPE
-from antecede.ordering.partition import order_partition
-from antecede.ordering.stamps import Reading
-from antecede.protocols.registry import get_protocol, list_protocols
-from antecede.spark.ordering.fingerprint import fingerprint
-from antecede.spark.ordering.forms import INTEGERS, Table
-from antecede.spark.ordering.outcome import ANSWER, FILE, LINE, Outcome, our_names
-from antecede.spark.ordering.stamp_types import read
-from antecede.spark.partition_kernel import beside
-from antecede.tables import MESSAGES
+from antecede.ordering.projection import PLACE
+from antecede.ordering.stamp_types import is_name
+from antecede.ordering.text_tables import FILE, LINE
+from antecede.spark.ordering.fingerprint import hash_columns
+from antecede.spark.ordering.outcome import (
+    ANSWER,
+    OutcomeTables,
+    SparkOutcome,
+    name_columns_beside,
+)
+from antecede.spark.partition_kernel import count_partitions, quote_column, with_partition_kernel
 
 _OWN = "antecede own"
-MOMENTS = (
-    st.TimestampType, st.TimestampNTZType, st.DateType, st.FloatType, st.DoubleType, st.DecimalType, *INTEGERS
-)  # fmt: skip
-"""Types of columns that rows can be in order of."""
+"""Marks the rows that are added for processes' own broadcasts."""
 
 
 def order(
@@ -61,12 +52,13 @@ def order(
     time: str | None = None,
     members: Sequence[str] | None = None,
     partitions: int | None = None,
-) -> Outcome:
+) -> SparkOutcome:
     """Each message as soon as everything that caused it is out, with its position.
 
     `group` names the ordering domain (without it all rows are one), `members` the processes in the order of
-    the stamps' entries. Messages arrive in the order of `arrival` (or of a column of that name), else of
-    `time`, else of sender and number: never as the rows happen to lie.
+    the stamps' entries; `antecede.ordering.forms` lists the forms of stamps. Messages arrive in the order of
+    `arrival` (or of a column of that name), else of `time`, else of sender and number: never as the rows
+    happen to lie.
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
@@ -75,148 +67,110 @@ def order(
 
     A column of ours whose name the input has is called so with `antecede_` in front. A group is handled in
     the memory of one task, together with the other groups of its partition. Each of the tables is computed
-    when it is used; call `keep()` if you use more than one.
+    when it is used; call `keep()` if you use more than one. A job runs at once where only the rows can tell
+    how they are read: for packets, and where texts stand for places in stamps.
     """
-    names = our_names(messages, "position", "arrival", "missing", "since", "reason")
-    table = Table(
-        messages, sender, stamp, receiver, number, keys, id, None if members is None else tuple(members)
-    )
-    packets = _are_packets(messages) if form is None else form == "packets"
-    if packets:
-        group = group or "group"
-        messages, (reading, columns) = _packets(table, group)
-    else:
-        reading, columns = read(table, form)
-    where = sf.lit("") if group is None else _key(table, group)
-    arrival = arrival or _arrival(table)
-    names["arrival"] = "arrival" if arrival == "arrival" else names["arrival"]
-    columns = {"group": where, **_with_times(columns, _times(table, arrival, time))}
-    shown = {arrival, time, *(("arrived",) if packets else ()), *((stamp,) if reading.whole else ())}
-    columns["content"] = _content(table, shown)
-    spread = messages.repartition(_parts(messages, group, partitions), *([] if group is None else [where]))
-    rows = beside(spread, columns, partial(order_partition, reading=reading), ANSWER_TYPE, ANSWER)
-    return _outcome(_without_own(rows), table, group, arrival, names)
-
-
-def _outcome(
-    rows: DataFrame, table: Table, group: str | None, arrival: str | None, names: dict[str, str]
-) -> Outcome:
-    """The parts of the rows."""
-    answer = sf.col(ANSWER)
-    own = [table.column(name) for name in table.frame.columns if name not in (FILE, LINE)]
-    place = [table.column(name) for name in (FILE, LINE) if name in table.frame.columns]
-    came = answer["arrival"] if arrival is None else table.column(arrival)
-    added = [answer["position"].alias(names["position"])]
-    added += [] if arrival == "arrival" else [came.alias(names["arrival"])]
-    ordered = rows.where(answer["position"].isNotNull()).select(*own, *added)
-    held = rows.where(answer["missing"].isNotNull())
-    held = held.select(*own, answer["missing"].alias(names["missing"]), came.alias(names["since"]))
-    quarantine = rows.where(answer["reason"].isNotNull())
-    quarantine = quarantine.select(*own, *place, answer["reason"].alias(names["reason"]))
-    name = sf.lit(None).cast("string") if group is None else table.column(group)
-    gaps = rows.where(answer["gaps"].isNotNull())
-    gaps = gaps.select(name.alias("group"), sf.inline(answer["gaps"]))
-    return Outcome(ordered, held, quarantine, gaps, rows, names)
-
-
-def _content(table: Table, left_out: set[str | None]) -> Column:
-    """A hash of what a row says, but for its place, its arrival and what the kernel sees anyway."""
-    told = {FILE, LINE, *left_out}
-    return fingerprint([field for field in table.frame.schema.fields if field.name not in told])
-
-
-def _key(table: Table, group: str) -> Column:
-    plain = isinstance(table.type(group), (st.StringType, *INTEGERS))
-    return table.column(group) if plain else table.column(group).cast("string")
-
-
-def _parts(frame: DataFrame, group: str | None, partitions: int | None) -> int:
-    if group is None:
-        return 1
-    return partitions or int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-
-
-def _arrival(table: Table) -> str | None:
-    """A column called arrival tells when rows arrived, if it can; else it is one of the user's."""
-    known = "arrival" in table.frame.columns and isinstance(table.type("arrival"), MOMENTS)
-    return "arrival" if known else None
-
-
-def _times(table: Table, arrival: str | None, time: str | None) -> dict[str, Column]:
-    """The columns that tell when a message arrived, as numbers."""
-    return {name: _moment(table, column) for name, column in (("arrival", arrival), ("time", time)) if column}
-
-
-def _with_times(columns: dict[str, Column], times: dict[str, Column]) -> dict[str, Column]:
-    """Beside the columns of the stamp; what it knows of the past is of use only where no time is told."""
-    return columns if not times else {name: columns[name] for name in columns if name != "past"} | times
-
-
-def _moment(table: Table, name: str) -> Column:
-    kind, column = table.type(name), table.column(name)
-    if isinstance(kind, st.TimestampType):
-        return sf.unix_micros(column)
-    if isinstance(kind, st.TimestampNTZType):
-        return sf.unix_micros(column.cast("timestamp"))
-    if isinstance(kind, st.DateType):
-        return sf.unix_date(column)
-    if isinstance(kind, INTEGERS):
-        return column.cast("bigint")
-    if isinstance(kind, st.FloatType | st.DoubleType | st.DecimalType):
-        return column.cast("double")
-    raise CallerError(
-        f"column {name!r} is {kind.simpleString()}; rows are in order of a number or a timestamp: cast it"
-    )
-
-
-def _are_packets(frame: DataFrame) -> bool:
-    needed = {"group", "sender", "protocol", "kind", "number", "stamp"}
-    return needed <= set(frame.columns) and isinstance(frame.schema["stamp"].dataType, st.BinaryType)
-
-
-def _packets(table: Table, group: str) -> tuple[DataFrame, tuple[Reading, dict[str, Column]]]:
-    """Packets of one protocol; its name and the members are looked up in the table."""
-    frame = table.frame
-    if not _are_packets(frame):
-        raise CallerError(
-            f"form 'packets' needs the columns {', '.join(MESSAGES.names[:6])}, the stamp as binary"
-        )
-    found = {
-        row["protocol"] for row in frame.select("protocol").where("protocol is not null").distinct().collect()
-    }
-    if len(found) > 1 or not found <= set(list_protocols()):
-        raise CallerError(
-            f"packets of {', '.join(sorted(found))}: order those of one known protocol at a time, "
-            "chosen with where(...)"
-        )
-    protocol = min(found, default="unordered")  # of no packets at all any will do
-    members = table.members or _members(frame, group)
-    columns = {
-        "needs": sf.col("stamp"), "sender": sf.col("sender"), "receiver": table.column(group).cast("string"),
-        "number": sf.col("number").cast("bigint"), "kind": sf.col("kind"),
-    }  # fmt: skip
-    kind = get_protocol(protocol)
-    if kind.shares_entries:
-        frame = _with_own(frame, group)
+    options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
+    names = name_columns_beside(messages, *ADDED)
+    plan = plan_messages(_list_columns(messages), options)
+    names = plan.name_arrival(names)
+    frame = messages
+    if plan.stamps.form == "packets":
+        plan = _plan_packets(frame, plan)
+    for column in plan.places:
+        _check_places(frame, column)
+    if plan.shares_entries:
+        frame = _add_own_broadcasts(frame, str(plan.group))
+    columns = _select_columns(messages, plan)
+    if plan.shares_entries:
         columns["unseen"] = sf.col(_OWN)
-    noun = "time" if kind.gains_time else "message"
-    return frame, (Reading("packets", False, kind.dense, noun, tuple(members), protocol), columns)
+    number_of_tasks = 1 if plan.group is None else partitions or count_partitions(frame)
+    by_group = [] if plan.group is None else [columns["group"]]
+    spread = frame.repartition(number_of_tasks, *by_group)
+    rows = with_partition_kernel(spread, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
+    if plan.shares_entries:
+        rows = rows.where(~sf.col(_OWN)).drop(_OWN)
+    return _make_outcome(rows, messages.columns, plan, names)
 
 
-def _members(frame: DataFrame, group: str) -> list[str]:
-    """All processes that sent or received anything, sorted as the protocols count them."""
-    names = frame.select(sf.col("sender").alias("name")).union(frame.select(sf.col(group).cast("string")))
-    return sorted(row["name"] for row in names.where("name is not null").distinct().collect())
+def _list_columns(frame: DataFrame) -> TableColumns:
+    """The user's columns, with Arrow's types."""
+    names = [name for name in frame.columns if name not in (FILE, LINE)]
+    return TableColumns(names, lambda name: find_arrow_type(frame, name))
 
 
-def _with_own(frame: DataFrame, group: str) -> DataFrame:
+def find_arrow_type(frame: DataFrame, name: str) -> pa.DataType:
+    """The type of a column as Arrow has it; types that Arrow does not have are of no use here."""
+    try:
+        return to_arrow_type(frame.schema[name].dataType, timezone="UTC")
+    except Exception:  # Spark raises errors of several types
+        return pa.null()
+
+
+def _select_columns(frame: DataFrame, plan: MessagePlan) -> dict[str, Column]:
+    """What the kernel gets: the columns of the plan, and a hash of what each row says."""
+    columns = {name: quote_column(column) for name, column in plan.columns.items()}
+    for name in ("group", "sender", "receiver", "id"):
+        if name in columns and not is_name(find_arrow_type(frame, plan.columns[name])):
+            columns[name] = columns[name].cast("string")
+    if plan.group is None:
+        columns["group"] = sf.lit("")
+    left_out = plan.hashed_columns_without | {FILE, LINE}
+    fields = [field for field in frame.schema.fields if field.name not in left_out]
+    columns["content"] = hash_columns(fields)
+    return columns
+
+
+def _make_outcome(
+    rows: DataFrame, columns: list[str], plan: MessagePlan, names: dict[str, str]
+) -> SparkOutcome:
+    answer = sf.col(ANSWER)
+    own = [quote_column(name) for name in columns if name not in (FILE, LINE)]
+    place = [quote_column(name) for name in columns if name in (FILE, LINE)]
+    arrival = answer["arrival"] if plan.arrival is None else quote_column(plan.arrival)
+    added = [answer["position"].alias(names["position"])]
+    if plan.arrival != "arrival":
+        added.append(arrival.alias(names["arrival"]))
+
+    def split(rows: DataFrame) -> OutcomeTables:
+        ordered = rows.where(answer["position"].isNotNull()).select(*own, *added)
+        missing = answer["missing"].alias(names["missing"])
+        held = rows.where(answer["missing"].isNotNull())
+        held = held.select(*own, missing, arrival.alias(names["since"]))
+        quarantine = rows.where(answer["reason"].isNotNull())
+        quarantine = quarantine.select(*own, *place, answer["reason"].alias(names["reason"]))
+        return OutcomeTables(ordered, held, quarantine)
+
+    def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
+        group = sf.lit(None).cast("string") if plan.group is None else quote_column(plan.group)
+        gaps = rows.where(answer["gaps"].isNotNull())
+        return gaps.select(group.alias("group"), sf.inline(answer["gaps"]))
+
+    return SparkOutcome(rows, names, split, find_gaps)
+
+
+def _check_places(frame: DataFrame, column: str) -> None:
+    """Refuse names, which are no places."""
+    text = sf.trim(quote_column(column).cast("string"))
+    no_place = sf.min(sf.when(~text.rlike(PLACE), text))
+    (row,) = frame.select(sf.count(text), no_place).collect()
+    texts, example = row
+    if not texts or example is not None:
+        raise refuse_names(column, example)
+
+
+def _plan_packets(frame: DataFrame, plan: MessagePlan) -> MessagePlan:
+    """Packets of one protocol; its name and the members are looked up in the table."""
+    protocols = frame.select("protocol").where("protocol is not null").distinct().collect()
+    arrived_at = quote_column(str(plan.group)).cast("string")
+    processes = frame.select(sf.col("sender").alias("name")).union(frame.select(arrived_at))
+    members = processes.where("name is not null").distinct().collect()
+    return plan_packets(plan, {row["protocol"] for row in protocols}, [row["name"] for row in members])
+
+
+def _add_own_broadcasts(frame: DataFrame, group: str) -> DataFrame:
     """With each process's own broadcasts, which count on entries that others count on too."""
     own = frame.where("kind = 'message'").dropDuplicates(["sender", "number"])
     first = {"arrival": sf.lit(-1).cast("bigint")} if "arrival" in frame.columns else {}
     own = own.withColumns({group: sf.col("sender"), **first, _OWN: sf.lit(True)})
     return frame.withColumn(_OWN, sf.lit(False)).unionByName(own)
-
-
-def _without_own(rows: DataFrame) -> DataFrame:
-    """Without the rows that `_with_own` added."""
-    return rows.where(~sf.col(_OWN)).drop(_OWN) if _OWN in rows.columns else rows

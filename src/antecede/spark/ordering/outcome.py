@@ -1,52 +1,81 @@
 """What becomes of rows that are put in order: each is in exactly one of ordered, held, quarantine."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.core.errors import CallerError
+from antecede.ordering.added_columns import index_names, name_added_columns
 
 ANSWER = "antecede answer"
 """The column with the answers of the kernel while all rows are together."""
 
-FILE, LINE = "antecede file", "antecede line"
-"""Where a row was read, if that is known; no columns of the user's, and only quarantine has them."""
+_ANSWER_FIELDS = {"ordered": "position", "held": "missing", "quarantined": "reason"}
+"""The field of the answer that only rows of each table have."""
+
+
+class OutcomeTables(NamedTuple):
+    """The three tables that rows are split into."""
+
+    ordered: DataFrame
+    held: DataFrame
+    quarantine: DataFrame
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SparkOutcome:
     """`ordered, held, quarantine = order(...)`, and more by name.
 
     They are filters of `rows`, which nothing computes before one of them is used. Whoever uses more than one
     calls `keep` first, so that it is computed once; `done` gives the disk back.
     """
 
-    ordered: DataFrame
-    held: DataFrame
-    quarantine: DataFrame
-    gaps: DataFrame
-    """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
     rows: DataFrame
     """All rows with what became of them."""
     names: dict[str, str]
     """What the columns that are added are called, by what they should be called."""
+    split: Callable[[DataFrame], OutcomeTables]
+    """The tables of all rows, or of some of them."""
+    find_gaps: Callable[[OutcomeTables, DataFrame], DataFrame]
+    """The root gaps, from the tables and from rows among which are all that are not ordered."""
+    gaps_need_ordered: bool = False
+    """Whether the ordered rows tell of gaps; else only the held rows do."""
+
+    @property
+    def tables(self) -> OutcomeTables:
+        return self.split(self.rows)
+
+    @property
+    def ordered(self) -> DataFrame:
+        return self.tables.ordered
+
+    @property
+    def held(self) -> DataFrame:
+        return self.tables.held
+
+    @property
+    def quarantine(self) -> DataFrame:
+        return self.tables.quarantine
+
+    @property
+    def gaps(self) -> DataFrame:
+        """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
+        return self.find_gaps(self.tables, self.rows)
 
     def __iter__(self) -> Iterator[DataFrame]:
-        return iter((self.ordered, self.held, self.quarantine))
+        return iter(self.tables)
 
     def counts(self) -> dict[str, int]:
         """How many rows went in, and how many are ordered, held and quarantined."""
         answer = sf.col(ANSWER)
-        found = self.rows.select(
-            sf.count("*").alias("input"),
-            *(sf.count(answer[field]).alias(name) for name, field in _PARTS.items()),
-        ).first()
-        return dict(found.asDict()) if found else {}
+        counts = {name: sf.count(answer[field]).alias(name) for name, field in _ANSWER_FIELDS.items()}
+        (row,) = self.rows.select(sf.count("*").alias("input"), *counts.values()).collect()
+        return dict(row.asDict())
 
-    def keep(self) -> "Outcome":
+    def keep(self) -> "SparkOutcome":
         """Keep the rows on disk from their first use on."""
         self.rows.persist(StorageLevel.DISK_ONLY)
         return self
@@ -56,31 +85,17 @@ class Outcome:
         self.rows.unpersist()
 
 
-_PARTS = {"ordered": "position", "held": "missing", "quarantined": "reason"}
+def name_columns_beside(frame: DataFrame, *names: str) -> dict[str, str]:
+    """What columns of ours are called beside those of a DataFrame."""
+    exact = compares_exactly(frame.sparkSession)
+    return name_added_columns(frame.columns, names, exact=exact)
 
 
-def our_names(frame: DataFrame, *names: str) -> dict[str, str]:
-    """What columns of ours are called beside those of the input, which keep their names: as they should be,
-    or with `antecede_` in front."""
-    taken = told_apart(frame.sparkSession, frame.columns)
-    return {name: _free(name, taken) for name in names}
+def check_names(spark: SparkSession, columns: list[str]) -> None:
+    """Refuse names that are one to Spark."""
+    index_names(columns, exact=compares_exactly(spark))
 
 
-def told_apart(spark: SparkSession, columns: Iterable[str]) -> Collection[str]:
-    """The names as Spark compares them; refuses two that are one to it."""
-    exact = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
-    found: dict[str, str] = {}
-    for at, column in enumerate(columns):
-        other = found.setdefault(column if exact else column.lower(), column)
-        if len(found) <= at:
-            how = "are called the same" if other == column else "differ only in upper and lower case"
-            raise CallerError(
-                f"the columns {other!r} and {column!r} {how}, and Spark takes them for one: rename one"
-            )
-    return found.keys()
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name = f"antecede_{name}"
-    return name
+def compares_exactly(spark: SparkSession) -> bool:
+    """Whether upper and lower case make different names."""
+    return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"

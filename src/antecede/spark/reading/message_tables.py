@@ -4,13 +4,13 @@ Rows know the file and the line (or row) they stood on; what cannot be a row is 
 of each file is told by its beginning.
 """
 
-import io
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import StorageLevel
@@ -19,19 +19,30 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError, InputError
-from antecede.formats.source import GZIP, UTF8, inflated
+from antecede.formats.message_files import find_parquet_fault, find_table_kind
 from antecede.formats.sources import expand
-from antecede.spark.ordering.forms import named
-from antecede.spark.ordering.outcome import FILE, LINE, Outcome, our_names
-from antecede.spark.reading import text_stamps
+from antecede.ordering.text_tables import (
+    FILE,
+    LINE,
+    PLACE_TYPES,
+    RAW,
+    REASON,
+    TextSummary,
+    ask_text_table,
+    merge_summaries,
+    parse_lines,
+    plan_text_table,
+    summarize_lines,
+)
+from antecede.spark.ordering.outcome import compares_exactly, name_columns_beside
+from antecede.spark.partition_kernel import quote_column
+from antecede.spark.reading.lines import map_lines, plan_ranges
 from antecede.spark.reading.native import as_path, can_open, path_of
-from antecede.spark.reading.text_tables import RAW, REASON, csv, jsonl
-from antecede.tables import MESSAGES
 
-KINDS = ("parquet", "jsonl", "csv")
+_SUMMARY = pa.schema({"summary": pa.string()})
 
 
-class Messages(NamedTuple):
+class MessageFiles(NamedTuple):
     """The rows that can be read, and those that cannot."""
 
     rows: DataFrame
@@ -40,126 +51,93 @@ class Messages(NamedTuple):
     """The number of the file, line, reason and what stood there."""
     kind: str
     files: list[str]
+    counts: tuple[int, int] | None = None
+    """How many rows can and cannot be read, if that is known."""
 
     @property
     def names(self) -> dict[str, str]:
         """What the columns that are added to quarantine are called, by what they should be called."""
-        return our_names(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
+        return name_columns_beside(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
 
-    def quarantine(self, outcome: Outcome) -> DataFrame:
-        """All rows that are left out: those of the outcome, and those that could not be read."""
+    def count_rows(self) -> tuple[int, int]:
+        """How many rows can and cannot be read."""
+        return self.counts or (self.rows.count(), self.unreadable.count())
+
+    def add_unreadable(self, quarantine: DataFrame) -> DataFrame:
+        """All rows that are left out: those that an order quarantined, and those that cannot be read."""
         names = self.names
-        renamed = {LINE: names["line"], REASON: names["reason"], RAW: names["raw"]}
-        refused = outcome.quarantine.unionByName(
-            self.unreadable.withColumnsRenamed({REASON: names["reason"]}), allowMissingColumns=True
-        )
-        files = pa.table({FILE: pa.array(range(len(self.files)), pa.int32()), names["file"]: self.files})
+        new_names = {LINE: names["line"], REASON: names["reason"], RAW: names["raw"]}
+        unreadable = self.unreadable.withColumnsRenamed({REASON: names["reason"]})
+        refused = quarantine.unionByName(unreadable, allowMissingColumns=True)
+        numbers = pa.array(range(len(self.files)), pa.int32())
+        files = pa.table({FILE: numbers, names["file"]: self.files})
         known = sf.broadcast(self.rows.sparkSession.createDataFrame(files))
-        return refused.join(known, FILE, "left").drop(FILE).withColumnsRenamed(renamed)
+        return refused.join(known, FILE, "left").drop(FILE).withColumnsRenamed(new_names)
 
 
-def is_packets(paths: list[str]) -> bool:
-    """Whether the input is a table of packets, as `antecede simulate --out` writes it."""
-    file = expand(paths)[0]
-    try:
-        return set(MESSAGES.names) <= set(pq.read_schema(file).names)
-    except (OSError, ValueError):
-        return False
-
-
-def messages(
-    spark: SparkSession,
-    paths: list[str],
-    kind: str | None,
-    sender: str = "sender",
-    stamp: str = "stamp",
-    form: str | None = None,
-    number: str | None = None,
-    id: str | None = None,
-) -> Messages:
-    """The table in these files, all of one kind."""
+def read_message_files(
+    spark: SparkSession, paths: list[str], kind: str | None, **options: Any
+) -> MessageFiles:
+    """The table in these files, all of one kind. The options are those of `ask_text_table`."""
     files = expand(paths)
-    if kind is not None and kind not in KINDS:
-        raise CallerError(
-            f"a table of messages is {', '.join(KINDS)}, not {kind!r}; or leave out --group and --stamp"
-        )
-    kind = kind or _kind(files)
-    with _told():
-        if kind == "parquet":
-            return _parquet(spark, files)
-        found = (jsonl if kind == "jsonl" else csv)(spark, files, {stamp, sender})
-    found = found.persist(StorageLevel.DISK_ONLY)
-    rows = found.where(named(REASON).isNull())
-    read = [(stamp, text_stamps.stamp(rows, stamp, form, id is not None))]
-    read += [(number, text_stamps.number(rows, number))] if number else []
-    reasons = [named(REASON), text_stamps.sender(rows, sender), *(one.reason for _, one in read if one)]
-    reason = sf.coalesce(*(one for one in reasons if one is not None))
-    good = found.where(reason.isNull()).withColumns({name: one.column for name, one in read if one})
-    bad = found.where(reason.isNotNull()).select(FILE, LINE, reason.alias(REASON), RAW)
-    return Messages(good.drop(RAW, REASON), bad, kind, files)
+    kind = find_table_kind(files, kind)
+    if kind == "parquet":
+        with _explain_name_clashes():
+            return _read_parquet(spark, files)
+    return _read_text(spark, kind, files, options)
 
 
-def _kind(files: list[str]) -> str:
-    """Told by the beginnings of files; those that are empty, or cannot be read, tell nothing."""
-    found: dict[str, str] = {}
-    for file in files:
-        if kind := _kind_of(file):
-            found.setdefault(kind, file)
-    if not found:
-        raise InputError(f"{files[0]}: is empty or cannot be read; name a table of messages")
-    (kind, first), *others = found.items()
-    if others:
-        other, second = others[0]
-        raise CallerError(f"{first} is {kind}, {second} is {other}: order tables of one kind at a time")
-    return kind
+def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[str, Any]) -> MessageFiles:
+    """Two jobs look at all lines: one for the types of columns, and one for the rows, which are kept."""
+    ranges = plan_ranges(spark, files)
+    question = ask_text_table(kind, files, ranges, **options)
+
+    def summarize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        summary = msgspec.json.encode(summarize_lines(batches, question)).decode()
+        yield pa.RecordBatch.from_pydict({"summary": [summary]}, _SUMMARY)
+
+    summaries = [
+        msgspec.json.decode(row["summary"], type=TextSummary)
+        for row in map_lines(spark, ranges, summarize, _SUMMARY).collect()
+    ]
+    plan = plan_text_table(question, merge_summaries(summaries), exact_names=compares_exactly(spark))
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return parse_lines(batches, plan)
+
+    rows = map_lines(spark, ranges, parse, plan.schema).persist(StorageLevel.DISK_ONLY)
+    reason = quote_column(REASON)
+    good = rows.where(reason.isNull()).drop(RAW, REASON)
+    unreadable = rows.where(reason.isNotNull()).select(*PLACE_TYPES)
+    return MessageFiles(good, unreadable, kind, files)
 
 
-def _kind_of(file: str) -> str | None:
-    try:
-        with open(file, "rb") as stream:
-            head = stream.read(1_000)
-        if head.startswith(GZIP):
-            head = next(inflated(io.BytesIO(head)), b"")
-    except (OSError, InputError):
-        return None
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    start = head.removeprefix(UTF8).lstrip()[:1]
-    return None if not start else "jsonl" if start in b"{[" else "csv"
-
-
-def _parquet(spark: SparkSession, files: list[str]) -> Messages:
-    """Files whose footer cannot be read are left out whole."""
-    broken = {at: why for at, file in enumerate(files) if (why := _broken(file))}
-    good = [os.path.abspath(file) for at, file in enumerate(files) if at not in broken]
+def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
+    """Files whose footer cannot be read are left out whole. Footers also tell how many rows there are."""
+    faults = {number: _find_fault(file) for number, file in enumerate(files)}
+    broken = [(number, None, fault, None) for number, fault in faults.items() if fault]
+    good = [os.path.abspath(file) for number, file in enumerate(files) if not faults[number]]
     if not good:
-        raise InputError(f"{files[min(broken)]}: {broken[min(broken)]}")
-    table = spark.read.option("mergeSchema", True).parquet(*map(as_path, good))
-    rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _number(good, files)})
-    told = [(at, None, why, None) for at, why in broken.items()]
-    names = f"`{FILE}` int, `{LINE}` bigint, `{REASON}` string, `{RAW}` string"
-    return Messages(rows, spark.createDataFrame(told, names), "parquet", files)
+        raise InputError(f"{files[broken[0][0]]}: {broken[0][2]}")
+    table = spark.read.option("mergeSchema", len(good) > 1).parquet(*map(as_path, good))
+    rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _file_number(good, files)})
+    unreadable_schema = f"`{FILE}` int, `{LINE}` bigint, `{REASON}` string, `{RAW}` string"
+    unreadable = spark.createDataFrame(broken, unreadable_schema)
+    row_count = sum(pq.read_metadata(file).num_rows for file in good)
+    return MessageFiles(rows, unreadable, "parquet", files, (row_count, len(broken)))
 
 
-def _broken(file: str) -> str | None:
+def _find_fault(file: str) -> str | None:
     if not can_open(file):
         return (
             "Spark opens no Parquet file with a colon in its name, or a dot or an underscore first: rename it"
         )
-    try:
-        pq.read_schema(file)
-    except OSError as error:
-        why = error.strerror or "it is broken"
-    except (pa.ArrowException, ValueError):
-        why = "it is broken"
-    else:
-        return None
-    return f"Parquet cannot be read ({why}); check its permissions, or write or fetch it again"
+    return find_parquet_fault(file)
 
 
-def _number(good: list[str], files: list[str]) -> Column:
+def _file_number(good: list[str], files: list[str]) -> Column:
     """The number of the file of each row."""
-    numbers = {os.path.abspath(file): at for at, file in enumerate(files)}
+    numbers = {os.path.abspath(file): number for number, file in enumerate(files)}
     if len(good) == 1:
         return sf.lit(numbers[good[0]]).cast("int")
     pairs = [sf.lit(part) for path in good for part in (path, numbers[path])]
@@ -167,7 +145,7 @@ def _number(good: list[str], files: list[str]) -> Column:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _explain_name_clashes() -> Iterator[None]:
     """What Spark says of columns that it cannot tell apart, or put together, in words of ours."""
     try:
         yield

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.spark import order
 from tests.commands import here
+from tests.engines.engines import rows_of
 from tests.formats.samples import lines
+from tests.sql_tables import make_table
 
-pytestmark = pytest.mark.spark
 ENTRY = "the stamp has an entry without from, to or count"
 LOG = "the stamp has an entry without a sender, a number or destinations"
 LAST = "the stamp has a last message without a process or a time"
@@ -58,19 +58,19 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_left_out_is_told(spark, form):
+def test_what_is_left_out_is_told(engine, form):
     rows = [("b", at + 2, to, stamp) for at, (name, to, stamp, _) in enumerate(BAD) if name == form]
-    frame = spark.createDataFrame(
+    frame = make_table(
         [*rows, ("b", 1, "c", GOOD[form])], f"sender string, n int, receiver string, stamp {FORMS[form]}"
     )
     form = "pairs" if form == "named" else form
-    outcome = order(frame, form=form, receiver="receiver", number="n")
-    assert [row["n"] for row in outcome.ordered.collect()] == [1]
-    reasons = {row["n"]: row["reason"] for row in outcome.quarantine.collect()}
+    outcome = engine.order(frame, form=form, receiver="receiver", number="n")
+    assert [row["n"] for row in rows_of(outcome.ordered)] == [1]
+    reasons = {row["n"]: row["reason"] for row in rows_of(outcome.quarantine)}
     assert reasons == {at: BAD[at - 2][3] for _, at, _, _ in rows}
 
 
-def test_what_is_wrong_with_a_matrix(spark):
+def test_what_is_wrong_with_a_matrix(engine):
     square = [[0, 0], [0, 0]]
     rows = [
         (0, 1, square, None),
@@ -84,10 +84,10 @@ def test_what_is_wrong_with_a_matrix(spark):
         (0, 1, [[0, None], [0, 0]], "the stamp has an entry without a count"),
         (0, 1, None, "the stamp is null"),
     ]
-    frame = spark.createDataFrame(rows, "sender int, receiver int, stamp array<array<int>>, told string")
-    outcome = order(frame, form="matrix", receiver="receiver")
-    assert [row["told"] for row in outcome.ordered.collect()] == [None]
-    found = outcome.quarantine.collect()
+    frame = make_table(rows, "sender int, receiver int, stamp array<array<int>>, told string")
+    outcome = engine.order(frame, form="matrix", receiver="receiver")
+    assert [row["told"] for row in rows_of(outcome.ordered)] == [None]
+    found = rows_of(outcome.quarantine)
     assert len(found) == len(rows) - 1 and [row["reason"] for row in found] == [row["told"] for row in found]
 
 
@@ -103,12 +103,12 @@ def test_what_is_wrong_with_a_matrix(spark):
         ),
     ],
 )
-def test_a_receiver_that_is_no_member_is_told(spark, form, type, stamp):
+def test_a_receiver_that_is_no_member_is_told(engine, form, type, stamp):
     rows = [("b", 1, "c", stamp), ("b", 1, "who", stamp)]
-    frame = spark.createDataFrame(rows, f"sender string, n int, receiver string, stamp {type}")
-    outcome = order(frame, form=form, receiver="receiver", number="n", members=["a", "b", "c"])
-    assert [row["receiver"] for row in outcome.held.collect()] == ["c"]
-    (bad,) = outcome.quarantine.collect()
+    frame = make_table(rows, f"sender string, n int, receiver string, stamp {type}")
+    outcome = engine.order(frame, form=form, receiver="receiver", number="n", members=["a", "b", "c"])
+    assert [row["receiver"] for row in rows_of(outcome.held)] == ["c"]
+    (bad,) = rows_of(outcome.quarantine)
     assert (bad["receiver"], bad["reason"]) == ("who", "the receiver is not one of the members")
 
 
@@ -125,20 +125,20 @@ def test_a_receiver_that_is_no_member_is_told(spark, form, type, stamp):
     ],
 )  # fmt: skip
 def test_keys_of_json_that_are_not_those_of_the_form(
-    spark, monkeypatch, capsys, tmp_path, form, good, bad, example
+    command_engine, monkeypatch, capsys, tmp_path, form, good, bad, example
 ):
     monkeypatch.chdir(tmp_path)
     rows = [{"sender": "b", "n": at, "to": "c", "stamp": stamp} for at, stamp in enumerate((good, bad), 1)]
     Path("m.jsonl").write_text(lines(*rows))
     words = ("m.jsonl", "--form", form, "--receiver", "to", "--number", "n", "--out", "out")
-    done = here(monkeypatch, capsys, "order", *words)
+    done = here(monkeypatch, capsys, "order", *words, "--engine", command_engine)
     assert done.code == 1 and "2 rows = 1 ordered + 0 held + 1 quarantined" in done.out
     (row,) = pq.read_table("out/quarantine").to_pylist()
     assert "the stamp is not a" in row["reason"] and f"{example}" in row["reason"]
     assert json.dumps(bad)[:10] in row["reason"].replace('":', '": ').replace(":  ", ": ")
 
 
-def test_direct_predecessors_in_json_keep_their_needs(spark, monkeypatch, capsys, tmp_path):
+def test_direct_predecessors_in_json_keep_their_needs(command_engine, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     rows = [
         {"sender": "b", "n": 1, "stamp": [{"sender": "z", "number": 1}]},
@@ -147,9 +147,8 @@ def test_direct_predecessors_in_json_keep_their_needs(spark, monkeypatch, capsys
     Path("m.jsonl").write_text(
         lines(*rows, {"sender": "c", "n": 1, "stamp": [{"sender": "z", "number": "2"}]})
     )
-    done = here(
-        monkeypatch, capsys, "order", "m.jsonl", "--form", "predecessors", "--number", "n", "--out", "out"
-    )
+    words = ("m.jsonl", "--form", "predecessors", "--number", "n", "--out", "out", "--engine", command_engine)
+    done = here(monkeypatch, capsys, "order", *words)
     assert "3 rows = 2 ordered + 1 held + 0 quarantined" in done.out, done
     assert {row["sender"]: row["position"] for row in pq.read_table("out/ordered").to_pylist()} == {
         "z": 0,

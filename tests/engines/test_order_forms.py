@@ -4,16 +4,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.protocols.counts import unpack
 from antecede.protocols.keys import entries, set_id_of
-from antecede.spark import order
+from tests.engines.engines import rows_of
 from tests.message_rows import Row, Sent, lines
+from tests.sql_tables import make_table
 
-pytestmark = pytest.mark.spark
 decode = msgspec.msgpack.decode
 BASE = "group string, sender string, receiver string, arrival long, message string, number long"
 Made = Callable[[Sent, Row], Any]
@@ -24,12 +25,11 @@ def row(sent: Sent, packet: Row, stamp: Any, number: int = 1) -> tuple[Any, ...]
     return (group, *names, packet["arrival"], packet["message"], number, stamp)
 
 
-def check_ordered(frame, sent: Sent, **options: Any) -> None:
+def check_ordered(engine, frame, sent: Sent, **options: Any) -> None:
     """Check that all comes out, per process as it was delivered there, and not as it arrived."""
-    outcome = order(frame, group="group", **options).keep()
-    found = [one.asDict() for one in outcome.ordered.collect()]
-    assert outcome.counts()["ordered"] == len(sent.packets)
-    outcome.done()
+    outcome = engine.order(frame, group="group", **options)
+    found = rows_of(outcome.ordered)
+    assert outcome.counts["ordered"] == len(sent.packets)
     line = lines(found)
     assert line == {name: names for name, names in sent.delivered.items() if names}
     assert line != lines([{**one, "position": one["arrival"]} for one in found])
@@ -109,27 +109,29 @@ FORMS: list[tuple[str, str, str, Made, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("form", "protocol", "type", "made", "options"), FORMS)
-def test_a_form_of_stamps(spark, form, protocol, type, made, options):
+def test_a_form_of_stamps(engine, form, protocol, type, made, options):
     sent = Sent(protocol, workload="broadcast" if protocol == "vector" else "uniform")
     numbered = protocol in ("optimal", "predecessors")
     rows = [
         row(sent, p, made(sent, p), decode(p["stamp"], strict=False)[0] if numbered else 1)
         for p in sent.packets
     ]
-    frame = spark.createDataFrame(rows, f"{BASE}, stamp {type}").repartition(4)
-    check_ordered(frame, sent, **options)
-    check_ordered(frame, sent, form=form, **options)
+    frame = make_table(rows, f"{BASE}, stamp {type}")
+    check_ordered(engine, frame, sent, **options)
+    check_ordered(engine, frame, sent, form=form, **options)
 
 
-def test_senders_by_place(spark):
+def test_senders_by_place(engine):
     sent = Sent("vector", workload="broadcast")
     rows = [row(sent, p, vector(sent, p)) for p in sent.packets]
-    place = sf.substring("sender", 2, 1).cast("int"), sf.substring("receiver", 2, 1).cast("int")
-    frame = spark.createDataFrame(rows, f"{BASE}, stamp array<int>")
-    check_ordered(frame.withColumns({"sender": place[0], "receiver": place[1]}), sent, receiver="receiver")
+    frame = make_table(rows, f"{BASE}, stamp array<int>")
+    for name in ("sender", "receiver"):
+        place = pc.utf8_slice_codeunits(frame[name], 1).cast(pa.int32())
+        frame = frame.set_column(frame.column_names.index(name), name, place)
+    check_ordered(engine, frame, sent, receiver="receiver")
 
 
-def test_shared_entries_with_keys(spark):
+def test_shared_entries_with_keys(engine):
     """The own broadcasts of a process stand in its table too, as what came first."""
     sent = Sent("probabilistic", workload="broadcast", options={"R": 6, "K": 2})
     stamps = {p["message"]: (p["sender"], decode(p["stamp"])) for p in sent.packets}
@@ -138,41 +140,37 @@ def test_shared_entries_with_keys(spark):
         rows.append((sender, sender, sender, -1, message, number, entry))
     keys = {name: entries(set_id_of(name, 2, 6), 2, 6) for name in sent.names}
     made = [(*one, list(keys[one[1]])) for one in rows]
-    frame = spark.createDataFrame(made, f"{BASE}, stamp array<int>, keys array<int>")
-    outcome = order(frame, group="group", keys="keys").keep()
-    assert outcome.counts() == {"input": len(rows), "ordered": len(rows), "held": 0, "quarantined": 0}
-    assert {len(line) for line in lines([one.asDict() for one in outcome.ordered.collect()]).values()} == {60}
-    outcome.done()
-    gone = order(
-        frame.where("not (group = 'p0' and number = 1)"), group="group", keys="keys", number="number"
-    )
-    told = gone.held.where("group = 'p0'").collect()
+    frame = make_table(made, f"{BASE}, stamp array<int>, keys array<int>")
+    outcome = engine.order(frame, group="group", keys="keys")
+    assert outcome.counts == {"input": len(rows), "ordered": len(rows), "held": 0, "quarantined": 0}
+    assert {len(line) for line in lines(rows_of(outcome.ordered)).values()} == {60}
+    is_gone = pc.and_(pc.equal(frame["group"], "p0"), pc.equal(frame["number"], 1))
+    gone = engine.order(frame.filter(pc.invert(is_gone)), group="group", keys="keys", number="number")
+    told = [row for row in rows_of(gone.held) if row["group"] == "p0"]
     assert told and all(text.startswith("entry ") for one in told for text in one["missing"])
 
 
-def test_parents(spark):
+def test_parents(engine):
     sent = Sent("vector", workload="broadcast")
     names = {(p["sender"], vector(sent, p)[sent.place(p["sender"])]): p["message"] for p in sent.packets}
     rows = []
     for p in sent.packets:
         needs = [(s, c - (s == p["sender"])) for s, c in zip(sent.names, vector(sent, p), strict=True)]
         rows.append(row(sent, p, [names[s, c] for s, c in needs if c and s != p["group"]]))
-    frame = spark.createDataFrame(rows, f"{BASE}, stamp array<string>")
-    outcome = order(frame, group="group", id="message").keep()
-    found = lines([one.asDict() for one in outcome.ordered.collect()])
+    frame = make_table(rows, f"{BASE}, stamp array<string>")
+    outcome = engine.order(frame, group="group", id="message")
+    found = lines(rows_of(outcome.ordered))
     assert found == sent.delivered
-    outcome.done()
 
 
 @pytest.mark.parametrize("protocol", ["bounded", "plausible", "probabilistic", "monitor"])
-def test_packets_that_simulate_wrote_are_known_by_their_columns(spark, protocol):
+def test_packets_that_simulate_wrote_are_known_by_their_columns(engine, protocol):
     workload = "broadcast" if protocol in ("plausible", "probabilistic") else "uniform"
     sent = Sent(protocol, workload=workload, options={"R": 4} if protocol == "plausible" else {})
-    outcome = order(spark.createDataFrame(sent.table).repartition(3)).keep()
-    counts = outcome.counts()
+    outcome = engine.order(sent.table)
+    counts = outcome.counts
     assert counts == {"input": len(sent.packets), "ordered": len(sent.packets), "held": 0, "quarantined": 0}
-    found = [one.asDict() for one in outcome.ordered.collect()]
-    outcome.done()
+    found = rows_of(outcome.ordered)
     line = {group: [name for name in names if name] for group, names in lines(found).items()}
     if protocol == "plausible":  # with as many entries as processes it is exact
         assert [sent.late(messages) for messages in line.values()] == [[]] * len(line)
@@ -181,21 +179,20 @@ def test_packets_that_simulate_wrote_are_known_by_their_columns(spark, protocol)
     assert {one["kind"] for one in found} == ({"message", "extra"} if protocol == "bounded" else {"message"})
 
 
-def test_packets_of_two_protocols_are_refused(spark):
-    tables = [spark.createDataFrame(Sent(name, messages=5).table) for name in ("fifo", "matrix")]
+def test_packets_of_two_protocols_are_refused(engine):
+    tables = [Sent(name, messages=5).table for name in ("fifo", "matrix")]
     with pytest.raises(CallerError, match="fifo, matrix: order those of one known protocol"):
-        order(tables[0].union(tables[1]))
+        engine.order(pa.concat_tables(tables))
 
 
-def test_a_lost_packet_holds_what_depends_on_it(spark):
+def test_a_lost_packet_holds_what_depends_on_it(engine):
     sent = Sent("matrix")
     line = sent.delivered["p0"]
-    frame = spark.createDataFrame(sent.table).where(f"not (group = 'p0' and message = '{line[0]}')")
-    outcome = order(frame).keep()
-    held = outcome.held.collect()
+    is_lost = pc.and_(pc.equal(sent.table["group"], "p0"), pc.equal(sent.table["message"], line[0]))
+    outcome = engine.order(sent.table.filter(pc.invert(is_lost)))
+    held = rows_of(outcome.held)
     lost = next(p for p in sent.packets if p["message"] == line[0] and p["group"] == "p0")
     assert {one["group"] for one in held} == {"p0"}
-    gaps = [tuple(gap) for gap in outcome.gaps.collect()]
+    gaps = [tuple(gap.values()) for gap in rows_of(outcome.gaps)]
     assert gaps == [("p0", f"message {lost['number']} of {lost['sender']}", gaps[0][2])]
-    assert outcome.counts()["ordered"] + len(held) == len(sent.packets) - 1
-    outcome.done()
+    assert outcome.counts["ordered"] + len(held) == len(sent.packets) - 1

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.cli import ordered
+from antecede.cli import order_runs
 from tests.commands import TRIANGLE, apart, here
 from tests.formats.samples import GO, SAMPLES, lines
 
-pytestmark = pytest.mark.spark
-
 
 @pytest.fixture
-def run(spark, monkeypatch, capsys, tmp_path):
+def run(command_engine, monkeypatch, capsys, tmp_path):
     """Runs the command in the folder of the test, where its files are."""
     monkeypatch.chdir(tmp_path)
-    return lambda *words: here(monkeypatch, capsys, "order", *words)
+    return lambda *words: here(monkeypatch, capsys, "order", *words, "--engine", command_engine)
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -43,6 +42,12 @@ def test_a_log_comes_out_causes_first_and_the_rest_in_quarantine(run) -> None:
     assert set(bad) == {("a.log", 9), ("b.log", None), ("c.log", 1), ("c.log", 2)}
     assert bad["a.log", 9]["raw"] == "who knows\nwhat" and "cycle of 2" in bad["c.log", 1]["reason"]
     assert rows("held") == []
+
+
+def test_it_says_which_engine_ran(run, command_engine) -> None:
+    Path("log").write_text(TRIANGLE)
+    assert f"engine: {command_engine} (as you chose)" in run("log", "--out", "out").out
+    assert json.loads(run("log", "--out", "again", "--json").out)["engine"] == command_engine
 
 
 def test_what_is_there_is_not_overwritten_unless_told(run) -> None:
@@ -166,10 +171,18 @@ def test_an_option_that_is_missing_is_called_as_it_is_written(run, words, senten
     assert done.code == 2 and sentence in done.err.replace("\n", " "), done
 
 
+def lose_a_row(run: Callable[..., Any]) -> Callable[..., Any]:
+    def run_and_lose(*request: Any) -> Any:
+        done = run(*request)
+        return done._replace(counts=done.counts | {"ordered": 5})
+
+    return run_and_lose
+
+
 def test_a_sum_that_does_not_add_up_is_an_error(run, monkeypatch) -> None:
     Path("log").write_text(TRIANGLE)
-    counts = {"ordered": 5, "held": 0, "quarantined": 0}
-    monkeypatch.setattr(ordered, "settled", lambda *_: ({}, counts))
+    monkeypatch.setattr(order_runs, "_run_locally", lose_a_row(order_runs._run_locally))
+    monkeypatch.setattr(order_runs, "_run_on_spark", lose_a_row(order_runs._run_on_spark))
     done = run("log", "--out", "out")
     assert done.code == 2 and "internal error: 6 rows in, but 5 ordered" in done.err and done.out == ""
 
@@ -197,6 +210,7 @@ def test_wrong_usage_is_exit_code_2_and_a_sentence(run, words, sentence) -> None
     assert not Path("out").exists()
 
 
+@pytest.mark.spark
 def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(SAMPLES["xtrace"]))
     done = apart("order", tmp_path / "log.gz", "--out", tmp_path / "out", "--json", "--master", "local[1]")

@@ -1,0 +1,224 @@
+"""An order for the command line, in this process or on Spark: both say and write the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from antecede.cli import logs as o
+from antecede.cli.folders import write_arrow_table, write_spark_table
+from antecede.cli.steps import show_spark_stages, show_step
+from antecede.core.errors import AntecedeError, CallerError
+from antecede.ordering.added_columns import describe_renamed_columns
+from antecede.report.text import many
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from antecede.cli.engine import Engine
+    from antecede.formats.logs import Logs
+    from antecede.formats.settings import Settings
+    from antecede.spark.ordering.outcome import SparkOutcome
+
+LISTED_GAPS = 10
+"""So many root gaps are listed."""
+TABLES = {"ordered": "ordered", "held": "held", "quarantined": "quarantine"}
+"""The parts of the sum, and the tables that hold them."""
+READ_OPTIONS = ("sender", "stamp", "form", "number", "id")
+"""Options that matter when a table of messages in text is read."""
+_OPTION = re.compile(r"\b(members|form|receiver|number|keys|id)=(?=,)")
+"""An option as the errors of `antecede.order` name it."""
+
+
+class OrderRequest(NamedTuple):
+    """What the user wants to be put in order."""
+
+    inputs: list[str]
+    format: str | None
+    settings: Settings
+    columns: dict[str, Any]
+    """The options of `antecede.order` that are given: then it is a table of messages."""
+    out: str
+    overwrite: bool
+    master: str | None
+    staging: str | None
+
+    @property
+    def is_messages(self) -> bool:
+        from antecede.formats.message_files import are_packets
+
+        return bool(self.columns) or are_packets(self.inputs)
+
+    @property
+    def read_options(self) -> dict[str, Any]:
+        return {name: self.columns[name] for name in READ_OPTIONS if name in self.columns}
+
+
+class OrderRun(NamedTuple):
+    """How many rows went where, what is missing, and where the tables are."""
+
+    engine: Engine
+    counts: dict[str, int]
+    gaps: list[dict[str, Any]]
+    gap_count: int
+    places: dict[str, str]
+    lines: list[str]
+    facts: dict[str, Any]
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.counts["held"] and not self.counts["quarantined"]
+
+
+def run_order(engine: Engine, request: OrderRequest) -> OrderRun:
+    """Put the rows in order and write the tables; an error if a row is missing or is there twice."""
+    run = _run_locally(engine, request) if engine.name == "local" else _run_on_spark(engine, request)
+    rows = run.counts["input"]
+    if sum(run.counts[name] for name in TABLES) != rows:
+        parts = " + ".join(f"{run.counts[name]:,} {name}" for name in TABLES)
+        raise AntecedeError(
+            f"internal error: {many(rows, 'row')} in, but {parts} out; the tables in {request.out} cannot be "
+            "trusted: please report this with the command and, if you can, the input"
+        )
+    return run
+
+
+@contextmanager
+def _name_options() -> Iterator[None]:
+    """Errors of `antecede.order`, with options as the command line has them."""
+    try:
+        yield
+    except CallerError as error:
+        raise CallerError(_OPTION.sub(r"--\1", str(error))) from None
+
+
+def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
+    """How many rows logs have, and what is said of them to people and to programs."""
+    rows = sum(file.events + file.quarantined for file in logs.files)
+    lines = list(o.describe_files(logs.files, logs.note))
+    facts = {"files": o.list_file_facts(logs.files), "note": logs.note}
+    return rows, lines, facts
+
+
+def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dict[str, Any]]:
+    lines = [f"a table of messages: {kind}, {many(rows, 'row')}"]
+    return lines, {"files": [{"format": kind, "files": files}], "note": None}
+
+
+def _run_locally(engine: Engine, request: OrderRequest) -> OrderRun:
+    if request.is_messages:
+        return _order_messages_locally(engine, request)
+    return _order_logs_locally(engine, request)
+
+
+def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
+    from antecede.local.message_files import read_message_files
+    from antecede.local.message_order import order_messages
+    from antecede.ordering.message_plan import MessageOptions
+
+    with show_step("reading"):
+        table = read_message_files(request.inputs, request.format, **request.read_options)
+    rows = len(table.rows) + len(table.unreadable)
+    lines, facts = _describe_messages(table.kind, len(table.files), rows)
+    with show_step("ordering"), _name_options():
+        outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
+    lines += describe_renamed_columns(outcome.names | table.names)
+    tables = {
+        "ordered": outcome.ordered,
+        "held": outcome.held,
+        "quarantine": table.add_unreadable(outcome.quarantine),
+    }
+    return _write_locally(engine, request, tables, outcome.gaps, rows, lines, facts)
+
+
+def _order_logs_locally(engine: Engine, request: OrderRequest) -> OrderRun:
+    import pyarrow as pa
+
+    from antecede.local.event_order import order_events
+    from antecede.local.logs import read_logs
+
+    with show_step("reading"):
+        logs = read_logs(request.inputs, request.format, request.settings)
+        rows, lines, facts = _describe_logs(logs)
+    with show_step("ordering"):
+        outcome = order_events(logs.events)
+        quarantine = pa.concat_tables([outcome.quarantine, logs.quarantine], promote_options="default")
+    tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
+    return _write_locally(engine, request, tables, outcome.gaps, rows, lines, facts)
+
+
+def _write_locally(
+    engine: Engine,
+    request: OrderRequest,
+    tables: dict[str, pa.Table],
+    gaps: pa.Table,
+    rows: int,
+    lines: list[str],
+    facts: dict[str, Any],
+) -> OrderRun:
+    places = {
+        name: write_arrow_table(table, request.out, name, request.overwrite) for name, table in tables.items()
+    }
+    counts = {part: tables[name].num_rows for part, name in TABLES.items()}
+    sorted_gaps = gaps.sort_by([("waiting", "descending"), ("missing", "ascending")])
+    first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
+    return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), places, lines, facts)
+
+
+def _run_on_spark(engine: Engine, request: OrderRequest) -> OrderRun:
+    with o.open_spark(request.master) as spark:
+        if request.is_messages:
+            return _order_messages_on_spark(engine, spark, request)
+        return _order_logs_on_spark(engine, spark, request)
+
+
+def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
+    from antecede.spark.ordering.event_order import order_events
+
+    inputs, format, settings = request.inputs, request.format, request.settings
+    with o.read_on_spark(spark, inputs, format, settings, request.staging) as logs:
+        rows, lines, facts = _describe_logs(logs)
+        outcome = order_events(logs.events)
+
+        def add_unreadable(quarantine: Any) -> Any:
+            return quarantine.unionByName(logs.quarantine, allowMissingColumns=True)
+
+        events = sum(file.events for file in logs.files)
+        return _write_on_spark(engine, request, outcome, (rows, events), add_unreadable, lines, facts)
+
+
+def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
+    from antecede.spark.ordering.message_order import order
+    from antecede.spark.reading.message_tables import read_message_files
+
+    with show_spark_stages(spark, "reading"):
+        table = read_message_files(spark, request.inputs, request.format, **request.read_options)
+        good, bad = table.count_rows()
+    lines, facts = _describe_messages(table.kind, len(table.files), good + bad)
+    with _name_options():
+        outcome = order(table.rows, **request.columns)
+    lines += describe_renamed_columns(outcome.names | table.names)
+    return _write_on_spark(engine, request, outcome, (good + bad, good), table.add_unreadable, lines, facts)
+
+
+def _write_on_spark(
+    engine: Engine,
+    request: OrderRequest,
+    outcome: SparkOutcome,
+    rows: tuple[int, int],
+    add_unreadable: Any,
+    lines: list[str],
+    facts: dict[str, Any],
+) -> OrderRun:
+    from antecede.spark.ordering.write_outcome import write_outcome
+
+    def write(table: Any, name: str) -> str:
+        return write_spark_table(table, request.out, name, request.overwrite)
+
+    total, readable = rows
+    with show_spark_stages(outcome.rows.sparkSession, "ordering"):
+        written = write_outcome(outcome, readable, add_unreadable, write, LISTED_GAPS)
+    counts = {"input": total, **written.counts}
+    return OrderRun(engine, counts, written.gaps, written.gap_count, written.places, lines, facts)

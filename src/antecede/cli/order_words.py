@@ -1,0 +1,48 @@
+"""What `antecede order` says of what it did: for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.markup import escape
+
+from antecede.cli.order_runs import TABLES, OrderRun
+from antecede.report.text import many, shown
+
+
+def list_order_facts(run: OrderRun) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        **run.counts,
+        "gaps": run.gaps,
+        "gap_count": run.gap_count,
+        "written": run.places,
+        "engine": run.engine.name,
+        **run.facts,
+    }
+
+
+def describe_order(run: OrderRun) -> Iterator[str]:
+    """Lines for people, in rich's markup."""
+    yield from (escape(shown(line)) for line in run.lines)
+    yield escape(f"{run.engine}")
+    parts = " + ".join(f"{run.counts[name]:,} {name}" for name in TABLES)
+    color = "green" if run.is_clean else "yellow"
+    yield f"[bold {color}]{many(run.counts['input'], 'row')} = {parts}[/]"
+    yield from _describe_gaps(run)
+    for name, place in run.places.items():
+        yield escape(f"{name}: {place}")
+
+
+def _describe_gaps(run: OrderRun) -> Iterator[str]:
+    if run.gaps:
+        yield f"[bold]missing[/] {run.gap_count:,}"
+    for gap in run.gaps:
+        # The other column is the group, or the execution of an event.
+        where = next((value for name, value in gap.items() if name not in ("missing", "waiting")), None)
+        place = f" in {where}" if where else ""
+        verb = "depends" if gap["waiting"] == 1 else "depend"
+        yield escape(shown(f"  {gap['missing']}{place}: {gap['waiting']:,} {verb} on it"))
+    if run.gap_count > len(run.gaps):
+        yield f"  [dim]... and {run.gap_count - len(run.gaps):,} more[/]"

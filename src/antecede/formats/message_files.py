@@ -1,0 +1,80 @@
+"""Files with tables of messages: Parquet, JSON lines or CSV, told by their beginnings."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from antecede.core.errors import CallerError, InputError
+from antecede.formats.source import GZIP, UTF8, inflated
+from antecede.formats.sources import expand
+from antecede.tables import MESSAGES
+
+KINDS = ("parquet", "jsonl", "csv")
+HEAD_BYTES = 1_000
+"""Bytes at the beginning of a file that tell its kind."""
+
+
+def are_packets(paths: list[str]) -> bool:
+    """Whether the input is a table of packets, as `antecede simulate --out` writes it."""
+    file = expand(paths)[0]
+    try:
+        return set(MESSAGES.names) <= set(pq.read_schema(file).names)
+    except (OSError, ValueError):
+        return False
+
+
+def find_table_kind(files: list[str], kind: str | None) -> str:
+    """The kind of all files: the one that is named, or the one that their beginnings tell.
+
+    Files that are empty, or cannot be read, tell nothing.
+    """
+    if kind is not None and kind not in KINDS:
+        raise CallerError(
+            f"a table of messages is {', '.join(KINDS)}, not {kind!r}; or leave out --group and --stamp"
+        )
+    if kind is not None:
+        return kind
+    first_of_kind: dict[str, str] = {}
+    for file in files:
+        told = _detect_kind(file)
+        if told is not None:
+            first_of_kind.setdefault(told, file)
+    if not first_of_kind:
+        raise InputError(f"{files[0]}: is empty or cannot be read; name a table of messages")
+    (kind, first), *others = first_of_kind.items()
+    if others:
+        other, second = others[0]
+        raise CallerError(f"{first} is {kind}, {second} is {other}: order tables of one kind at a time")
+    return kind
+
+
+def _detect_kind(file: str) -> str | None:
+    try:
+        with open(file, "rb") as stream:
+            head = stream.read(HEAD_BYTES)
+        if head.startswith(GZIP):
+            head = next(inflated(io.BytesIO(head)), b"")
+    except (OSError, InputError):
+        return None
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    start = head.removeprefix(UTF8).lstrip()[:1]
+    if not start:
+        return None
+    return "jsonl" if start in b"{[" else "csv"
+
+
+def find_parquet_fault(file: str) -> str | None:
+    """Why a Parquet file cannot be read, told by its footer; None if it can."""
+    try:
+        pq.read_schema(file)
+    except OSError as error:
+        why = error.strerror or "it is broken"
+    except (pa.ArrowException, ValueError):
+        why = "it is broken"
+    else:
+        return None
+    return f"Parquet cannot be read ({why}); check its permissions, or write or fetch it again"

@@ -1,0 +1,57 @@
+"""Event logs in causal order, in this process."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.events.coercion import coerce_events
+from antecede.local.arrow import to_arrow_table
+from antecede.local.outcome import Outcome, add_columns, sort_by_position, take_answered
+from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.events import order_event_partition
+
+_GAPS = pa.schema({"execution": pa.string(), "missing": pa.string(), "waiting": pa.int64()})
+
+
+def order_events(events: object) -> Outcome:
+    """The events of each execution in one causal order, the same for the same set of events.
+
+    `events` is an Arrow table, or anything that hands itself over as one (`__arrow_c_stream__`: pandas,
+    polars, DuckDB). It has columns of EVENTS; those that are not there are unknown.
+
+    - `ordered`: the events + `position`, from 0 in each execution, + `ghosts`: the parents of the event that
+      are not in the log, null if none;
+    - `quarantine`: the events that no order can keep, on a cycle or their own parent, + `reason`;
+    - `held` has no rows here: an event whose parent is missing still comes out;
+    - `gaps`: the ghosts of each execution, and how many events name each.
+    """
+    table = to_arrow_table(events)
+    names = name_added_columns(table.column_names, ("position", "ghosts", "missing", "since", "reason"))
+    causes = coerce_events(table)
+    answers = order_event_partition(causes)
+    rows = pa.array(sort_by_position(answers, causes["execution"]))
+    placed = answers.take(rows)
+    ordered = add_columns(
+        table.take(rows),
+        {names["position"]: placed.field("position"), names["ghosts"]: placed.field("ghosts")},
+    )
+    held, waiting = take_answered(table, answers, "missing")
+    since = pa.nulls(len(held), pa.int64())
+    held = add_columns(held, {names["missing"]: waiting.field("missing"), names["since"]: since})
+    quarantine, refused = take_answered(table, answers, "reason")
+    quarantine = add_columns(quarantine, {names["reason"]: refused.field("reason")})
+    gaps = _count_ghosts(causes["execution"].take(rows), placed.field("ghosts"))
+    return Outcome(ordered, held, quarantine, gaps, names)
+
+
+def _count_ghosts(execution: pa.ChunkedArray, ghosts: pa.ListArray) -> pa.Table:
+    """Each ghost of an execution, with how many events name it."""
+    named_by = pa.table(
+        {
+            "execution": execution.take(pc.list_parent_indices(ghosts)),
+            "missing": pc.list_flatten(ghosts),
+        }
+    )
+    counted = named_by.group_by(["execution", "missing"]).aggregate([([], "count_all")])
+    return pa.table([counted["execution"], counted["missing"], counted["count_all"]], schema=_GAPS)

@@ -1,0 +1,124 @@
+"""Tables of messages from files, in this process: with all columns, and with what cannot be a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from antecede.core.errors import CallerError, InputError
+from antecede.formats.message_files import find_parquet_fault, find_table_kind
+from antecede.formats.sources import expand
+from antecede.formats.text_lines import (
+    LineRange,
+    count_line_ends,
+    number_first_lines,
+    read_lines,
+    split_file,
+)
+from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.text_tables import (
+    FILE,
+    LINE,
+    PLACE_TYPES,
+    RAW,
+    REASON,
+    ask_text_table,
+    parse_lines,
+    plan_text_table,
+    summarize_lines,
+)
+
+_ADDED = ("file", "line", "raw", "reason")
+"""The columns that quarantine has beside those of the rows."""
+
+
+class LocalMessageFiles(NamedTuple):
+    """The rows that can be read, and those that cannot."""
+
+    rows: pa.Table
+    """The user's columns."""
+    places: pa.Table
+    """Where each row was read: the number of its file, and the line."""
+    unreadable: pa.Table
+    """The same of what is no row, with what stood there and the reason."""
+    kind: str
+    files: list[str]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the columns that are added to quarantine are called, by what they should be called."""
+        return name_added_columns(self.rows.column_names, _ADDED)
+
+    @property
+    def named_places(self) -> pa.Table:
+        """Where each row was read, in columns as quarantine has them."""
+        return self._name_files(self.places)
+
+    def add_unreadable(self, quarantine: pa.Table) -> pa.Table:
+        """All rows that are left out: those that an order quarantined, and those that cannot be read."""
+        unreadable = self._name_files(self.unreadable)
+        return pa.concat_tables([quarantine, unreadable], promote_options="default")
+
+    def _name_files(self, places: pa.Table) -> pa.Table:
+        names = self.names
+        files = pa.array(self.files, pa.string()).take(places[FILE])
+        columns = {names["file"]: files, names["line"]: places[LINE]}
+        for name, column in (("raw", RAW), ("reason", REASON)):
+            if column in places.column_names:
+                columns[names[name]] = places[column]
+        return pa.table(columns)
+
+
+def read_message_files(paths: list[str], kind: str | None, **options: Any) -> LocalMessageFiles:
+    """The table in these files, all of one kind. The options are those of `ask_text_table`."""
+    files = expand(paths)
+    kind = find_table_kind(files, kind)
+    return _read_parquet(files) if kind == "parquet" else _read_text(kind, files, options)
+
+
+def _read_parquet(files: list[str]) -> LocalMessageFiles:
+    """Files whose footer cannot be read are left out whole."""
+    tables, numbers, unreadable = [], [], []
+    for number, file in enumerate(files):
+        fault = find_parquet_fault(file)
+        if fault is not None:
+            unreadable.append((number, None, None, fault))
+            continue
+        tables.append(pq.ParquetFile(file).read())
+        numbers.append(number)
+    if not tables:
+        raise InputError(f"{files[unreadable[0][0]]}: {unreadable[0][3]}")
+    try:
+        rows = pa.concat_tables(tables, promote_options="default")
+    except pa.ArrowInvalid as error:
+        raise CallerError(f"the files have columns that do not fit together: {error}") from None
+    sizes = [len(table) for table in tables]
+    lines = [np.arange(1, size + 1) for size in sizes]
+    places = pa.table({FILE: np.repeat(numbers, sizes), LINE: np.concatenate(lines)})
+    named = [dict(zip(PLACE_TYPES, values, strict=True)) for values in unreadable]
+    refused = pa.Table.from_pylist(named, pa.schema(PLACE_TYPES))
+    return LocalMessageFiles(rows, places, refused, "parquet", files)
+
+
+def _read_text(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
+    ranges = [part for number, file in enumerate(files) for part in split_file(number, file)]
+    ends = {(part.number, part.low): count_line_ends(part) for part in ranges if len(ranges) > len(files)}
+    ranges = number_first_lines(ranges, ends)
+    question = ask_text_table(kind, files, ranges, **options)
+    summary = summarize_lines(_read_all_lines(ranges), question)
+    plan = plan_text_table(question, summary)
+    table = pa.Table.from_batches(parse_lines(_read_all_lines(ranges), plan), plan.schema)
+    is_row = table[REASON].is_null()
+    good = table.filter(is_row)
+    unreadable = table.filter(table[REASON].is_valid()).select(list(PLACE_TYPES))
+    rows = good.drop_columns(list(PLACE_TYPES))
+    return LocalMessageFiles(rows, good.select([FILE, LINE]), unreadable, kind, files)
+
+
+def _read_all_lines(ranges: list[LineRange]) -> Iterator[pa.RecordBatch]:
+    for part in ranges:
+        yield from read_lines(part)

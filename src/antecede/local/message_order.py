@@ -1,0 +1,175 @@
+"""Tables of messages in causal order, in this process: the compiled gate over all groups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.local.arrow import to_arrow_table, to_plain_types
+from antecede.local.outcome import Outcome, add_columns, sort_by_position, take_answered
+from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.contents import hash_rows
+from antecede.ordering.message_plan import (
+    ADDED,
+    MessageOptions,
+    MessagePlan,
+    TableColumns,
+    plan_messages,
+    plan_packets,
+    refuse_names,
+)
+from antecede.ordering.projection import PLACE, to_text
+from antecede.ordering.stamp_types import is_name
+
+_ANSWER = pa.struct(
+    {
+        "position": pa.int64(),
+        "arrival": pa.int64(),
+        "missing": pa.list_(pa.string()),
+        "reason": pa.string(),
+        "gaps": pa.list_(pa.struct({"missing": pa.string(), "waiting": pa.int64()})),
+    }
+)
+
+
+def order(
+    messages: object,
+    *,
+    group: str | None = None,
+    sender: str = "sender",
+    stamp: str = "stamp",
+    form: str | None = None,
+    receiver: str | None = None,
+    number: str | None = None,
+    keys: str | None = None,
+    id: str | None = None,
+    arrival: str | None = None,
+    time: str | None = None,
+    members: Sequence[str] | None = None,
+) -> Outcome:
+    """Each message as soon as everything that caused it is out, with its position.
+
+    `messages` is an Arrow table, or anything that hands itself over as one (`__arrow_c_stream__`: pandas,
+    polars, DuckDB). `group` names the ordering domain (without it all rows are one), `members` the processes
+    in the order of the stamps' entries; `antecede.ordering.forms` lists the forms of stamps. Messages arrive
+    in the order of `arrival` (or of a column of that name), else of `time`, else of sender and number: never
+    as the rows happen to lie.
+
+    - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
+    - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
+    - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
+    - `gaps`: what is missing and not itself held, or a cycle of rows, with how many rows wait for it.
+
+    A column of ours whose name the input has is called so with `antecede_` in front.
+    """
+    options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
+    return order_messages(to_arrow_table(messages), options)
+
+
+def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | None = None) -> Outcome:
+    """The same, with the options in one piece; `places` tells where each row was read, for quarantine."""
+    names = name_added_columns(table.column_names, ADDED)
+    columns = TableColumns(table.column_names, lambda name: to_plain_types(table[name]).type)
+    plan = plan_messages(columns, options)
+    names = plan.name_arrival(names)
+    if plan.stamps.form == "packets":
+        plan = _plan_packets(table, plan)
+    for column in plan.places:
+        _check_places(table[column], column)
+    answers = _answer_rows(table, plan)
+    return _split_rows(table, answers, plan, names, places)
+
+
+def _plan_packets(table: pa.Table, plan: MessagePlan) -> MessagePlan:
+    """Packets of one protocol; its name and the members are looked up in the table."""
+    protocols = set(table["protocol"].drop_null().unique().to_pylist())
+    arrived_at = pc.unique(to_text_column(table[plan.columns["group"]]))
+    members = {*arrived_at.to_pylist(), *table["sender"].unique().to_pylist()} - {None}
+    return plan_packets(plan, protocols, members)
+
+
+def to_text_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Names of whatever type as texts."""
+    plain = to_plain_types(column)
+    return pa.chunked_array([to_text(chunk) for chunk in plain.chunks], pa.string())
+
+
+def _check_places(column: pa.ChunkedArray, name: str) -> None:
+    """Refuse names, which are no places."""
+    text = pc.utf8_trim_whitespace(to_text_column(column)).drop_null()
+    is_place = pc.match_substring_regex(text, PLACE)
+    if not len(text) or not pc.all(is_place).as_py():
+        others = text.filter(pc.invert(is_place))
+        raise refuse_names(name, pc.min(others).as_py() if len(others) else None)
+
+
+def _answer_rows(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
+    """What becomes of each row."""
+    if not len(table):
+        return pa.array([], _ANSWER)
+    columns = {name: to_plain_types(table[column]) for name, column in plan.columns.items()}
+    if plan.group is None:
+        columns["group"] = pa.chunked_array([pa.nulls(len(table), pa.string()).fill_null("")])
+    elif not is_name(columns["group"].type):
+        columns["group"] = to_text_column(table[plan.group])
+    contents = table.drop_columns(sorted(plan.hashed_columns_without & set(table.column_names)))
+    columns["content"] = hash_rows(contents)
+    kernel_table = pa.table(columns)
+    if plan.shares_entries:
+        kernel_table = _add_own_broadcasts(kernel_table)
+    answers = plan.run_kernel(kernel_table)
+    return answers.slice(0, len(table))
+
+
+def _add_own_broadcasts(columns: pa.Table) -> pa.Table:
+    """With each process's own broadcasts, which count on entries that others count on too."""
+    is_message = pc.equal(columns["kind"], "message")
+    rows = pa.array(range(len(columns)), pa.int64())
+    numbered = columns.append_column("row", rows).filter(is_message)
+    firsts = numbered.group_by(["sender", "number"], use_threads=False).aggregate([("row", "min")])
+    own = columns.take(firsts["row_min"])
+    own = own.set_column(own.column_names.index("group"), "group", own["sender"])
+    if "arrival" in own.column_names:
+        first = pa.array([-1] * len(own), own["arrival"].type)
+        own = own.set_column(own.column_names.index("arrival"), "arrival", first)
+    seen = columns.append_column("unseen", pa.repeat(False, len(columns)))
+    return pa.concat_tables([seen, own.append_column("unseen", pa.repeat(True, len(own)))])
+
+
+def _split_rows(
+    table: pa.Table,
+    answers: pa.StructArray,
+    plan: MessagePlan,
+    names: dict[str, str],
+    places: pa.Table | None,
+) -> Outcome:
+    arrival = answers.field("arrival") if plan.arrival is None else table[plan.arrival]
+    if plan.group is None:
+        group = pa.chunked_array([pa.nulls(len(table), pa.string())])
+    else:
+        group = to_plain_types(table[plan.group])
+        group = group if is_name(group.type) else to_text_column(group)
+    rows = pa.array(sort_by_position(answers, group))
+    added = {names["position"]: answers.field("position").take(rows)}
+    if plan.arrival != "arrival":
+        added[names["arrival"]] = arrival.take(rows)
+    ordered = add_columns(table.take(rows), added)
+    waiting = pc.indices_nonzero(answers.field("missing").is_valid())
+    held, held_answers = take_answered(table, answers, "missing")
+    missing = {names["missing"]: held_answers.field("missing"), names["since"]: arrival.take(waiting)}
+    quarantine, refused = take_answered(table, answers, "reason")
+    if places is not None:
+        place, _ = take_answered(places, answers, "reason")
+        quarantine = add_columns(quarantine, dict(zip(place.column_names, place.columns, strict=True)))
+    quarantine = add_columns(quarantine, {names["reason"]: refused.field("reason")})
+    gaps = _list_gaps(answers.field("gaps"), group)
+    return Outcome(ordered, add_columns(held, missing), quarantine, gaps, names)
+
+
+def _list_gaps(gaps: pa.ListArray, group: pa.ChunkedArray) -> pa.Table:
+    """The root gaps, which stand beside some of the held rows."""
+    missing, waiting = pc.list_flatten(gaps).flatten()
+    groups = group.take(pc.list_parent_indices(gaps))
+    return pa.table({"group": groups, "missing": missing, "waiting": waiting})

@@ -1,0 +1,62 @@
+"""What becomes of rows that are put in order: each is in exactly one of ordered, held, quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.events.columns import numbers
+from antecede.kernels.ragged import Ints
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`ordered, held, quarantine = order(...)`, and more by name: all are Arrow tables."""
+
+    ordered: pa.Table
+    """Sorted: group by group (or execution by execution), each by position."""
+    held: pa.Table
+    quarantine: pa.Table
+    gaps: pa.Table
+    """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
+    names: dict[str, str]
+    """What the columns that are added are called, by what they should be called."""
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        return iter((self.ordered, self.held, self.quarantine))
+
+    def counts(self) -> dict[str, int]:
+        """How many rows went in, and how many are ordered, held and quarantined."""
+        parts = {
+            "ordered": len(self.ordered),
+            "held": len(self.held),
+            "quarantined": len(self.quarantine),
+        }
+        return {"input": sum(parts.values()), **parts}
+
+
+def sort_by_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:
+    """The rows that have a position: group by group as these first appear, each by position."""
+    position = answers.field("position")
+    rows = np.flatnonzero(position.is_valid())
+    groups = group.dictionary_encode().chunks
+    codes = np.concatenate([*(numbers(chunk.indices, -1) for chunk in groups), np.empty(0, np.int64)])
+    places = numbers(position, -1)
+    return rows[np.lexsort((places[rows], codes[rows]))]
+
+
+def take_answered(table: pa.Table, answers: pa.StructArray, field: str) -> tuple[pa.Table, pa.StructArray]:
+    """The rows of which this field of the answers is not null, and their answers."""
+    rows = pc.indices_nonzero(answers.field(field).is_valid())
+    return table.take(rows), answers.take(rows)
+
+
+def add_columns(table: pa.Table, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+    """The table with more columns behind its own."""
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return table

@@ -1,0 +1,44 @@
+"""What the columns are called that an order adds to those of its input, which all keep their names."""
+
+from collections.abc import Collection, Iterable
+
+from antecede.core.errors import CallerError
+
+
+def name_added_columns(
+    columns: Iterable[str], names: Iterable[str], *, exact: bool = False
+) -> dict[str, str]:
+    """A name for each column of ours: as it should be, or with `antecede_` in front where it is taken.
+
+    Names that differ only in upper and lower case are the same, as in SQL, unless they are compared exactly.
+    """
+    taken = index_names(columns, exact=exact)
+    return {name: _find_free_name(name, taken) for name in names}
+
+
+def index_names(columns: Iterable[str], *, exact: bool = False) -> Collection[str]:
+    """The names as they are compared; refuses two that are the same."""
+    known: dict[str, str] = {}
+    for column in columns:
+        key = column if exact else column.lower()
+        if key in known:
+            other = known[key]
+            how = "are called the same" if other == column else "differ only in upper and lower case"
+            raise CallerError(f"the columns {other!r} and {column!r} {how}, and are one in SQL: rename one")
+        known[key] = column
+    return known.keys()
+
+
+def _find_free_name(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name = f"antecede_{name}"
+    return name
+
+
+def describe_renamed_columns(names: dict[str, str]) -> list[str]:
+    """A line for each column of ours whose name the table has already."""
+    return [
+        f"the table has a column {name!r} of its own: ours is called {ours}"
+        for name, ours in names.items()
+        if name != ours
+    ]

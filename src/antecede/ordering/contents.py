@@ -1,0 +1,160 @@
+"""A number for what a row says, to tell the same message that came twice from two with one name.
+
+It is Spark's `xxhash64`, so that both engines choose the same of two messages that differ.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from antecede.events.columns import lists
+from antecede.kernels.ragged import Ints
+from antecede.kernels.row_hashes import SEED, Hashes, chain_numbers, chain_texts
+from antecede.ordering.stamp_types import is_list
+
+LONGEST_LONG_DECIMAL = 18
+"""Decimals of so many digits are hashed as integers, longer ones as bytes."""
+
+
+def hash_rows(table: pa.Table) -> pa.ChunkedArray:
+    """A hash of the columns for each row; equal rows have equal ones."""
+    batches = [_hash_batch(batch) for batch in table.to_batches()]
+    return pa.chunked_array([pa.array(hashes.view(np.int64)) for hashes in batches], pa.int64())
+
+
+def _hash_batch(batch: pa.RecordBatch) -> Hashes:
+    hashes = np.full(len(batch), SEED, dtype=np.uint64)
+    each_row = np.arange(len(batch) + 1)
+    _chain_column(hashes, each_row, pa.array(np.zeros(len(batch), np.int32)))
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if pt.is_map(column.type) and not _has_map(column.type.key_type, column.type.item_type):
+            flat = lists(column)
+            for items in flat.items:
+                _chain_column(hashes, flat.starts, items)
+        elif _has_map(column.type):
+            _chain_column(hashes, each_row, _write_json(field.name, column))
+        else:
+            _chain_column(hashes, each_row, column)
+    return hashes
+
+
+def _has_map(*kinds: pa.DataType) -> bool:
+    """Whether values of these types have maps inside, which Spark does not hash."""
+    for kind in kinds:
+        inside = [field.type for field in kind.fields] if pt.is_struct(kind) else []
+        if is_list(kind):
+            inside = [kind.value_type]
+        if pt.is_map(kind) or _has_map(*inside):
+            return True
+    return False
+
+
+def _chain_column(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+    """Chain the values of each row."""
+    if pt.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pt.is_null(values.type) or not len(values):
+        return
+    if is_list(values.type):
+        flat = lists(values.cast(pa.list_(values.type.value_type)))
+        _chain_column(hashes, flat.starts[starts], flat.items[0])
+    elif pt.is_struct(values.type):
+        _chain_structs(hashes, starts, values.flatten())
+    elif pt.is_integer(values.type) or pt.is_floating(values.type) or _is_counted(values.type):
+        words, width = _find_bits(values)
+        chain_numbers(hashes, starts, words, _find_valid(values), width)
+    else:
+        _chain_bytes(hashes, starts, values)
+
+
+def _chain_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None:
+    """Chain structs, which are the chain of their fields: one struct of every row after the other."""
+    lengths = np.diff(starts)
+    for nth in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > nth)
+        some = hashes[rows]
+        at = pa.array(starts[rows] + nth)
+        for field in fields:
+            _chain_column(some, np.arange(len(rows) + 1), field.take(at))
+        hashes[rows] = some
+
+
+def _chain_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+    if pt.is_decimal(values.type):
+        unscaled = [_write_big_integer(value) for value in values.to_pylist()]
+        values = pa.array(unscaled, pa.binary())
+    is_bytes = pt.is_binary(values.type) or pt.is_large_binary(values.type)
+    texts = values.cast(pa.large_binary() if is_bytes else pa.large_string())
+    _, offsets, data = texts.buffers()
+    all_offsets = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    all_data = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    chain_texts(hashes, starts, all_offsets, all_data, _find_valid(values))
+
+
+def _find_bits(values: pa.Array) -> tuple[Hashes, int]:
+    """The bits of numbers, and how many bytes each is hashed as."""
+    kind = values.type
+    if pt.is_floating(kind):
+        floats = values.cast(pa.float32() if kind.bit_width <= 32 else pa.float64())
+        plain = floats.fill_null(0).to_numpy(zero_copy_only=False) + 0.0  # there is one 0, not two
+        plain = np.where(np.isnan(plain), np.asarray(np.nan, plain.dtype), plain)
+        bits = plain.view(f"u{plain.dtype.itemsize}")
+        return bits.astype(np.uint64), plain.dtype.itemsize
+    if pt.is_decimal(kind):
+        unscaled = pa.array([_find_unscaled(value) for value in values.to_pylist()], pa.int64())
+        return _find_bits(unscaled)
+    if pt.is_timestamp(kind):
+        values = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    elif pt.is_date(kind):
+        values = values.cast(pa.date32()).cast(pa.int32())
+    elif not pt.is_integer(kind):
+        values = values.cast(pa.int8() if pt.is_boolean(kind) else pa.int64())
+    width = 4 if values.type.bit_width <= 32 and values.type != pa.uint32() else 8
+    whole = values.fill_null(0).to_numpy(zero_copy_only=False)
+    if width == 4:
+        return whole.astype(np.int32).view(np.uint32).astype(np.uint64), width
+    return whole.astype(np.int64).view(np.uint64) if whole.dtype != np.uint64 else whole, width
+
+
+def _is_counted(kind: pa.DataType) -> bool:
+    """Whether values are integers under another name."""
+    is_short_decimal = pt.is_decimal(kind) and kind.precision <= LONGEST_LONG_DECIMAL
+    return bool(pt.is_boolean(kind) or pt.is_temporal(kind) or is_short_decimal)
+
+
+def _find_unscaled(value: Any) -> int | None:
+    return None if value is None else int(value.scaleb(-value.as_tuple().exponent))
+
+
+def _write_big_integer(value: Any) -> bytes | None:
+    """As Java writes one: the fewest bytes of its two's complement, the highest first."""
+    unscaled = _find_unscaled(value)
+    if unscaled is None:
+        return None
+    bits = unscaled.bit_length() if unscaled >= 0 else (unscaled + 1).bit_length()
+    return unscaled.to_bytes(bits // 8 + 1, "big", signed=True)
+
+
+def _find_valid(values: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _write_json(name: str, values: pa.Array) -> pa.Array:
+    """Values as JSON, as Spark writes a struct of the one column; keys that are null are left out."""
+    texts = []
+    for value in values.to_pylist(maps_as_pydicts="lossy"):
+        record = {} if value is None else {name: _drop_nulls(value)}
+        texts.append(json.dumps(record, separators=(",", ":"), ensure_ascii=False, default=str))
+    return pa.array(texts, pa.string())
+
+
+def _drop_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _drop_nulls(item) for key, item in value.items() if item is not None}
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,97 @@
+"""The forms of stamps in a table of messages. Type checks, errors, help texts and documents read this list.
+
+With `receiver`, what the receiver itself has sent is taken to be there: a table of what arrived at a process
+does not have it. Without, all messages of the group must be in the table.
+
+Stamps of pairs, log and predecessors leave out causes that their sender knows the receiver to have. Where no
+column tells in which order rows arrived, the rest of the stamp does: the time of pairs knows all of them, a
+log with destinations some, predecessors none: name a column there, `arrival` or `time`.
+"""
+
+from typing import NamedTuple
+
+OPTION_MEANINGS = {
+    "receiver": "the process that the message is for",
+    "number": "the number of the message at its sender, to whomever",
+    "keys": "the places that the sender counts on",
+    "id": "the id of the message itself",
+}
+"""What stands in the columns that some forms need."""
+
+
+class StampForm(NamedTuple):
+    """What a user must know to have stamps of a form put in order."""
+
+    type: str
+    """The type of the column with the stamps. Structs are read by the order of their fields."""
+    needs: tuple[str, ...]
+    """The options, by their names, that this form cannot do without."""
+    meaning: str
+
+
+FORMS: dict[str, StampForm] = {
+    "vector": StampForm(
+        "map<name, int> or array<int>",
+        (),
+        "a count for each sender; its own counts the message",
+    ),
+    "matrix": StampForm(
+        "array<array<int>>",
+        ("receiver",),
+        "row x has what x has sent to each process before",
+    ),
+    "triples": StampForm(
+        "array<struct<from, to, count>>",
+        ("receiver",),
+        "the entries of a matrix that are not 0",
+    ),
+    "pairs": StampForm(
+        "struct<time vector, array<struct<process, time vector>>>",
+        ("receiver",),
+        "SES: the time of the message, and of the last one to each process",
+    ),
+    "log": StampForm(
+        "array<struct<sender, number>> or array<struct<sender, number, array<destination>>>",
+        ("number", "receiver"),
+        "KS: messages of the past, and whom they were for",
+    ),
+    "predecessors": StampForm(
+        "array<struct<sender, number>> or array<struct<sender, number, array<destination>>>",
+        ("number",),
+        "PRS: the last messages before this one",
+    ),
+    "shared": StampForm(
+        "array<int>",
+        ("keys",),
+        "R entries that senders share, of which each has K",
+    ),
+    "parents": StampForm(
+        "array<string>",
+        ("id",),
+        "the ids of the messages directly before",
+    ),
+    "sequence": StampForm(
+        "int",
+        (),
+        "the number of the message at its sender, from 1",
+    ),
+    "packets": StampForm(
+        "binary",
+        (),
+        "packets as `antecede simulate --out` writes them, known by their columns",
+    ),
+}
+
+
+def list_forms() -> str:
+    """The names of all forms, for a sentence."""
+    return ", ".join(FORMS)
+
+
+def make_forms_table() -> str:
+    """The forms as a table in Markdown, for documents."""
+    lines = ["| form | column `stamp` | needs | meaning |", "|---|---|---|---|"]
+    for name, form in FORMS.items():
+        needs = ", ".join(f"`{option}`" for option in form.needs)
+        lines.append(f"| `{name}` | `{form.type}` | {needs} | {form.meaning} |")
+    return "\n".join(lines)

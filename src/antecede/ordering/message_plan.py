@@ -1,0 +1,268 @@
+"""What is to be done with a table of messages: which of its columns are read, and how.
+
+Both engines ask `plan_messages`, and so take and refuse the same tables. What only the rows can tell (which
+protocol packets are of, whether a column has names or places) the engine looks up and tells here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from antecede.core.errors import CallerError
+from antecede.ordering.forms import FORMS, OPTION_MEANINGS
+from antecede.ordering.partition import order_partition
+from antecede.ordering.projection import StampPlan, choose_reading, project_columns
+from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_moment
+from antecede.ordering.stamps import Reading
+from antecede.protocols.registry import get_protocol, list_protocols
+from antecede.tables import MESSAGES
+
+ADDED = ("position", "arrival", "missing", "since", "reason")
+"""The columns that an order adds to those of its input."""
+PACKET_COLUMNS = tuple(MESSAGES.names[:6])
+"""Those that packets cannot do without."""
+
+
+class MessageOptions(NamedTuple):
+    """What a caller says of the columns of a table of messages."""
+
+    group: str | None = None
+    sender: str = "sender"
+    stamp: str = "stamp"
+    form: str | None = None
+    receiver: str | None = None
+    number: str | None = None
+    keys: str | None = None
+    id: str | None = None
+    arrival: str | None = None
+    time: str | None = None
+    members: Sequence[str] | None = None
+
+
+class TableColumns(NamedTuple):
+    """The columns of a table: their names, and their types if they are asked for."""
+
+    names: Collection[str]
+    look_up: Callable[[str], pa.DataType]
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column; refuses one that is not there."""
+        if name not in self.names:
+            raise CallerError(f"there is no column {name!r}; there are: {', '.join(self.names)}")
+        return self.look_up(name)
+
+
+class MessagePlan(NamedTuple):
+    """How a table of messages is put in order."""
+
+    stamps: StampPlan
+    reading: Reading
+    columns: dict[str, str]
+    """The columns of the table that are read, by what they are to the projection."""
+    group: str | None
+    arrival: str | None
+    places: list[str]
+    """Columns of texts that must all be places, since no members are named."""
+
+    @property
+    def hashed_columns_without(self) -> set[str]:
+        """Columns that are no part of what a message says: two copies may differ in them."""
+        left_out = {self.columns[name] for name in ("arrival", "time") if name in self.columns}
+        if self.stamps.form == "packets":
+            left_out.add("arrived")
+        if self.reading.whole:  # the kernel compares the stamps themselves
+            left_out.add(self.columns["stamp"])
+        return left_out
+
+    def name_arrival(self, names: dict[str, str]) -> dict[str, str]:
+        """The names of added columns; the arrivals in a column of this name need no other one."""
+        return names | {"arrival": "arrival"} if self.arrival == "arrival" else names
+
+    @property
+    def shares_entries(self) -> bool:
+        """Whether senders count on entries of others, so that a process's own broadcasts must be there."""
+        protocol = self.stamps.protocol
+        return bool(protocol) and get_protocol(protocol).shares_entries
+
+    def run_kernel(self, table: pa.Table) -> pa.StructArray:
+        """What becomes of each row of some groups; the table has the columns of the plan."""
+        batches = [_project_batch(batch, self.stamps) for batch in table.to_batches()]
+        return order_partition(pa.Table.from_batches(batches), self.reading)
+
+
+def _project_batch(batch: pa.RecordBatch, stamps: StampPlan) -> pa.RecordBatch:
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return pa.RecordBatch.from_pydict(project_columns(columns, stamps))
+
+
+def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
+    """The plan for a table; a sentence for the caller if there can be none."""
+    members = None if options.members is None else tuple(options.members)
+    arrival = options.arrival or _find_arrival(table)
+    is_timed = arrival is not None or options.time is not None
+    form = _find_form(table, options)
+    group = options.group
+    if form == "packets":
+        group = group or "group"
+        columns = {"stamp": "stamp", "sender": "sender", "number": "number", "kind": "kind"}
+        stamps, places = StampPlan(form, members), []
+        reading = Reading("packets")
+    else:
+        stamp = _name_stamp(form, options)
+        kind = table.type_of(stamp)
+        _check_options(table, options, form, kind)
+        columns = _list_columns(form, stamp, options)
+        stamps = StampPlan(form, members, wants_past=not is_timed)
+        reading = choose_reading(stamps, kind)
+        places = _list_place_columns(table, options, form, kind) if members is None else []
+    for name, column in (("arrival", arrival), ("time", options.time)):
+        if column is not None:
+            _check_moment(table, column)
+            columns[name] = column
+    if group is not None:
+        columns["group"] = group
+    for column in columns.values():
+        table.type_of(column)
+    return MessagePlan(stamps, reading, columns, group, arrival, places)
+
+
+def _find_arrival(table: TableColumns) -> str | None:
+    """A column called arrival tells when rows arrived, if it can; else it is one of the user's."""
+    is_there = "arrival" in table.names and is_moment(table.type_of("arrival"))
+    return "arrival" if is_there else None
+
+
+def _find_form(table: TableColumns, options: MessageOptions) -> str:
+    """The form that is named, or that the columns tell."""
+    is_packets = set(PACKET_COLUMNS) <= set(table.names) and pt.is_binary(table.type_of("stamp"))
+    if options.form == "packets" and not is_packets:
+        needed = ", ".join(PACKET_COLUMNS)
+        raise CallerError(f"form 'packets' needs the columns {needed}, the stamp as binary")
+    if options.form is None and is_packets:
+        return "packets"
+    kind = table.type_of(_name_stamp(options.form, options))
+    if options.form is not None:
+        check_form(options.form, options.stamp, kind)
+        return options.form
+    has_keys, has_id = options.keys is not None, options.id is not None
+    return choose_form(options.stamp, kind, has_keys=has_keys, has_id=has_id)
+
+
+def _name_stamp(form: str | None, options: MessageOptions) -> str:
+    """The column with the stamp: in a sequence the number is all of it."""
+    return options.number if form == "sequence" and options.number else options.stamp
+
+
+def _check_options(table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType) -> None:
+    """Refuse a table without a column that its form needs, or with one that cannot be what it should."""
+    needed = FORMS[form].needs
+    if form in ("log", "predecessors"):  # without destinations, all that is named is for the receiver
+        needed = ("number", "receiver") if kind.value_type.num_fields == 3 else ("number",)
+    for option in needed:
+        if getattr(options, option) is None:
+            raise CallerError(f"form {form!r} needs {option}=, the column with {OPTION_MEANINGS[option]}")
+    if options.number is not None and form in ("log", "predecessors", "shared", "sequence"):
+        _check_integers(table, options.number)
+    if form == "shared":
+        keys = table.type_of(str(options.keys))
+        if not is_list(keys) or not pt.is_integer(keys.value_type):
+            raise CallerError(
+                f"column {options.keys!r} is {describe_type(keys)}; keys are array<int>: cast it"
+            )
+
+
+def _check_integers(table: TableColumns, column: str) -> None:
+    kind = table.type_of(column)
+    if not pt.is_integer(kind):
+        raise CallerError(
+            f"column {column!r} is {describe_type(kind)}, and the number of a message is an integer: "
+            "cast it to bigint"
+        )
+
+
+def _check_moment(table: TableColumns, column: str) -> None:
+    kind = table.type_of(column)
+    if not is_moment(kind):
+        raise CallerError(
+            f"column {column!r} is {describe_type(kind)}; rows are in order of a number or a timestamp: "
+            "cast it"
+        )
+
+
+def _list_columns(form: str, stamp: str, options: MessageOptions) -> dict[str, str]:
+    """The columns that a projection reads."""
+    columns = {"stamp": stamp, "sender": options.sender}
+    if form == "parents":
+        return {"stamp": stamp, "id": str(options.id)}
+    if form == "shared":
+        columns["keys"] = str(options.keys)
+    if form in ("log", "predecessors", "shared") and options.number is not None:
+        columns["number"] = options.number
+    if form not in ("sequence", "shared") and options.receiver is not None:
+        columns["receiver"] = options.receiver
+    return columns
+
+
+def _list_place_columns(
+    table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType
+) -> list[str]:
+    """The columns of processes that stamps call by places, and that are no integers."""
+    sender, receiver = _find_named_types(form, kind)
+    columns = []
+    for column, inside in ((options.sender, sender), (options.receiver, receiver)):
+        is_called_by_place = inside is not None and pt.is_integer(inside)
+        if column is not None and is_called_by_place and not pt.is_integer(table.type_of(column)):
+            columns.append(column)
+    return columns
+
+
+def _find_named_types(form: str, kind: pa.DataType) -> tuple[pa.DataType | None, pa.DataType | None]:
+    """How stamps of this type call senders and receivers; None where they do not."""
+    if form == "vector":
+        named = kind.key_type if pt.is_map(kind) else pa.int64()
+        return named, named
+    if form == "matrix":
+        return pa.int64(), pa.int64()
+    if form == "triples":
+        return kind.value_type.field(0).type, kind.value_type.field(1).type
+    if form == "pairs":
+        time, last = kind.field(0).type, kind.field(1).type
+        sender = time.key_type if pt.is_map(time) else pa.int64()
+        return sender, last.key_type if pt.is_map(last) else last.value_type.field(0).type
+    if form in ("log", "predecessors"):
+        entry = kind.value_type
+        sender = entry.field(0).type
+        return sender, entry.field(2).type.value_type if entry.num_fields == 3 else sender
+    return None, None
+
+
+def refuse_names(column: str, example: str | None) -> CallerError:
+    """The error of a column that has names where stamps have places."""
+    such = "" if example is None else f", such as {example[:80]!r}"
+    return CallerError(
+        f"stamps with entries by place, and column {column!r} has names{such}: give members=, "
+        "the names in the order of the entries"
+    )
+
+
+def plan_packets(plan: MessagePlan, named_protocols: set[str], members: Collection[str]) -> MessagePlan:
+    """The plan for packets of one protocol; `members` sent or received any of them."""
+    if len(named_protocols) > 1 or not named_protocols <= set(list_protocols()):
+        raise CallerError(
+            f"packets of {', '.join(sorted(named_protocols))}: order those of one known protocol at a time"
+        )
+    name = min(named_protocols, default="unordered")  # of no packets at all any will do
+    protocol = get_protocol(name)
+    names = plan.stamps.members or tuple(sorted(members))
+    reading = Reading(
+        "packets",
+        stretches=protocol.dense,
+        noun="time" if protocol.gains_time else "message",
+        members=names,
+        protocol=name,
+    )
+    return plan._replace(stamps=StampPlan("packets", names, protocol=name), reading=reading)

@@ -1,0 +1,381 @@
+"""From the columns that a user names to the columns that the kernel reads: one projection for each form.
+
+A projection looks at each row by itself, so it works on one batch of rows at a time. Lists are handled flat:
+the entries of row i are at `starts[i]:starts[i + 1]` of one array, and `rows` has the row of each entry.
+What is not for the receiver of a row is dropped here: of a matrix only one column goes on to the kernel.
+
+The result has `sender` and `number` (who sent the message, and what it counts as there) and `needs` (the
+counts that must be there before it); where a form has them also `gains`, `past`, `receiver`, `keys` or `id`;
+and `fault`, the reason of rows that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from antecede.events.columns import Bools, Lists, lists, numbers
+from antecede.kernels.ragged import Ints
+from antecede.ordering.stamps import Reading
+
+Columns = dict[str, pa.Array]
+
+NO_RECEIVER = "there is no receiver"
+NO_MEMBER = "the receiver is not one of the members"
+UNKNOWN_RECEIVER = "the receiver is unknown: the stamp has no entry for it"
+PLACE = "^[0-9]{1,9}$"
+"""The place of a process, written as text."""
+
+
+class StampPlan(NamedTuple):
+    """How the columns of a table of messages are read."""
+
+    form: str
+    members: tuple[str, ...] | None = None
+    wants_past: bool = False
+    """Whether the order of arrival is to be told by what stamps know of the past: no column tells it."""
+    protocol: str = ""
+    """Of packets."""
+
+
+def project_columns(columns: Columns, plan: StampPlan) -> Columns:
+    """The columns for the kernel: those of the stamp, and those that are for the kernel as they are."""
+    projected = _PROJECTIONS[plan.form](columns, plan)
+    if not plan.wants_past:
+        projected.pop("past", None)
+    others = {name: columns[name] for name in ("group", "content", "unseen") if name in columns}
+    times = {name: to_number(columns[name]) for name in ("arrival", "time") if name in columns}
+    return others | projected | times
+
+
+def to_number(moments: pa.Array) -> pa.Array:
+    """Numbers, times or days as numbers in the same order."""
+    kind = moments.type
+    if pt.is_timestamp(kind):
+        return moments.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    if pt.is_date(kind):
+        return moments.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+    return moments.cast(pa.int64()) if pt.is_integer(kind) else moments.cast(pa.float64())
+
+
+def to_text(names: pa.Array) -> pa.Array:
+    """Names as texts."""
+    if pt.is_nested(names.type):
+        return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())
+    return names.cast(pa.string())
+
+
+def find_places(names: pa.Array, members: tuple[str, ...] | None) -> pa.Array:
+    """Which entry of a list belongs to each process: an integer, or one of the members. -1 if it is none."""
+    if pt.is_integer(names.type):
+        return names.cast(pa.int64())
+    if members is None:
+        text = pc.utf8_trim_whitespace(to_text(names))
+        is_place = pc.match_substring_regex(text, PLACE)
+        return pc.if_else(is_place, text, None).cast(pa.int64())
+    text = to_text(names)
+    place = pc.index_in(text, value_set=pa.array(members, pa.string())).cast(pa.int64())
+    return pc.if_else(text.is_valid(), place.fill_null(-1), pa.scalar(None, pa.int64()))
+
+
+def match_names(names: pa.Array, like: pa.DataType, members: tuple[str, ...] | None) -> pa.Array:
+    """Processes as they are called inside stamps, by integers or by texts; null if one is no member."""
+    if not pt.is_integer(like):
+        return to_text(names)
+    places = find_places(names, members)
+    return pc.if_else(pc.greater_equal(places, 0), places, None)
+
+
+def _project_vector(columns: Columns, plan: StampPlan) -> Columns:
+    """A count for each sender; the sender's own counts the message."""
+    stamp = columns["stamp"]
+    return {"needs": stamp, **_name_processes(columns, stamp, plan)}
+
+
+def _name_processes(columns: Columns, time: pa.Array, plan: StampPlan) -> Columns:
+    """Sender and receiver as a vector of times names them, and the sender's own entry."""
+    projected = {}
+    if pt.is_map(time.type):
+        sender = match_names(columns["sender"], time.type.key_type, plan.members)
+        projected["number"] = _take_entry_named(time, sender)
+        projected["sender"] = to_text(sender)
+        if "receiver" in columns:
+            projected["receiver"] = to_text(
+                match_names(columns["receiver"], time.type.key_type, plan.members)
+            )
+        return projected
+    projected["sender"] = find_places(columns["sender"], plan.members)
+    projected["number"] = _take_entry_at(time, projected["sender"])
+    if "receiver" in columns:
+        projected["receiver"] = find_places(columns["receiver"], plan.members)
+    return projected
+
+
+def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
+    """Row x has what x has sent to each, before this message; only the receiver's column is of use."""
+    receiver = find_places(columns["receiver"], plan.members)
+    sender = find_places(columns["sender"], plan.members)
+    column, is_square = _take_matrix_column(columns["stamp"], receiver)
+    number = pc.add(_take_entry_at(column, sender), 1)
+    size = pc.list_value_length(column)
+    not_square = pc.binary_join_element_wise(
+        "the stamp is not square: it has ", size.cast(pa.string()), " rows, and one not as many entries", ""
+    )
+    is_unknown = pc.or_(pc.less(receiver, 0), pc.greater_equal(receiver, size.cast(pa.int64())))
+    fault = _choose_fault(
+        (receiver.is_null(), NO_RECEIVER), (pa.array(~is_square), not_square), (is_unknown, UNKNOWN_RECEIVER)
+    )
+    return {"needs": column, "sender": sender, "number": number, "fault": fault}
+
+
+def _take_matrix_column(matrix: pa.Array, places: pa.Array) -> tuple[pa.Array, Bools]:
+    """The entry at its place of every row of each matrix; and which matrices are square."""
+    flat = lists(matrix)
+    matrix_rows = flat.items[0]
+    rows = flat.rows
+    place = numbers(places, -1)[rows]
+    column = _take_entry_at(matrix_rows, pa.array(place))
+    lengths = numbers(pc.list_value_length(matrix_rows), -1)
+    is_odd = lengths != np.diff(flat.starts)[rows]
+    is_square = np.bincount(rows[is_odd], minlength=len(matrix)) == 0
+    return _make_lists(flat.starts, column, matrix), is_square
+
+
+def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
+    """The entries of a matrix that are not 0: from, to and count."""
+    stamp = columns["stamp"]
+    flat = lists(stamp)
+    rows = flat.rows
+    source, to, count = flat.items[0].flatten()
+    receiver = match_names(columns["receiver"], to.type, plan.members)
+    sender = match_names(columns["sender"], source.type, plan.members)
+    is_for_receiver = _equal_names(to, receiver, rows)
+    is_own = is_for_receiver & _equal_names(source, sender, rows)
+    number = pc.add(_take_first(count, is_own, rows, len(stamp)).fill_null(0), 1)
+    is_odd = _has_null(flat, source, to, count)
+    fault = _choose_fault(
+        *_find_nobody(columns, receiver), (is_odd, "the stamp has an entry without from, to or count")
+    )
+    needs = _make_pairs(flat.starts, is_for_receiver, source, count, stamp)
+    return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault}
+
+
+def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
+    """The time of the message and, for each process written to, the time of the last message to it."""
+    stamp = columns["stamp"]
+    time, last = stamp.flatten()
+    flat = lists(last)
+    rows = flat.rows
+    process, times = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
+    receiver = match_names(columns["receiver"], process.type, plan.members)
+    is_for_receiver = _equal_names(process, receiver, rows)
+    entry = _take_first(times, is_for_receiver, rows, len(stamp))
+    empty = pa.scalar([], times.type)
+    needs = pc.if_else(entry.is_valid(), entry, empty)
+    needs = pc.if_else(stamp.is_valid(), needs, pa.scalar(None, times.type))
+    has_no_last = pc.and_(stamp.is_valid(), last.is_null())
+    fault = _choose_fault(
+        *_find_nobody(columns, receiver),
+        (has_no_last, "the stamp has no list of last messages"),
+        (_has_null(flat, process, times), "the stamp has a last message without a process or a time"),
+    )
+    return {"needs": needs, "gains": time, "fault": fault, **_name_processes(columns, time, plan)}
+
+
+def _project_log(columns: Columns, plan: StampPlan) -> Columns:
+    """Messages of the past: sender, number and, unless all are for this receiver, destinations."""
+    stamp = columns["stamp"]
+    flat = lists(stamp)
+    source, count, *destinations = flat.items[0].flatten()
+    sender = to_text(match_names(columns["sender"], source.type, plan.members))
+    number = columns["number"].cast(pa.int64())
+    projected = {"sender": sender, "number": number}
+    is_needed = np.ones(len(source), dtype=bool)
+    if destinations:
+        is_needed = _is_among(destinations[0], columns, plan, flat.rows)
+        projected["past"] = _add_own_past(
+            _make_pairs(flat.starts, True, source, count, stamp), sender, number
+        )
+        receiver = match_names(columns["receiver"], destinations[0].type.value_type, plan.members)
+        is_odd = _has_null(flat, source, count, *destinations) | _has_null_inside(flat, destinations[0])
+        fault = "the stamp has an entry without a sender, a number or destinations"
+        projected["fault"] = _choose_fault(*_find_nobody(columns, receiver), (is_odd, fault))
+    projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
+    if "receiver" in columns:
+        projected["receiver"] = to_text(match_names(columns["receiver"], source.type, plan.members))
+    return projected
+
+
+def _is_among(destinations: pa.Array, columns: Columns, plan: StampPlan, rows: Ints) -> Bools:
+    """Which entries have the receiver of their row among their destinations."""
+    receiver = match_names(columns["receiver"], destinations.type.value_type, plan.members)
+    flat = lists(destinations)
+    is_receiver = _equal_names(flat.items[0], receiver, rows[flat.rows])
+    return np.bincount(flat.rows[is_receiver], minlength=len(destinations)) > 0
+
+
+def _add_own_past(past: pa.Array, sender: pa.Array, number: pa.Array) -> pa.Array:
+    """The past with one more entry in each row: the sender's message before this one."""
+    flat = lists(past)
+    size = len(past)
+    before = pc.max_element_wise(pc.subtract(number, 1), 0, skip_nulls=False)
+    own = pa.StructArray.from_arrays([sender, before], fields=list(flat.items[0].type))
+    # Behind the entries of each row comes its own one.
+    order = np.argsort(np.concatenate((flat.rows, np.arange(size))), kind="stable")
+    entries = pa.concat_arrays([flat.items[0], own]).take(pa.array(order))
+    return _make_lists(flat.starts + np.arange(size + 1), entries, past)
+
+
+def _project_shared(columns: Columns, plan: StampPlan) -> Columns:
+    """Entries that several senders share, and the keys of the sender: the places it counts on."""
+    projected = {
+        "needs": columns["stamp"],
+        "keys": columns["keys"],
+        "sender": to_text(columns["sender"]),
+    }
+    if "number" in columns:
+        projected["number"] = columns["number"].cast(pa.int64())
+    return projected
+
+
+def _project_parents(columns: Columns, plan: StampPlan) -> Columns:
+    """The ids of the messages that came directly before."""
+    ids = columns["stamp"].cast(pa.list_(pa.string()))
+    return {"needs": ids, "id": to_text(columns["id"])}
+
+
+def _project_sequence(columns: Columns, plan: StampPlan) -> Columns:
+    """The number of the message at its sender, from 1."""
+    number = columns["number" if "number" in columns else "stamp"]
+    return {"sender": to_text(columns["sender"]), "number": number.cast(pa.int64())}
+
+
+def _project_packets(columns: Columns, plan: StampPlan) -> Columns:
+    """Packets of a protocol, which reads its stamps itself; the group is the process they arrived at."""
+    return {
+        "needs": columns["stamp"],
+        "sender": to_text(columns["sender"]),
+        "receiver": to_text(columns["group"]),
+        "number": columns["number"].cast(pa.int64()),
+        "kind": columns["kind"],
+    }
+
+
+_PROJECTIONS: dict[str, Callable[[Columns, StampPlan], Columns]] = {
+    "vector": _project_vector,
+    "matrix": _project_matrix,
+    "triples": _project_triples,
+    "pairs": _project_pairs,
+    "log": _project_log,
+    "predecessors": _project_log,
+    "shared": _project_shared,
+    "parents": _project_parents,
+    "sequence": _project_sequence,
+    "packets": _project_packets,
+}
+
+
+def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
+    """What the kernel does with the columns of a projection of stamps of this type."""
+    by_place = not pt.is_map(stamp)
+    if plan.form == "vector":
+        shape = "entries" if by_place else "pairs"
+        return Reading(shape, counted=True, whole=True, members=plan.members if by_place else None)
+    if plan.form == "matrix":
+        return Reading("entries", members=plan.members)
+    if plan.form == "triples":
+        return Reading("pairs")
+    if plan.form == "pairs":
+        by_place = not pt.is_map(stamp.field(0).type)
+        shape = "entries" if by_place else "pairs"
+        members = plan.members if by_place else None
+        return Reading(shape, stretches=False, noun="time", members=members)
+    if plan.form in ("log", "predecessors"):
+        return Reading("pairs", stretches=False)
+    return Reading(plan.form, whole=plan.form in ("shared", "parents"))
+
+
+def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:
+    """The entry of each list at a place; null where the list has none."""
+    flat = lists(counts)
+    place = numbers(places, -1)
+    is_inside = (place >= 0) & (place < np.diff(flat.starts))
+    at = np.where(is_inside, flat.starts[:-1] + place, 0)
+    return flat.items[0].take(pa.array(at, mask=~is_inside)).cast(pa.int64())
+
+
+def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
+    """The entry of each map that has a name; null where the map has none."""
+    flat = lists(counts)
+    rows = flat.rows
+    keys, values = flat.items
+    return _take_first(values, _equal_names(keys, names, rows), rows, len(counts)).cast(pa.int64())
+
+
+def _take_first(values: pa.Array, is_chosen: Bools, rows: Ints, size: int) -> pa.Array:
+    """For each row its first entry that is chosen, or null."""
+    chosen = np.flatnonzero(is_chosen)[::-1]
+    at = np.full(size, -1, dtype=np.int64)
+    at[rows[chosen]] = chosen
+    return values.take(pa.array(at, mask=at < 0))
+
+
+def _equal_names(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
+    """Which entries have the name of their row; null is no name."""
+    if pt.is_integer(entries.type):
+        return np.asarray(numbers(entries, -1) == numbers(names, -2)[rows])
+    encoded = entries.dictionary_encode()
+    codes = pc.index_in(names, value_set=encoded.dictionary)
+    return np.asarray(numbers(encoded.indices, -1) == numbers(codes, -2)[rows])
+
+
+def _has_null(flat: Lists, *fields: pa.Array) -> Bools:
+    """Which rows have an entry without one of its fields."""
+    is_null = np.zeros(len(fields[0]), dtype=bool)
+    for field in fields:
+        if field.null_count:
+            is_null |= field.is_null().to_numpy(zero_copy_only=False)
+    return np.bincount(flat.rows[is_null], minlength=len(flat.starts) - 1) > 0
+
+
+def _has_null_inside(flat: Lists, names: pa.Array) -> Bools:
+    """Which rows have an entry with a null in its list of names."""
+    inner = lists(names)
+    is_null = inner.items[0].is_null().to_numpy(zero_copy_only=False)
+    rows = flat.rows[inner.rows[is_null]]
+    return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
+
+
+def _find_nobody(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
+    """Rows whose receiver is null, or not to be found among those inside stamps."""
+    return [(columns["receiver"].is_null(), NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]
+
+
+def _choose_fault(*cases: tuple[pa.Array | Bools, str | pa.Array]) -> pa.Array:
+    """The text of the first case that holds for each row, or null; what is unknown does not hold."""
+    fault: pa.Array = pa.scalar(None, pa.string())
+    for holds, text in reversed(cases):
+        fault = pc.if_else(pc.fill_null(pa.array(holds), False), text, fault)
+    return fault
+
+
+def _make_pairs(
+    starts: Ints, is_kept: Bools | bool, names: pa.Array, counts: pa.Array, like: pa.Array
+) -> pa.Array:
+    """Lists of (name, count) of the entries that are kept; null where the stamp is."""
+    pairs = pa.StructArray.from_arrays([to_text(names), counts.cast(pa.int64())], names=["name", "count"])
+    if is_kept is not True:
+        before = np.concatenate(([0], np.cumsum(is_kept)))
+        starts, pairs = before[starts], pairs.filter(pa.array(is_kept))
+    return _make_lists(starts, pairs, like)
+
+
+def _make_lists(starts: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
+    """Lists with these items, null where another column is."""
+    is_null = np.append(like.is_null().to_numpy(zero_copy_only=False), False)
+    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32), mask=is_null), items)

@@ -1,0 +1,262 @@
+"""Stamps, senders and numbers that stand in text: what they mean, and why a row cannot have one.
+
+Counts may be numbers or whole numbers in quotes. A stamp has the type of its form; if no form is named, the
+one that most of the stamps have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+SHOWN = 80
+"""Characters of a value that a reason shows."""
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
+"""A whole number as it is written back."""
+_COUNTS = pa.map_(pa.string(), pa.int64())
+
+
+class OtherKindError(Exception):
+    """A value does not look like stamps of this kind."""
+
+
+class CountError(Exception):
+    """A value looks like a stamp of this kind, but for a count."""
+
+
+class StampKind(NamedTuple):
+    """A type of stamps, how it looks in JSON, and how a value becomes one of the type."""
+
+    type: pa.DataType
+    example: str
+    convert: Callable[[Any], Any]
+
+
+def _to_count(value: Any) -> int | None:
+    """A count; null stays null, which the order refuses with its own words."""
+    if value is None:
+        return None
+    if isinstance(value, str) and _CANONICAL.fullmatch(value):
+        value = int(value)
+    if type(value) is not int or not SMALLEST <= value <= LARGEST:
+        raise CountError
+    return value
+
+
+def _to_name(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else write_json(value)
+
+
+def _check_type(value: Any, kind: type) -> None:
+    if type(value) is not kind:
+        raise OtherKindError
+
+
+def _to_counts_by_name(value: Any) -> list[tuple[str, int | None]]:
+    _check_type(value, dict)
+    return [(name, _to_count(count)) for name, count in value.items()]
+
+
+def _to_counts(value: Any) -> list[int | None]:
+    _check_type(value, list)
+    return [_to_count(count) for count in value]
+
+
+def _to_matrix(value: Any) -> list[list[int | None] | None]:
+    _check_type(value, list)
+    for row in value:
+        if row is not None:
+            _check_type(row, list)
+    return [None if row is None else _to_counts(row) for row in value]
+
+
+def _to_ids(value: Any) -> list[str | None]:
+    _check_type(value, list)
+    return [_to_name(item) for item in value]
+
+
+def _to_number(value: Any) -> int:
+    if type(value) is int and SMALLEST <= value <= LARGEST:
+        return value
+    if isinstance(value, str) and _WHOLE.fullmatch(value) and SMALLEST <= int(value) <= LARGEST:
+        return int(value)
+    raise CountError
+
+
+def _to_entries(value: Any, **fields: Callable[[Any], Any]) -> list[dict[str, Any] | None]:
+    """A list of objects that have these keys and no others."""
+    _check_type(value, list)
+    for entry in value:
+        if entry is not None and (type(entry) is not dict or entry.keys() != fields.keys()):
+            raise OtherKindError
+    entries: list[dict[str, Any] | None] = []
+    for entry in value:
+        converted = None
+        if entry is not None:
+            converted = {name: convert(entry[name]) for name, convert in fields.items()}
+        entries.append(converted)
+    return entries
+
+
+def _to_triples(value: Any) -> list[dict[str, Any] | None]:
+    return _to_entries(value, **{"from": _to_name, "to": _to_name, "count": _to_count})
+
+
+def _to_log(value: Any) -> list[dict[str, Any] | None]:
+    return _to_entries(value, sender=_to_name, number=_to_count, destinations=_to_destinations)
+
+
+def _to_direct_log(value: Any) -> list[dict[str, Any] | None]:
+    return _to_entries(value, sender=_to_name, number=_to_count)
+
+
+def _to_destinations(value: Any) -> list[str | None] | None:
+    return None if value is None else _to_ids(value)
+
+
+def _to_pairs(value: Any) -> dict[str, Any]:
+    _check_type(value, dict)
+    if value.keys() != {"time", "last"}:
+        raise OtherKindError
+    time, last = value["time"], value["last"]
+    if last is not None:
+        _check_type(last, dict)
+        last = [(name, None if each is None else _to_counts_by_name(each)) for name, each in last.items()]
+    return {"time": None if time is None else _to_counts_by_name(time), "last": last}
+
+
+_DIRECT = [("sender", pa.string()), ("number", pa.int64())]
+KINDS: dict[str, StampKind] = {
+    "object": StampKind(_COUNTS, 'an object of counts, as in {"a": 1, "b": 2}', _to_counts_by_name),
+    "list": StampKind(pa.list_(pa.int64()), "a list of counts, as in [1, 2]", _to_counts),
+    "matrix": StampKind(
+        pa.list_(pa.list_(pa.int64())), "a list of lists of counts, as in [[0, 1], [2, 0]]", _to_matrix
+    ),
+    "ids": StampKind(pa.list_(pa.string()), 'a list of ids, as in ["x", "y"]', _to_ids),
+    "number": StampKind(pa.int64(), "a whole number, as in 3", _to_number),
+    "triples": StampKind(
+        pa.list_(pa.struct([("from", pa.string()), ("to", pa.string()), ("count", pa.int64())])),
+        'a list of entries, as in [{"from": "a", "to": "b", "count": 1}]',
+        _to_triples,
+    ),
+    "pairs": StampKind(
+        pa.struct([("time", _COUNTS), ("last", pa.map_(pa.string(), _COUNTS))]),
+        'an object, as in {"time": {"a": 1}, "last": {"b": {"a": 1}}}',
+        _to_pairs,
+    ),
+    "log": StampKind(
+        pa.list_(pa.struct([*_DIRECT, ("destinations", pa.list_(pa.string()))])),
+        'a list of messages, as in [{"sender": "a", "number": 1, "destinations": ["b"]}]',
+        _to_log,
+    ),
+    "direct": StampKind(
+        pa.list_(pa.struct(_DIRECT)),
+        'a list of messages, as in [{"sender": "a", "number": 1}]',
+        _to_direct_log,
+    ),
+}
+_KINDS_OF_FORM = {
+    "vector": ("object", "list"),
+    "matrix": ("matrix",),
+    "triples": ("triples",),
+    "pairs": ("pairs",),
+    "log": ("log", "direct"),
+    "predecessors": ("direct", "log"),
+    "shared": ("list",),
+    "parents": ("ids",),
+    "sequence": ("number",),
+    None: ("object", "list", "matrix", "ids", "number"),
+}
+"""The kinds that stamps of a form may have in text, the likeliest first."""
+
+
+def list_stamp_kinds(form: str | None, *, has_id: bool) -> list[str]:
+    """The kinds that stamps may have; none if stamps of this form do not stand in text.
+
+    A list is one of ids where rows have ids themselves, or where it cannot be one of counts.
+    """
+    kinds = _KINDS_OF_FORM.get(form, ())
+    return sorted(kinds, key=lambda kind: (kind == "ids") != has_id)
+
+
+def match_stamp_kinds(value: Any, kinds: list[str]) -> list[str]:
+    """The kinds that a value can be a stamp of."""
+    matching = []
+    for kind in kinds:
+        try:
+            KINDS[kind].convert(value)
+        except (OtherKindError, CountError):
+            continue
+        matching.append(kind)
+    return matching
+
+
+def choose_stamp_kind(kinds: list[str], counts: Mapping[str, int]) -> str:
+    """The kind that most stamps have; of equal ones the first.
+
+    Any list can be one of ids: where these come last, they count only where there is nothing else.
+    """
+    candidates = list(kinds)
+    if kinds[-1] == "ids" and any(counts.get(kind) for kind in kinds[:-1]):
+        candidates.remove("ids")
+    return max(candidates, key=lambda kind: counts.get(kind, 0))
+
+
+def read_json(value: Any) -> Any:
+    """What a value means: text that is JSON is what it says."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text[:1] in ("{", "["):
+        try:
+            return msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return text
+    return text
+
+
+def write_json(value: Any) -> str:
+    """A value as text; texts are as they are."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def convert_stamp(value: Any, kind: str) -> tuple[Any, str | None]:
+    """The stamp, or the reason why it is none of this kind."""
+    if value is None:
+        return None, None
+    try:
+        return KINDS[kind].convert(read_json(value)), None
+    except OtherKindError:
+        reason = f"the stamp is not {KINDS[kind].example}"
+    except CountError:
+        reason = "the stamp has a count that is no whole number"
+    return None, f"{reason}: {_show(value)}"
+
+
+def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
+    """The number, or the reason why it is none."""
+    if value is None:
+        return None, None
+    try:
+        return _to_number(value.strip() if isinstance(value, str) else value), None
+    except CountError:
+        return None, f"{column} is no whole number: {_show(value)}"
+
+
+def find_sender_fault(value: Any) -> str | None:
+    """The reason of a sender that is a list or an object."""
+    if isinstance(read_json(value), list | dict):
+        return f"the sender is not a name but a list or an object: {_show(value)}"
+    return None
+
+
+def _show(value: Any) -> str:
+    return write_json(value).strip()[:SHOWN]

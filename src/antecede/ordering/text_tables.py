@@ -1,0 +1,330 @@
+"""Tables of messages in text, JSON lines or CSV with a header: from numbered lines to typed columns.
+
+A line is a record: a quoted cell of CSV that goes on over a line's end is refused, since behind a stray quote
+nobody could tell where the next record begins. All files of CSV have one header.
+
+This takes two looks at the lines. The first one summarizes which types the columns have and what kind of
+stamps there are: parts of files may be summarized apart, and the summaries be put together. The second one
+makes rows, each with its file and line, or with the reason why it is none.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from antecede.core.errors import CallerError
+from antecede.formats.csv_table import separator
+from antecede.formats.text_lines import LineRange, read_lines
+from antecede.ordering.added_columns import index_names
+from antecede.ordering.text_stamps import (
+    KINDS,
+    choose_stamp_kind,
+    convert_number,
+    convert_stamp,
+    find_sender_fault,
+    list_stamp_kinds,
+    match_stamp_kinds,
+    read_json,
+)
+from antecede.ordering.text_types import (
+    TextType,
+    find_cell_type,
+    find_type,
+    make_cell_column,
+    make_column,
+    merge_types,
+    to_arrow_type,
+)
+
+FILE, LINE = "antecede file", "antecede line"
+"""Columns of ours beside the user's: the number of the file and the line that a row was read from."""
+RAW, REASON = "antecede raw", "antecede reason"
+"""The same of what is no row: the text that stood there, and why it is none."""
+PLACE_TYPES = {FILE: pa.int32(), LINE: pa.int64(), RAW: pa.string(), REASON: pa.string()}
+
+NO_OBJECT = "is no JSON object"
+OPEN_CELL = "a quoted cell does not end on its line"
+_OPEN_CELL = '(?:^|{sign})"(?:[^"]++|"")*+$'
+"""A cell that is opened by a quote and not closed before the line's end."""
+_PLAIN_TYPES = {bool: "boolean", int: "bigint", float: "double", str: "string"}
+
+
+class CsvHeader(NamedTuple):
+    """The header of CSV files, and the line on which it stands in each."""
+
+    names: list[str]
+    sign: str
+    lines: dict[int, int]
+
+
+class TextQuestion(NamedTuple):
+    """What is to be found in a table in text."""
+
+    sender: str
+    stamp: str
+    number: str | None
+    stamp_kinds: list[str]
+    """The kinds that stamps may have; none if they stand for themselves."""
+    header: CsvHeader | None
+    """None for JSON lines."""
+
+
+class TextSummary(NamedTuple):
+    """What a first look at lines tells."""
+
+    columns: dict[str, TextType]
+    stamp_kinds: dict[str, int]
+    """How many stamps can be of each kind."""
+
+
+class TextPlan(NamedTuple):
+    """How the lines of a table are read."""
+
+    question: TextQuestion
+    columns: dict[str, TextType]
+    stamp_kind: str | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows, then ours."""
+        types = {name: self.find_column_type(name) for name in self.columns}
+        return pa.schema({**types, **PLACE_TYPES})
+
+    def find_column_type(self, name: str) -> pa.DataType:
+        question = self.question
+        if name == question.stamp and self.stamp_kind is not None:
+            return KINDS[self.stamp_kind].type
+        if name == question.number:
+            return pa.int64()
+        return to_arrow_type(self.columns[name])
+
+
+class _Row(NamedTuple):
+    """One record, or what stood in its place."""
+
+    file: int
+    line: int | None
+    record: dict[str, Any] | None
+    text: str | None
+    fault: str | None
+
+
+def ask_text_table(
+    format: str,
+    files: list[str],
+    ranges: list[LineRange],
+    sender: str = "sender",
+    stamp: str = "stamp",
+    form: str | None = None,
+    number: str | None = None,
+    id: str | None = None,
+) -> TextQuestion:
+    """What is to be found in these files; the header of CSV is read here."""
+    stamp_kinds = list_stamp_kinds(form, has_id=id is not None)
+    header = _find_header(files, ranges) if format == "csv" else None
+    return TextQuestion(sender, stamp, number, stamp_kinds, header)
+
+
+def _find_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
+    first_lines = {part.number: _find_first_line(part) for part in ranges if part.low == 0}
+    headers = {number: first for number, first in first_lines.items() if first is not None}
+    if not headers:
+        return CsvHeader([], ",", {})
+    first_file = min(headers)
+    text = headers[first_file][1]
+    for number, (_, other) in headers.items():
+        if other != text:
+            raise CallerError(
+                f"{files[first_file]} and {files[number]} have different headers: "
+                "order files of one header at a time"
+            )
+    sign = separator(text)
+    names = _name_cells(next(csv.reader([text], delimiter=sign)))
+    return CsvHeader(names, sign, {number: line for number, (line, _) in headers.items()})
+
+
+def _find_first_line(part: LineRange) -> tuple[int, str] | None:
+    """The first line of a file that is not blank."""
+    for batch in read_lines(part):
+        for row in batch.to_pylist():
+            text = _decode_line(row["text"])
+            if text is not None and text.strip():
+                return row["line"], text
+    return None
+
+
+def _name_cells(cells: list[str]) -> list[str]:
+    """Names for the columns: a name that is there twice, or not at all, gets its number."""
+    counts = Counter(cell.lower() for cell in cells)
+    names = []
+    for place, cell in enumerate(cells):
+        if not cell:
+            names.append(f"_c{place}")
+        else:
+            names.append(cell if counts[cell.lower()] == 1 else f"{cell}{place}")
+    return names
+
+
+def summarize_lines(batches: Iterable[pa.RecordBatch], question: TextQuestion) -> TextSummary:
+    """The types of the columns, and what stamps can be."""
+    types: dict[str, TextType] = {}
+    kinds: Counter[str] = Counter()
+    for batch in batches:
+        records = [row.record for row in _read_rows(batch, question) if row.record is not None]
+        for name, kind in _find_types(records, question).items():
+            types[name] = merge_types(types.get(name, "null"), kind)
+        if len(question.stamp_kinds) > 1:
+            for record in records:
+                value = read_json(record.get(question.stamp))
+                kinds.update([] if value is None else match_stamp_kinds(value, question.stamp_kinds))
+    return TextSummary(types, dict(kinds))
+
+
+def _find_types(records: list[dict[str, Any]], question: TextQuestion) -> dict[str, TextType]:
+    if question.header is not None:
+        names = question.header.names
+        return {name: find_cell_type(_collect_cells(records, name)) for name in names}
+    types: dict[str, TextType] = {}
+    for record in records:
+        for name, value in record.items():
+            known = types.get(name, "null")
+            if known != _PLAIN_TYPES.get(type(value)) or type(value) is int:
+                types[name] = merge_types(known, find_type(value))
+    return types
+
+
+def _collect_cells(records: list[dict[str, Any]], name: str) -> pa.Array:
+    return pa.array([record[name] for record in records], pa.string())
+
+
+def merge_summaries(summaries: Iterable[TextSummary]) -> TextSummary:
+    """What several parts of the lines tell together."""
+    types: dict[str, TextType] = {}
+    kinds: Counter[str] = Counter()
+    for summary in summaries:
+        for name, kind in summary.columns.items():
+            types[name] = merge_types(types.get(name, "null"), kind)
+        kinds.update(summary.stamp_kinds)
+    return TextSummary(types, dict(kinds))
+
+
+def plan_text_table(question: TextQuestion, summary: TextSummary, *, exact_names: bool = False) -> TextPlan:
+    """How all lines are read. The columns of JSON are in the order of their names."""
+    names = sorted(summary.columns) if question.header is None else question.header.names
+    index_names(names, exact=exact_names)
+    columns = {name: summary.columns.get(name, "null") for name in names}
+    texts = [question.stamp] if question.header is None else [question.stamp, question.sender]
+    for name in texts:
+        if name in columns:
+            columns[name] = "string"
+    if not isinstance(columns.get(question.sender, ""), str):
+        columns[question.sender] = "string"
+    kinds = question.stamp_kinds
+    kind = choose_stamp_kind(kinds, summary.stamp_kinds) if kinds and question.stamp in columns else None
+    return TextPlan(question, columns, kind)
+
+
+def parse_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[pa.RecordBatch]:
+    """Rows with the columns of the plan; where there is a reason, the user's columns are null."""
+    schema = plan.schema
+    for batch in batches:
+        rows = _read_rows(batch, plan.question)
+        records, reasons = _convert_rows(rows, plan)
+        columns = [_make_user_column(records, name, plan) for name in plan.columns]
+        raws = [None if reason is None else row.text for row, reason in zip(rows, reasons, strict=True)]
+        places = ([row.file for row in rows], [row.line for row in rows], raws, reasons)
+        columns += [pa.array(values, kind) for values, kind in zip(places, PLACE_TYPES.values(), strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _convert_rows(rows: list[_Row], plan: TextPlan) -> tuple[list[dict[str, Any]], list[str | None]]:
+    """Records with stamps and numbers as what they mean, and the reasons of those that cannot be rows."""
+    records, reasons = [], []
+    for row in rows:
+        record, reason = row.record or {}, row.fault
+        if reason is None:
+            record, reason = _convert_record(record, plan)
+        records.append(record if reason is None else {})
+        reasons.append(reason)
+    return records, reasons
+
+
+def _convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, Any], str | None]:
+    question = plan.question
+    reason = find_sender_fault(record.get(question.sender))
+    if reason is None and plan.stamp_kind is not None:
+        stamp, reason = convert_stamp(record.get(question.stamp), plan.stamp_kind)
+        record = {**record, question.stamp: stamp}
+    if reason is None and question.number is not None and question.number != question.stamp:
+        number, reason = convert_number(record.get(question.number), question.number)
+        record = {**record, question.number: number}
+    return record, reason
+
+
+def _make_user_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -> pa.Array:
+    values = [record.get(name) for record in records]
+    question = plan.question
+    is_converted = name == question.number or (name == question.stamp and plan.stamp_kind is not None)
+    if is_converted:
+        return pa.array(values, plan.find_column_type(name))
+    if question.header is not None:
+        return make_cell_column(pa.array(values, pa.string()), plan.columns[name])
+    return make_column(values, plan.columns[name])
+
+
+def _read_rows(batch: pa.RecordBatch, question: TextQuestion) -> list[_Row]:
+    """The records of some lines; blank lines and headers are none."""
+    rows: list[_Row] = []
+    header = question.header
+    parse = _parse_json if header is None else _make_csv_parser(header)
+    for file, line, data, error in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        text = _decode_line(data)
+        if text is None:
+            rows.append(_Row(file, line, None, None, error))
+        elif text.strip() and (header is None or header.lines.get(file) != line):
+            rows += [_Row(file, line, record, text, fault) for record, fault in parse(text)]
+    return rows
+
+
+def _decode_line(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="replace").removesuffix("\r")
+
+
+Parsed = tuple[dict[str, Any] | None, str | None]
+"""A record, or the reason why there is none."""
+
+
+def _parse_json(text: str) -> list[Parsed]:
+    """The object on a line; a line that is a list of objects has a row for each."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return [(None, NO_OBJECT)]
+    items = value if isinstance(value, list) and value else [value]
+    return [(item, None) if isinstance(item, dict) else (None, NO_OBJECT) for item in items]
+
+
+def _make_csv_parser(header: CsvHeader) -> Callable[[str], list[Parsed]]:
+    names, sign = header.names, header.sign
+    open_cell = re.compile(_OPEN_CELL.format(sign=re.escape(sign)))
+    wrong_size = f"does not have the {len(names)} cells that the header has"
+
+    def parse(text: str) -> list[Parsed]:
+        if '"' not in text:
+            cells = text.split(sign)
+        elif open_cell.search(text):
+            return [(None, OPEN_CELL)]
+        else:
+            cells = next(csv.reader([text], delimiter=sign))
+        if len(cells) != len(names):
+            return [(None, wrong_size)]
+        return [({name: cell or None for name, cell in zip(names, cells, strict=True)}, None)]
+
+    return parse

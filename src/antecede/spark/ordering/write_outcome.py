@@ -1,0 +1,85 @@
+"""An outcome written to three tables, with its rows put in order once, or twice if some are left over.
+
+Writing `ordered` puts all rows in order. Mostly that is all: if as many rows were written as there are, then
+no row is held or quarantined. Only if some are left over the order is computed once more, for them alone, and
+what comes of that is kept. (To keep all rows on disk between the two takes longer than to compute the order
+again: the rows are written and read once more.)
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pyarrow.dataset as ds
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome
+
+WriteTable = Callable[[DataFrame, str], str]
+"""Writes a table under a name, and says where it is."""
+
+
+class WrittenOutcome(NamedTuple):
+    """Where the tables are, how many rows each has, and what is missing."""
+
+    places: dict[str, str]
+    counts: dict[str, int]
+    gaps: list[dict[str, Any]]
+    gap_count: int
+
+
+def write_outcome(
+    outcome: SparkOutcome,
+    rows: int,
+    add_unreadable: Callable[[DataFrame], DataFrame],
+    write: WriteTable,
+    listed_gaps: int,
+) -> WrittenOutcome:
+    """Write ordered, held and quarantine.
+
+    `rows` went into the order; `add_unreadable` puts what could not be read to the quarantined rows.
+    """
+    spark = outcome.rows.sparkSession
+    ordered_place = write(outcome.ordered, "ordered")
+    ordered = spark.read.parquet(ordered_place)
+    ordered_count = count_written_rows(spark, ordered_place)
+    is_left_over = sf.col(ANSWER)["position"].isNull()
+    left_over = outcome.rows.where(is_left_over)
+    if ordered_count == rows:
+        left_over = spark.createDataFrame([], left_over.schema)
+    left_over.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        tables = outcome.split(left_over)
+        places = {
+            "ordered": ordered_place,
+            "held": write(tables.held, "held"),
+            "quarantine": write(add_unreadable(tables.quarantine), "quarantine"),
+        }
+        counts = {
+            "ordered": ordered_count,
+            "held": count_written_rows(spark, places["held"]),
+            "quarantined": count_written_rows(spark, places["quarantine"]),
+        }
+        gaps: list[dict[str, Any]] = []
+        gap_count = 0
+        if counts["held"] or outcome.gaps_need_ordered:
+            tables = OutcomeTables(ordered, *tables[1:])
+            gaps, gap_count = _list_gaps(outcome.find_gaps(tables, left_over), listed_gaps)
+    finally:
+        left_over.unpersist()
+    return WrittenOutcome(places, counts, gaps, gap_count)
+
+
+def count_written_rows(spark: SparkSession, place: str) -> int:
+    """How many rows a table has on disk; a local one tells it without a job."""
+    if "://" in place:
+        return spark.read.parquet(place).count()
+    return int(ds.dataset(place, format="parquet").count_rows())
+
+
+def _list_gaps(gaps: DataFrame, most: int) -> tuple[list[dict[str, Any]], int]:
+    """The gaps that most rows wait for, and how many there are."""
+    first = gaps.orderBy("waiting", "missing", ascending=[False, True]).limit(most).collect()
+    count = gaps.count() if len(first) == most else len(first)
+    return [row.asDict() for row in first], count

@@ -1,0 +1,27 @@
+"""Parquet files that Spark does not open are left out with the reason, and the rest is read."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.commands import here
+
+pytestmark = pytest.mark.spark
+
+
+def test_parquet_files_that_spark_can_open(spark, monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    messages: list[dict[str, Any]] = [{"room": "r", "sender": "a", "stamp": stamp} for stamp in (0, 1)]
+    names = ["a [1]*.x", "b+ ü%20.x", "a:b.x", "_c.x"]
+    for name in names:
+        pq.write_table(pa.Table.from_pylist(messages), str(Path(name).absolute()))
+    words = (*names, "--group", "room", "--out", "out", "--engine", "spark")
+    done = here(monkeypatch, capsys, "order", *words)
+    assert "6 rows = 1 ordered + 0 held + 5 quarantined" in done.out, done
+    rows = pq.read_table("out/quarantine").to_pylist()
+    told = {(row["file"], row["line"]): row["reason"] for row in rows}
+    assert {(name, 1) for name in names[:2]} | {("a:b.x", None), ("_c.x", None)} <= set(told)
+    assert "rename it" in told["a:b.x", None]
