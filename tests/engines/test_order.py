@@ -79,7 +79,7 @@ def test_of_two_messages_that_differ_the_same_one_counts_on_both_engines(engine)
         ({"k": 1},),
         datetime(2024, 2, 29, tzinfo=UTC),
     )
-    other = (
+    other: tuple[Any, ...] = (
         "y" * 40,
         2,
         -0.0,

@@ -14,6 +14,7 @@ from antecede.cli.order_words import describe_order, list_order_facts
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
+from antecede.ordering.forms import list_forms
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
 Group = Annotated[str | None, typer.Option(help="Messages: column of the ordering domain.")]
@@ -21,10 +22,7 @@ Sender = Annotated[str | None, typer.Option(help="Messages: column of the sender
 Stamp = Annotated[str | None, typer.Option(help="Messages: column of the stamp; stamp if none is named.")]
 Form = Annotated[
     str | None,
-    typer.Option(
-        help="Messages: form of the stamp, if its type does not tell: vector, matrix, triples, pairs, log, "
-        "predecessors, shared, parents, sequence or packets."
-    ),
+    typer.Option(help=f"Messages: form of the stamp, if its type does not tell: {list_forms()}."),
 ]
 Receiver = Annotated[str | None, typer.Option(help="Messages: column of the process that it arrived at.")]
 Number = Annotated[str | None, typer.Option(help="Messages: column of the sender's own count.")]
