@@ -1,4 +1,5 @@
-"""The oracle of semantic order (Gambhire00): a message depends on what the application says, and on no more.
+"""The oracle of semantic order: a message depends on what the application says, and on no more
+(Gambhire and Kshemkalyani 2000).
 
 Own events (sends, deliveries, internal ones) are numbered from 1. An event depends on the own event it
 names, if any; a delivery also depends on its send. Dependence is transitive.

@@ -102,7 +102,9 @@ def test_options_and_channels() -> None:
 
 def test_program_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "triangle.txt"
-    file.write_text("# the triangle of 002\n" + TRIANGLE.replace(". ", "\n"), encoding="utf-8")
+    file.write_text(
+        "# the triangle of Mattern and Fünfrocken 1995\n" + TRIANGLE.replace(". ", "\n"), encoding="utf-8"
+    )
     for named in (str(file), f"@{file}"):
         assert answer(named, "--protocol", "matrix")["configurations"] == 20
 

@@ -1,4 +1,4 @@
-"""The explorer: the table of 002, who waits for what, schedules that are played again, and bad input."""
+"""The explorer: the table of Mattern and Fünfrocken (1995), who waits for what, schedules, and bad input."""
 
 import doctest
 import os
@@ -50,7 +50,7 @@ def program(row: int) -> str:
     return list(TABLE.values())[row]
 
 
-# -- the table of 002 ------------------------------------------------------------------------------
+# -- the table of Mattern and Fünfrocken (1995) ----------------------------------------------------
 
 
 @pytest.mark.parametrize(("protocol", "row"), ROWS)

@@ -1,4 +1,4 @@
-"""The state counts of 002, and why the explorer's differ where they do.
+"""The state counts of Mattern and Fünfrocken (1995), and why the explorer's differ where they do.
 
 The counts of the table (BUFFER_STATES, MATRIX_STATES) come from models in which a state has no packet
 numbers, a pool of the matrix protocol has no order, and a post is a step: `tests/papers/model_mattern.py`.

@@ -239,7 +239,7 @@ def test_patience_follows_the_slowest_link() -> None:
 
 @pytest.mark.parametrize("duplicate", [0.0, 1e-9], ids=["direct", "linked"])
 def test_copies_of_a_message_share_their_mean(duplicate: float) -> None:
-    """004: a mean per message (sd 20), then a delay per receiver (sd 5)."""
+    """Mostefaoui and Weiss 2017: a mean per message (sd 20), then a delay per receiver (sd 5)."""
     network = Network(delay="two-level:200,20,5", duplicate=duplicate)
     plan = plan_of("unordered", workload="broadcast", processes=8, messages=400, network=network)
     delays: dict[str, list[float]] = {}

@@ -94,7 +94,8 @@ def test_a_network_from_a_file(tmp_path: Path) -> None:
         (("--campaign", "0"), "--campaign"),
         (("--campaign", "5", "--loss", "0.9", "-n", "9"), "leave out --loss, --processes"),
         (("--json", "--show"), "give one of them"),
-        (("--network", "lna"), "a preset (lan, regions, heavy-tail, 004)"),
+        (("--network", "lna"), "a preset (lan, regions, heavy-tail, mostefaoui17)"),
+        (("--network", "004"), "network '004' is now called 'mostefaoui17'"),
         (("--seed", "-1"), "seed"),
     ],
 )

@@ -8,7 +8,7 @@ import typer
 
 from antecede.core.errors import CallerError
 from antecede.simulate.delays import parse
-from antecede.simulate.network import PRESETS, Network
+from antecede.simulate.network import PRESETS, RENAMED_PRESETS, Network
 from antecede.simulate.run import Plan
 
 T = TypeVar("T")
@@ -29,8 +29,8 @@ NetworkText = Annotated[
     str,
     typer.Option(
         help="A delay in ms (constant:5, exponential:20, gaussian:100,20, pareto:1.5,10, "
-        "two-level:100,20,20), a preset (lan, regions, heavy-tail, 004), or a JSON file that has the "
-        "options below, delays by region or link, or both."
+        "two-level:100,20,20), a preset (lan, regions, heavy-tail, mostefaoui17), or a JSON file that has "
+        "the options below, delays by region or link, or both."
     ),
 ]
 Fifo = Annotated[bool, typer.Option("--fifo", help="Packets of a pair do not overtake each other.")]
@@ -78,6 +78,8 @@ def _value(text: str) -> Any:
 
 def network_of(text: str, faults: dict[str, Any]) -> Network:
     """A delay, a preset or a JSON file, with the faults that are named on the command line."""
+    if text in RENAMED_PRESETS:
+        raise CallerError(f"network {text!r} is now called {RENAMED_PRESETS[text]!r}")
     if text in PRESETS:
         base = msgspec.to_builtins(PRESETS[text])
     elif text.endswith(".json"):

@@ -2,8 +2,8 @@
 and why; then a simulated run over a bad network, with what each protocol cost.
 
 P1 sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x. This is the program
-of 002's Figures 4 to 6, and 003's Figure 2 where z does not depend on y. Every line printed is what the
-endpoints did in this run.
+of Figures 4 to 6 of Mattern and Fünfrocken (1995), and of Figure 2 of Gambhire and Kshemkalyani (2000) where
+z does not depend on y. Every line printed is what the endpoints did in this run.
 """
 
 from dataclasses import dataclass, field
@@ -21,12 +21,22 @@ from antecede.simulate.run import Plan, simulate
 
 GROUP = ["P1", "P2", "P3"]
 RUNS: list[tuple[str, str, dict[str, Any], dict[str, int]]] = [
-    ("unordered", "no protocol (002, Figure 4)", {}, {}),
-    ("matrix", "the receiver holds z back (002, Figure 5)", {}, {}),
-    ("bounded", "the same with sparse matrices, k = 4 (000)", {"k": 4}, {}),
-    ("buffered", "the sender holds y back (002, Figure 6)", {}, {}),
-    ("semantic", "z depends on the delivery of y, and waits (003, Figure 1)", {}, {"y": 0, "z": 1}),
-    ("semantic", "nothing depends on anything: no false causality (003, Figure 2)", {}, {"y": 0, "z": 0}),
+    ("unordered", "no protocol (Mattern and Fünfrocken 1995, Figure 4)", {}, {}),
+    ("matrix", "the receiver holds z back (Mattern and Fünfrocken 1995, Figure 5)", {}, {}),
+    ("bounded", "the same with sparse matrices, k = 4 (Sanchez and Alvarez)", {"k": 4}, {}),
+    ("buffered", "the sender holds y back (Mattern and Fünfrocken 1995, Figure 6)", {}, {}),
+    (
+        "semantic",
+        "z depends on the delivery of y, and waits (Gambhire and Kshemkalyani 2000, Figure 1)",
+        {},
+        {"y": 0, "z": 1},
+    ),
+    (
+        "semantic",
+        "nothing depends on anything: no false causality (the same, Figure 2)",
+        {},
+        {"y": 0, "z": 0},
+    ),
 ]
 """Protocol, title, options, and the own event that a message depends on, where one is declared."""
 

@@ -1,4 +1,7 @@
-"""How long a packet is under way: constant, exponential, truncated Gaussian, Pareto, and 004's two levels.
+"""How long a packet is under way: constant, exponential, truncated Gaussian, Pareto, two levels.
+
+Two levels are the delays of Mostefaoui and Weiss (2017): a mean for each message, and around it a delay for
+each receiver.
 
 All times are in milliseconds. Draws come from a seeded generator in blocks, so a run depends on its seed
 and on nothing else.
@@ -20,7 +23,7 @@ KINDS = {
     "exponential": "exponential:MEAN",
     "gaussian": "gaussian:MEAN,SD (truncated at 0)",
     "pareto": "pareto:SHAPE,LEAST",
-    "two-level": "two-level:MEAN,SD,SD (a mean per message, then a delay per receiver: 004)",
+    "two-level": "two-level:MEAN,SD,SD (a mean per message, then a delay per receiver)",
 }
 _BLOCK = 4096
 

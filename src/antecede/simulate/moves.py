@@ -129,7 +129,7 @@ class Moves:
     def configuration(self, state: State) -> Hashable:
         """A state as one sees it from outside: without the numbers of packets and the order of pools.
 
-        Under 002's buffers and under matrix clocks nothing else matters to a program (the tests show it).
+        Under `buffered` and under matrix clocks nothing else matters to a program (the tests show it).
         """
         packets = (self._packet[number] for number in state.network)
         network = sorted((one.kind, one.source, one.target, one.payload) for one in packets)

@@ -72,5 +72,8 @@ PRESETS = {
         }
     ),
     "heavy-tail": Network(delay="pareto:1.5,10"),
-    "004": Network(delay="two-level:100,20,20"),
+    "mostefaoui17": Network(delay="two-level:100,20,20"),
 }
+"""Networks by name; the last is that of the experiments of Mostefaoui and Weiss (2017)."""
+RENAMED_PRESETS = {"004": "mostefaoui17"}
+"""Names that presets used to have."""

@@ -1,4 +1,4 @@
-"""Small distributed programs, as the tables of 002 write them, and how their text is read.
+"""Small distributed programs, written as in Mattern and Fünfrocken (1995), and how their text is read.
 
     P1: s x->3; s y->2. P2: r; s z->3. P3: r from 1; r
 

@@ -127,7 +127,7 @@ class Conversation(Workload):
 
 
 class Broadcast(Workload):
-    """broadcast: everybody writes to all, as a Poisson process (the model of 004)."""
+    """broadcast: everybody writes to all, as a Poisson process (the model of Mostefaoui and Weiss 2017)."""
 
     def targets(self, process: int) -> None:
         return None
