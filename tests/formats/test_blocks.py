@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.formats import Parsed, Settings, mapped_events, read
+from antecede.formats import Parsed, Settings, csv_table, mapped_events, read
 from antecede.formats.columns import Odd
+from antecede.formats.csv_blocks import CsvBlocks
 from antecede.formats.typed_records import TypedRecords
 from tests.formats.samples import lines, parse
 
@@ -168,8 +169,8 @@ def test_plain_lines_are_read_as_blocks(small_blocks, monkeypatch, record):
     sizes = []
     decode_block = TypedRecords.decode_block
 
-    def note_block(self, block, first_line):
-        decoded = decode_block(self, block, first_line)
+    def note_block(self, *block):
+        decoded = decode_block(self, *block)
         sizes.append(len(decoded.events))
         return decoded
 
@@ -205,3 +206,84 @@ def test_lines_are_those_of_the_file_also_behind_an_odd_block():
     parsed = parse("".join(text), "jsonl")
     expected = [line for line in range(1, 30_001) if line not in (11, 20_001)]
     assert parsed.events["line"].to_pylist() == expected
+
+
+CELLS = [
+    "a",
+    "b",
+    "e1",
+    "",
+    "x y",
+    '"x, y"',
+    '"{""a"": 1}"',
+    '"[""a"", ""b""]"',
+    "1",
+    "a;b",
+    "a; b;",
+    "-1",
+    "1.5",
+]
+CELLS += [
+    "2024-01-01T00:00:00Z",
+    "send",
+    "who knows",
+    '"say ""hi"""',
+    'x"y',
+    '"x"y',
+    "é",
+    "\ufffd",
+    "0x1f",
+    "1_0",
+]
+CELLS += ["nan", "99999999999999999999", " a ", '"two\nlines"', 'a"', '"open', "\x1c", "\u3000", "{", "1e999"]
+HEADERS = [
+    "process,kind,text",
+    "process,receivers,clock,time",
+    "process;event;id;other",
+    "process,index,fields,more",
+    "node|parents|line|file",
+    "process,process,text",
+    "process,kind,a.b",
+    "text,kind",
+    "process",
+]
+
+
+@st.composite
+def csv_tables(draw) -> bytes:
+    """Stretches of equal lines, so that some blocks are plain."""
+    header = draw(st.sampled_from(HEADERS))
+    sign = next(sign for sign in ",;|," if sign in header or sign == ",")
+    width = header.count(sign) + 1
+    text = [header]
+    for _ in range(draw(st.integers(0, 5))):
+        cells = draw(st.lists(st.sampled_from(CELLS), min_size=width, max_size=width))
+        if draw(st.booleans()):
+            cells[0] = "a"
+        if draw(st.integers(0, 9)) == 0:
+            cells.append("more")
+        text += [sign.join(cells)] * draw(st.integers(1, 5))
+        if draw(st.integers(0, 4)) == 0:
+            text.append(draw(st.sampled_from(["", " ", sign * (width - 1), "\t"])))
+    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
+    data: bytes = (end.join(text) + draw(st.sampled_from(["", end]))).encode()
+    return data.replace("\ufffd".encode(), b"\xff")
+
+
+@given(csv_tables(), st.sampled_from([Settings(), Settings(fields={"kind": "text"}, kinds={"a": "send"})]))
+def test_blocks_of_csv_are_what_their_lines_are(data, settings):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_table, "BLOCK_BYTES", 30)
+        patch.setattr(mapped_events, "SMALLEST_BYTES", 1)
+        by_block = in_plain_form(read(data, "log", "csv", settings))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CsvBlocks, "decode_block", refuse_block)
+        patch.setattr(csv_table, "BLOCK_BYTES", 10**9)
+        by_line = in_plain_form(read(data, "log", "csv", settings))
+    assert by_block == by_line
+
+
+def test_plain_cells_are_read_as_blocks(monkeypatch):
+    monkeypatch.setattr(csv_table, "_map_records", None)
+    text = "process,kind,receivers,clock,time,text,more\n" + 'a,send,b;c,"{""a"": 1}",5.5,"x, y",z\n' * 50
+    assert len(parse(text, "csv").events) == 50

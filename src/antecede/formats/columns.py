@@ -35,16 +35,24 @@ def assemble_events(columns: Mapping[str, pa.Array], lines: pa.Array, file: str)
             column = pa.nulls(size, field.type)
         elif field.name in NAME_COLUMNS:
             column = _empty_to_null(column)
-        if field.name == "process" and column.null_count:
-            raise Odd
-        if field.name == "execution":
-            column = column.fill_null("")
-        elif field.name == "file":
-            column = column.fill_null(file)
-        elif field.name == "line":
-            column = pc.coalesce(column, lines)
         arrays.append(column)
-    return pa.Table.from_arrays(arrays, schema=EVENTS)
+    events = pa.Table.from_arrays(arrays, schema=EVENTS)
+    if events["process"].null_count:
+        raise Odd
+    for name, default in (("execution", pa.scalar("")), ("file", pa.scalar(file)), ("line", lines)):
+        events = _fill_column(events, name, default)
+    return events
+
+
+def _fill_column(events: pa.Table, name: str, default: pa.Scalar | pa.Array) -> pa.Table:
+    """The events with this column filled where it is null."""
+    position = EVENTS.get_field_index(name)
+    column = events.column(position)
+    if column.null_count < len(column):
+        column = pc.coalesce(column, default)
+    else:
+        column = default if isinstance(default, pa.Array) else pa.repeat(default, len(column))
+    return events.set_column(position, EVENTS.field(position), column)
 
 
 def _empty_to_null(names: pa.Array) -> pa.Array:

@@ -9,14 +9,19 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from antecede.formats.columns import Odd
+from antecede.formats.csv_blocks import CsvBlocks, is_open
 from antecede.formats.jsons import decode
 from antecede.formats.mapped import OWN, Mapper
-from antecede.formats.mapped_events import MappedEvents
+from antecede.formats.mapped_events import LineBlock, MappedEvents, cut_blocks, cut_smaller
 from antecede.formats.rows import Parsed, Part, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
 SEPARATORS = ",;\t|"
+BLOCK_BYTES = 4_000_000
+HEADER_BYTES = 1_000_000
+"""In how much of a file its header ends."""
 Line = tuple[int, list[str] | str, str]
 
 
@@ -27,12 +32,17 @@ def separator(header: str) -> str:
 
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
-    text = source.text()
     events = MappedEvents(OWN, settings, source.name)
-    records = _records(text, separator(text.lstrip().split("\n", 1)[0]))
-    first = next(records, None)
-    if first is not None:
-        _map_records(records, _column_names(first), events)
+    header = find_header(source.data)
+    if header is None:
+        text = source.text()
+        records = _read_records(text, separator(text.lstrip().split("\n", 1)[0]))
+        first = next(records, None)
+        if first is not None:
+            _map_records(records, _column_names(first), events)
+        return events.finish_file("csv")
+    body = _skip_lines(source.data, header.count("\n"))
+    _map_blocks(body, header, header.count("\n") + 1, events)
     return events.finish_file("csv")
 
 
@@ -43,51 +53,88 @@ def read_part(data: bytes, name: str, settings: Settings, first_line: int, heade
     ended, too: then the next part begins with a record.
     """
     events = MappedEvents(OWN, settings, name)
-    text = Source(data, name).text()
+    is_by_line = _map_blocks(data, header, first_line, events)
+    return events.finish_part(is_by_line)
+
+
+def _skip_lines(data: bytes, count: int) -> bytes:
+    begin = 0
+    for _ in range(count):
+        begin = data.index(b"\n", begin) + 1
+    return data[begin:]
+
+
+def _map_blocks(data: bytes, header: str, first_line: int, events: MappedEvents) -> bool:
+    """Read lines behind a header in blocks. Whether every line is surely one record."""
     sign = separator(header.lstrip())
-    names = _column_names(next(_records(header, sign)))
-    records = _map_records(_records(text, sign, first_line), names, events)
-    is_by_line = records == sum(bool(line.strip()) for line in text.split("\n"))
-    return events.finish_part(is_by_line and not _is_open(text, sign))
+    names = _column_names(next(_read_records(header, sign)))
+    reader = CsvBlocks(names, sign, events.mapper, events.file)
+    data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
+    begin = 0
+    has_other_ends = b"\r" in data
+    for block in cut_blocks(data, first_line, BLOCK_BYTES, BLOCK_BYTES):
+        if has_other_ends or not _map_block(block, reader, sign, events):
+            # A record may go on behind this block: all that follows is read as one text.
+            rest = Source(data[begin:], "").text()
+            _map_records(_read_records(rest, sign, block.first_line), names, events)
+            return False
+        begin += len(block.data)
+    return True
+
+
+def _map_block(block: LineBlock, reader: CsvBlocks, sign: str, events: MappedEvents) -> bool:
+    """Read a block, if each of its lines is surely a record. Whether that is so; if not, nothing is read."""
+    try:
+        events.add_block(*reader.decode_block(*block))
+        return True
+    except Odd:
+        text = Source(block.data, "").text()
+    records = sum(1 for _ in _read_records(text, sign))
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    if records != lines or is_open(text, sign):
+        return False
+    _map_odd_block(block, reader, sign, events)
+    return True
+
+
+def _map_odd_block(block: LineBlock, reader: CsvBlocks, sign: str, events: MappedEvents) -> None:
+    """Read a block whose lines are records, in smaller blocks as far as these are plain."""
+    parts = cut_smaller(block)
+    if len(parts) == 1:
+        text = Source(block.data, "").text()
+        _map_records(_read_records(text, sign, block.first_line), reader.names, events)
+        return
+    for part in parts:
+        try:
+            events.add_block(*reader.decode_block(*part))
+        except Odd:
+            _map_odd_block(part, reader, sign, events)
 
 
 def find_header(head: bytes) -> str | None:
     """The header line, with what is blank before it; None if it is not all of the first record."""
-    text = Source(head, "").text()
+    text = Source(head[:HEADER_BYTES], "").text()
     blank = len(text) - len(text.lstrip())
     line, end, _ = text[blank:].partition("\n")
     header = text[:blank] + line + end
     is_plain = end and "\r" not in header and not text[:blank].strip(" \t\n")
-    return header if is_plain and not _is_open(header, separator(line)) else None
-
-
-def _is_open(text: str, sign: str) -> bool:
-    """Whether the last line has a cell in quotes that is not closed, or ends its record by other means."""
-    last = text.rstrip().rpartition("\n")[2]
-    try:
-        list(csv.reader([last + "\n"], delimiter=sign, strict=True))
-    except csv.Error:
-        return True
-    return "\r" in text
+    return header if is_plain and not is_open(header, separator(line)) else None
 
 
 def _column_names(first: Line) -> list[str]:
     return [str(cell).strip() for cell in first[1]]
 
 
-def _map_records(records: Iterable[Line], names: list[str], events: MappedEvents) -> int:
-    """Records as rows, and how many there are."""
-    count = 0
+def _map_records(records: Iterable[Line], names: list[str], events: MappedEvents) -> None:
+    """Read records one by one."""
     for line, cells, raw in records:
-        count += 1
         try:
             events.mapper.add(line, _record(names, cells, events.mapper))
         except Refused as reason:
             events.refuse(line, str(reason), raw)
-    return count
 
 
-def _records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
+def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
     """Line, cells (or what is wrong with them), and raw text of each record; blank lines are none."""
     stream = io.StringIO(text, newline="")
     kept: list[str] = []

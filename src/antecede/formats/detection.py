@@ -50,12 +50,11 @@ def guess(source: Source, settings: Settings = DEFAULT) -> str:
     head = Source(data[:HEAD], source.name).text()
     if has_header(head) or CLOCK_LINE.search(head):
         return "shiviz"
-    text = source.text()
-    if has_header(text) or CLOCK_LINE.search(text):
+    if b" {" in data and CLOCK_LINE.search(source.text()):
         return "shiviz"
-    if _is_table(text, settings):
+    if _is_table(head if "\n" in head.lstrip() else source.text(), settings):
         return "csv"
-    if CLOCK_LIKE.search(text):
+    if CLOCK_LIKE.search(source.text()):
         raise InputError(
             "it has vector clocks, but in a layout of its own; give --regex with host, clock and event"
         )

@@ -5,7 +5,7 @@ blocks are tried, and in the end the odd line and those around it are read one b
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -28,6 +28,14 @@ BLOCK_PARTS = 8
 
 Check = Callable[[Mapper, dict[str, Any]], bool]
 """Whether a record is an event; raises Refused if it is neither an event nor a header."""
+
+
+class LineBlock(NamedTuple):
+    """Some whole lines of a file."""
+
+    data: bytes
+    first_line: int
+    lines: int
 
 
 class MappedEvents:
@@ -99,25 +107,28 @@ def map_lines(
     """
     mapper = events.mapper
     typed = TypedRecords(mapper.paths, mapper.settings.kinds, events.file, needed)
-    for line, block in cut_blocks(data, first_line, FIRST_BYTES, BLOCK_BYTES):
-        _map_block(block, line, events, typed, check)
+    for block in cut_blocks(data, first_line, FIRST_BYTES, BLOCK_BYTES):
+        _map_block(block, events, typed, check)
 
 
-def _map_block(
-    block: bytes, first_line: int, events: MappedEvents, typed: TypedRecords, check: Check | None
-) -> None:
+def _map_block(block: LineBlock, events: MappedEvents, typed: TypedRecords, check: Check | None) -> None:
     try:
-        events.add_block(*typed.decode_block(block, first_line))
+        events.add_block(*typed.decode_block(*block))
     except Odd:
-        size = max(len(block) // BLOCK_PARTS, SMALLEST_BYTES)
-        parts = list(cut_blocks(block, first_line, size, size))
+        parts = cut_smaller(block)
         if len(parts) > 1:
-            for line, part in parts:
-                _map_block(part, line, events, typed, check)
+            for part in parts:
+                _map_block(part, events, typed, check)
             return
-        for record in checked(raw_lines(block, first_line), events.mapper.rows):
+        for record in checked(raw_lines(block.data, block.first_line), events.mapper.rows):
             typed.learn_keys(record.value)
             map_record(record, events, check)
+
+
+def cut_smaller(block: LineBlock) -> list[LineBlock]:
+    """Parts of a block; the block alone if it is small enough to be read line by line."""
+    size = max(len(block.data) // BLOCK_PARTS, SMALLEST_BYTES)
+    return list(cut_blocks(block.data, block.first_line, size, size))
 
 
 def map_records(records: Iterable[Raw], events: MappedEvents, check: Check | None = None) -> None:
@@ -135,13 +146,14 @@ def map_record(record: Record, events: MappedEvents, check: Check | None) -> Non
         events.refuse(record.line, str(reason), record.raw)
 
 
-def cut_blocks(data: bytes, first_line: int, first_size: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines of about these sizes, each with the number of its first line."""
+def cut_blocks(data: bytes, first_line: int, first_size: int, size: int) -> Iterator[LineBlock]:
+    """Blocks of whole lines, the first one of about `first_size` bytes, the others of about `size`."""
     begin, line, wanted = 0, first_line, first_size
     while begin < len(data):
         end = data.find(b"\n", begin + wanted - 1) + 1
         if end == 0:
             end = len(data)
-        yield line, data[begin:end]
-        line += data.count(b"\n", begin, end)
-        begin, wanted = end, size
+        ends = data.count(b"\n", begin, end)
+        is_ended = data.endswith(b"\n", begin, end)
+        yield LineBlock(data[begin:end], line, ends if is_ended else ends + 1)
+        begin, line, wanted = end, line + ends, size

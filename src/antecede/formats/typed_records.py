@@ -99,13 +99,12 @@ class TypedRecords:
                 is_new = True
         return is_new
 
-    def decode_block(self, block: bytes, first_line: int) -> TypedBlock:
+    def decode_block(self, block: bytes, first_line: int, lines: int) -> TypedBlock:
         """The events of a block; raises Odd if its lines must be read one by one."""
         if self.type is None and self.is_possible:
             self.type = _make_type(self.keys, self.paths)
             self.is_possible = self.type is not None
         body = block.removesuffix(b"\n").removesuffix(b"\r")
-        lines = body.count(b"\n") + 1
         if self.type is None or not _are_records(body, lines):
             raise Odd
         try:
