@@ -4,25 +4,27 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from antecede.report.text import shown
+from antecede.report.text import make_visible
 from antecede.report.window import (
+    DrawnLink,
     Lane,
-    Link,
     Row,
+    describe_event,
+    describe_place,
+    find_lane,
+    find_links,
     is_late,
-    lane_of,
-    lanes,
-    links,
-    rows_of,
-    spoken,
-    where,
+    list_rows,
+    order_lanes,
 )
 from antecede.tables import Copy
 
 RED, GREY = "#c4281c", "#8a8f98"
+STYLES = {"step": ["weight=10"], "wait": ["style=dotted", "label=waits"], "message": []}
+"""How each kind of link looks."""
 
 
-def dot(
+def render_dot(
     events: pa.Table,
     edges: Sequence[tuple[str, str]] | None = None,
     late: Collection[Copy] = frozenset(),
@@ -30,54 +32,70 @@ def dot(
 ) -> str:
     """The graph of these events, given causes first. Without edges, those that the events name themselves:
     the send of each message and the parents of each event."""
-    rows = rows_of(events)
+    rows = list_rows(events)
+    if edges is None:
+        edges = list_named_causes(rows)
     lines = ["digraph antecede {", "  fontname=sans; node [shape=box, fontname=sans]; edge [fontname=sans];"]
-    for lane, number in lanes(rows).items():
-        lines += _cluster(rows, lane, number, late, ghosts)
-    lines += [
-        _arrow(rows, link, late, ghosts) for link in links(rows, named(rows) if edges is None else edges)
-    ]
-    return "\n".join([*(line for line in lines if line), "}", ""])
+    for lane, number in order_lanes(rows).items():
+        lines += _render_cluster(rows, lane, number, late, ghosts)
+    for link in find_links(rows, edges):
+        lines += _render_arrow(rows, link, late, ghosts)
+    return "\n".join([*lines, "}", ""])
 
 
-def named(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def list_named_causes(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """The causes that events name: parents, and the send of what they receive or deliver."""
-    sends = {row["message"]: row["event"] for row in reversed(rows) if row["kind"] == "send"}
-    pairs = [(parent, row["event"]) for row in rows for parent in row["parents"] or ()]
-    got = [row for row in rows if row["kind"] in ("receive", "deliver") and row["message"] in sends]
-    return pairs + [(sends[row["message"]], row["event"]) for row in got]
+    sends: dict[str, str] = {}
+    for row in rows:
+        if row["kind"] == "send":
+            sends.setdefault(row["message"], row["event"])
+    parents = [(parent, row["event"]) for row in rows for parent in row["parents"] or ()]
+    receipts = [row for row in rows if row["kind"] in ("receive", "deliver")]
+    messages = [(sends[row["message"]], row["event"]) for row in receipts if row["message"] in sends]
+    return parents + messages
 
 
-def quoted(text: str) -> str:
+def quote_dot(text: str) -> str:
     """A string of Graphviz: backslashes and entities mean what they are, not what they stand for."""
-    return '"' + shown(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") + '"'
+    visible = make_visible(text)
+    for sign, replacement in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
+        visible = visible.replace(sign, replacement)
+    return f'"{visible}"'
 
 
-def _cluster(
+def _render_cluster(
     rows: Sequence[Row], lane: Lane, number: int, late: Collection[Copy], ghosts: Collection[str]
 ) -> list[str]:
     """The events of a process; those of no known process stand free."""
-    nodes = [_node(row, at, late, ghosts) for at, row in enumerate(rows) if lane_of(row) == lane]
+    nodes = [_render_node(row, at, late, ghosts) for at, row in enumerate(rows) if find_lane(row) == lane]
     if lane.process is None:
         return nodes
-    label = quoted(f"{lane.process} · {lane.execution}" if lane.execution else lane.process)
-    return [f"  subgraph cluster_{number} {{", f"    label={label};", *nodes, "  }"]
+    name = f"{lane.process} · {lane.execution}" if lane.execution else lane.process
+    return [f"  subgraph cluster_{number} {{", f"    label={quote_dot(name)};", *nodes, "  }"]
 
 
-def _node(row: Row, at: int, late: Collection[Copy], ghosts: Collection[str]) -> str:
-    what = spoken(row) if not where(row) else f"{spoken(row)} ({where(row)})"
-    color = f', color="{RED}", fontcolor="{RED}"' if is_late(row, late) else ""
-    grey = f', style=dashed, color="{GREY}", fontcolor="{GREY}"' if row["event"] in ghosts else color
-    return f"    n{at} [label={quoted(what)}{grey}];"
+def _render_node(row: Row, at: int, late: Collection[Copy], ghosts: Collection[str]) -> str:
+    label = describe_event(row)
+    if place := describe_place(row):
+        label += f" ({place})"
+    style = ""
+    if row["event"] in ghosts:
+        style = f', style=dashed, color="{GREY}", fontcolor="{GREY}"'
+    elif is_late(row, late):
+        style = f', color="{RED}", fontcolor="{RED}"'
+    return f"    n{at} [label={quote_dot(label)}{style}];"
 
 
-def _arrow(rows: Sequence[Row], link: Link, late: Collection[Copy], ghosts: Collection[str]) -> str:
+def _render_arrow(
+    rows: Sequence[Row], link: DrawnLink, late: Collection[Copy], ghosts: Collection[str]
+) -> list[str]:
     """An arrow; none to what is outside."""
     if link.source is None or link.target is None:
-        return ""
-    style = {"step": ["weight=10"], "wait": ["style=dotted", "label=waits"], "message": []}[link.kind]
+        return []
+    style = list(STYLES[link.kind])
     if link.kind != "step" and is_late(rows[link.target], late):
         style.append(f'color="{RED}"')
     if rows[link.source]["event"] in ghosts or rows[link.target]["event"] in ghosts:
         style.append(f'color="{GREY}"')
-    return f"  n{link.source} -> n{link.target}" + (f" [{', '.join(style)}];" if style else ";")
+    attributes = f" [{', '.join(style)}]" if style else ""
+    return [f"  n{link.source} -> n{link.target}{attributes};"]

@@ -2,18 +2,18 @@
 events of its witness in the pictures. Long groups are folded, and what a page cannot hold is counted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.report.text import escaped, number
-from antecede.report.window import Row, spoken, where
+from antecede.report.text import escape_html, format_total
+from antecede.report.window import Row, describe_event, describe_place
 
-SHOWN = 8
+SHOWN_FINDINGS = 8
 """Findings of a kind that are shown before a fold."""
-MOST = 500
+LISTED_FINDINGS = 500
 """Findings of a kind that are on the page at all."""
 
 MEANINGS = {
@@ -43,82 +43,95 @@ MEANINGS = {
     "timestamp": "By their times the effect came before its cause; clocks of processes differ.",
     "false-causality": "Causal order makes a message wait for another on which it does not depend.",
 }
-Place = dict[tuple[str, str], tuple[int, Row]]
+EventPlaces = dict[tuple[str, str], tuple[int, Row]]
 """Where each event of a window stands, by execution and name, and its row."""
 
 
-def groups(findings: pa.Table) -> list[tuple[str, pa.Table]]:
+def group_by_kind(findings: pa.Table) -> list[tuple[str, pa.Table]]:
     """The findings of each kind, the commonest first."""
     kinds = pc.fill_null(findings["kind"], "unknown")
-    counts = sorted(kinds.value_counts().to_pylist(), key=lambda c: (-c["counts"], c["values"]))
-    return [(c["values"], findings.filter(pc.equal(kinds, c["values"]))) for c in counts]
+    counts = {count["values"]: count["counts"] for count in kinds.value_counts().to_pylist()}
+    ranked = sorted(counts, key=lambda kind: (-counts[kind], kind))
+    return [(kind, findings.filter(pc.equal(kinds, kind))) for kind in ranked]
 
 
-def section(findings: pa.Table, places: list[Place], counts: Mapping[str, int]) -> str:
-    """All groups, below a list of the kinds and a box that filters; `counts` say if there are more."""
+def render_findings(findings: pa.Table, windows: list[EventPlaces], counts: Mapping[str, int]) -> str:
+    """All findings by kind, below a list of the kinds and a box that filters; `counts` say if there are more."""
     if not len(findings):
         return '<p class="none">No findings.</p>'
-    found = sorted(groups(findings), key=lambda group: -counts.get(group[0], len(group[1])))
-    several = len(pc.unique(findings["execution"])) > 1
-    kinds = "".join(
-        f'<li><a href="#kind-{at}">{escaped(kind)} <b>{number(counts.get(kind, len(table)))}</b></a></li>'
-        for at, (kind, table) in enumerate(found)
-    )
-    parts = [
-        _group(at, kind, table, places, several, counts.get(kind, len(table)))
-        for at, (kind, table) in enumerate(found)
-    ]
+    groups = [(kind, table, counts.get(kind, len(table))) for kind, table in group_by_kind(findings)]
+    groups.sort(key=lambda group: -group[2])
+    names_executions = len(pc.unique(findings["execution"])) > 1
+    kinds, sections = [], []
+    for number, (kind, table, count) in enumerate(groups):
+        label = f"{escape_html(kind)} <b>{format_total(count)}</b>"
+        kinds.append(f'<li><a href="#kind-{number}">{label}</a></li>')
+        body = _render_kind(kind, table, windows, names_executions, count)
+        sections.append(f'<section class="kind" id="kind-{number}"><h3>{label}</h3>{body}</section>')
     return (
-        f'<ul class="kinds">{kinds}</ul>'
+        f'<ul class="kinds">{"".join(kinds)}</ul>'
         '<p class="filter"><label>Filter <input id="filter" type="search" autocomplete="off" '
         'placeholder="words of a sentence, process, message, file"/></label> '
-        '<output id="matches" for="filter"></output></p>' + "".join(parts)
+        '<output id="matches" for="filter"></output></p>' + "".join(sections)
     )
 
 
-def _group(at: int, kind: str, table: pa.Table, places: list[Place], several: bool, count: int) -> str:
-    rows = table.slice(0, MOST).to_pylist()
-    items = [_finding(row, places, several) for row in rows]
-    meaning = f"<p>{MEANINGS[kind]}</p>" if kind in MEANINGS else ""
-    body = f'<ol class="findings">{"".join(items[:SHOWN])}</ol>'
-    if len(items) > SHOWN:
-        more = f'<ol class="findings" start="{SHOWN + 1}">{"".join(items[SHOWN:])}</ol>'
-        body += f"<details><summary>show all {number(len(items))}</summary>{more}</details>"
-    if left := count - len(rows):
-        more = "more are not on this page; antecede audit --out DIR lists more of them."
-        body += f'<p class="left">{number(left)} {more}</p>'
-    head = f"<h3>{escaped(kind)} <b>{number(count)}</b></h3>"
-    return f'<section class="kind" id="kind-{at}">{head}{meaning}{body}</section>'
+def _render_kind(
+    kind: str, table: pa.Table, windows: list[EventPlaces], names_executions: bool, count: int
+) -> str:
+    """What a kind means, and its findings; long lists are folded."""
+    rows = table.slice(0, LISTED_FINDINGS).to_pylist()
+    items = [_render_finding(row, windows, names_executions) for row in rows]
+    body = f"<p>{MEANINGS[kind]}</p>" if kind in MEANINGS else ""
+    body += f'<ol class="findings">{"".join(items[:SHOWN_FINDINGS])}</ol>'
+    if len(items) > SHOWN_FINDINGS:
+        rest = "".join(items[SHOWN_FINDINGS:])
+        fold = f'<ol class="findings" start="{SHOWN_FINDINGS + 1}">{rest}</ol>'
+        body += f"<details><summary>show all {format_total(len(items))}</summary>{fold}</details>"
+    if left_out := count - len(rows):
+        note = "more are not on this page; antecede audit --out DIR lists more of them."
+        body += f'<p class="left">{format_total(left_out)} {note}</p>'
+    return body
 
 
-def _finding(row: dict[str, Any], places: list[Place], several: bool) -> str:
-    sentence = row["sentence"] or " ".join(filter(None, (row["process"], row["kind"], row["message"])))
-    facts = [where(row), f"execution {row['execution']}" if several and row["execution"] else ""]
-    told = "".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)
-    return f'<li><p>{escaped(sentence)}</p><p class="facts">{told}{_witness(row, places)}</p></li>'
+def _render_finding(row: dict[str, Any], windows: list[EventPlaces], names_executions: bool) -> str:
+    sentence = row["sentence"]
+    if not sentence:
+        sentence = " ".join(filter(None, (row["process"], row["kind"], row["message"])))
+    facts = [describe_place(row)]
+    if names_executions and row["execution"]:
+        facts.append(f"execution {row['execution']}")
+    spans = "".join(f"<span>{escape_html(fact)}</span>" for fact in facts if fact)
+    witness = _render_witness(row, windows)
+    return f'<li><p>{escape_html(sentence)}</p><p class="facts">{spans}{witness}</p></li>'
 
 
-def _witness(row: dict[str, Any], places: list[Place]) -> str:
+def _render_witness(row: dict[str, Any], windows: list[EventPlaces]) -> str:
     """A link to each event of the witness and one to all of them, in the window that shows most of them."""
     events = [(row["execution"] or "", event) for event in row["events"] or ()]
     if not events:
         return ""
-    counts = [sum(event in place for event in events) for place in places]
-    best = max(range(len(places)), key=lambda at: counts[at], default=-1)
-    if best < 0 or not counts[best]:
-        names = " → ".join(escaped(event) for _, event in events)
+    drawn = [sum(event in places for event in events) for places in windows]
+    best = max(range(len(windows)), key=lambda number: drawn[number], default=-1)
+    if best < 0 or not drawn[best]:
+        names = " → ".join(escape_html(event) for _, event in events)
         return f'<span class="witness">witness: {names} (not drawn)</span>'
-    place = places[best]
-    steps = [_step(event, best, place) for event in events]
-    rows = "-".join(str(place[event][0]) for event in events if event in place)
     link = f"<span>picture {best + 1}:</span>"
-    if counts[best] > 1:
+    if drawn[best] > 1:
+        rows = _join_rows(events, windows[best])
         link = f'<a class="all" href="#w{best}-{rows}">show in picture {best + 1}</a>'
+    steps = [_render_step(event, best, windows[best]) for event in events]
     return f'{link}<span class="witness">{" → ".join(steps)}</span>'
 
 
-def _step(event: tuple[str, str], window: int, place: Place) -> str:
-    if event not in place:
-        return escaped(event[1])
-    at, row = place[event]
-    return f'<a href="#w{window}-{at}" title="{escaped(where(row))}">{escaped(spoken(row))}</a>'
+def _join_rows(events: Sequence[tuple[str, str]], places: EventPlaces) -> str:
+    """The rows of the events that are drawn, as page.js reads them: 3-5-9."""
+    return "-".join(str(places[event][0]) for event in events if event in places)
+
+
+def _render_step(event: tuple[str, str], window: int, places: EventPlaces) -> str:
+    if event not in places:
+        return escape_html(event[1])
+    at, row = places[event]
+    title, text = escape_html(describe_place(row)), escape_html(describe_event(row))
+    return f'<a href="#w{window}-{at}" title="{title}">{text}</a>'

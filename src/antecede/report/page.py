@@ -11,10 +11,10 @@ from importlib import resources
 
 import pyarrow as pa
 
-from antecede.report import findings as listed
-from antecede.report.picture import svg
-from antecede.report.text import escaped, number
-from antecede.report.window import rows_of
+from antecede.report.findings import EventPlaces, render_findings
+from antecede.report.picture import render_svg
+from antecede.report.text import escape_html, format_total, pluralize
+from antecede.report.window import list_rows
 from antecede.tables import Window
 
 KEY = """<p class="key">Time goes down, a row for each event.
@@ -25,7 +25,7 @@ KEY = """<p class="key">Time goes down, a row for each event.
 and its <b class="future">future</b>; click on empty space to reset. Keys: arrows, Enter, Escape.</p>"""
 
 
-def page(
+def render_page(
     verdict: str,
     totals: dict[str, str | int],
     findings: pa.Table,
@@ -35,21 +35,25 @@ def page(
 ) -> str:
     """The text of the page, to be saved as UTF-8. `counts` says how many findings of each kind there are, if
     these are not all."""
-    style, script = _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
-    places = [_places(window) for window in windows]
+    style, script = _read_asset("page.css"), _read_asset("page.js")
+    hashes = f"style-src '{_hash_source(style)}'; script-src '{_hash_source(script)}'"
+    policy = f"default-src 'none'; {hashes}; base-uri 'none'"
+    number = len(findings) if counts is None else sum(counts.values())
+    places = [_locate_events(window) for window in windows]
+    has_pictures = any(len(window.events) for window in windows)
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
         '<meta name="color-scheme" content="light dark"/>',
-        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
-        f"<header><h1>{escaped(title)}</h1>{_verdict(verdict, findings)}{_totals(totals)}</header>\n<main>",
-        f'<section class="list"><h2>Findings <b>{number(_all(findings, counts))}</b></h2>',
-        listed.section(findings, places, counts or {}),
+        f"<title>{escape_html(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
+        f"<header><h1>{escape_html(title)}</h1>"
+        f"{_render_verdict(verdict, findings)}{_render_totals(totals)}</header>\n<main>",
+        f'<section class="list"><h2>Findings <b>{format_total(number)}</b></h2>',
+        render_findings(findings, places, counts or {}),
         f"</section>\n<section><h2>Pictures <b>{len(windows)}</b></h2>",
-        KEY if any(len(window.events) for window in windows) else "<p>No events were drawn.</p>",
-        *(_figure(window, at) for at, window in enumerate(windows)),
+        KEY if has_pictures else "<p>No events were drawn.</p>",
+        *(_render_figure(window, at) for at, window in enumerate(windows)),
         "</section>\n</main>",
         "<footer>Written by antecede. This file needs no network.</footer>",
         f'<div id="card" hidden="hidden"></div>\n<script>{script}</script>\n</body>\n</html>\n',
@@ -57,49 +61,54 @@ def page(
     return "\n".join(parts)
 
 
-def _all(findings: pa.Table, counts: Mapping[str, int] | None) -> int:
-    return len(findings) if counts is None else sum(counts.values())
-
-
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return resources.files("antecede.report").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def _hash_source(text: str) -> str:
+    """How a Content-Security-Policy names a script or a style sheet."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _places(window: Window) -> listed.Place:
-    rows = reversed(list(enumerate(rows_of(window.events))))
-    return {(row["execution"] or "", row["event"]): (at, row) for at, row in rows if row["event"] is not None}
+def _locate_events(window: Window) -> EventPlaces:
+    """Where the events of a window stand; of several with one name, the first."""
+    places: EventPlaces = {}
+    for at, row in enumerate(list_rows(window.events)):
+        if row["event"] is not None:
+            places.setdefault((row["execution"] or "", row["event"]), (at, row))
+    return places
 
 
-def _verdict(verdict: str, findings: pa.Table) -> str:
+def _render_verdict(verdict: str, findings: pa.Table) -> str:
     if len(findings):
         look = "bad"
     else:
         look = "good" if verdict.casefold().startswith("clean") else "open"
-    return f'<p class="verdict {look}">{escaped(verdict)}</p>'
+    return f'<p class="verdict {look}">{escape_html(verdict)}</p>'
 
 
-def _totals(totals: dict[str, str | int]) -> str:
-    facts = "".join(
-        f"<div><dt>{escaped(name)}</dt><dd>{escaped(number(value))}</dd></div>"
-        for name, value in totals.items()
-    )
-    return f'<dl class="totals">{facts}</dl>' if totals else ""
+def _render_totals(totals: dict[str, str | int]) -> str:
+    if not totals:
+        return ""
+    facts = []
+    for name, value in totals.items():
+        amount = escape_html(format_total(value))
+        facts.append(f"<div><dt>{escape_html(name)}</dt><dd>{amount}</dd></div>")
+    return f'<dl class="totals">{"".join(facts)}</dl>'
 
 
-def _figure(window: Window, at: int) -> str:
+def _render_figure(window: Window, at: int) -> str:
     """A picture in a box that scrolls, below what it shows and what it leaves out."""
-    events = len(window.events)
-    left_out = escaped(window.left_out) or "Nothing is left out."
-    note = " What goes through events that are not drawn is not lit." if window.left_out else ""
-    picture = svg(window, f"w{at}") if events else '<p class="none">No events.</p>'
+    size = len(window.events)
+    left_out = escape_html(window.left_out) or "Nothing is left out."
+    if window.left_out:
+        left_out += " What goes through events that are not drawn is not lit."
+    picture = render_svg(window, f"w{at}") if size else '<p class="none">No events.</p>'
     return (
-        f'<figure id="w{at}"><figcaption><h3>{at + 1}. {escaped(window.title)} '
-        f"<b>{number(events)} event{'' if events == 1 else 's'}</b></h3>"
-        f'<p class="left">{left_out}{note}</p><p class="status" role="status"></p></figcaption>'
+        f'<figure id="w{at}"><figcaption><h3>{at + 1}. {escape_html(window.title)} '
+        f"<b>{pluralize(size, 'event')}</b></h3>"
+        f'<p class="left">{left_out}</p><p class="status" role="status"></p></figcaption>'
         f'<div class="scroll" tabindex="0" role="region" aria-label="picture {at + 1}">{picture}</div>'
         "</figure>"
     )

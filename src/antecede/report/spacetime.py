@@ -5,77 +5,115 @@ there and then is marked as waiting, and its delivery, further down, says for ho
 delivered before, with another message, is marked as known. What the oracle found early or late is red.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-Event = dict[str, Any]
+Event = Mapping[str, Any]
 """A row of the events table."""
 
-MOST = 120
+MOST_LINES = 120
 """Events shown; a larger run says how many it leaves out."""
 _NARROW, _WIDE, _TIME = 10, 18, 11
 
 
-def diagram(events: Sequence[Event], width: int = 110) -> list[str]:
+class _Label(NamedTuple):
+    """What stands at an event."""
+
+    text: str
+    color: str
+
+
+def render_diagram(events: Sequence[Event], width: int = 110) -> list[str]:
     """The lines, in rich's markup, for a screen of this width (wider if there are many processes)."""
     ordered = sorted(events, key=lambda event: event["time"])  # what is simultaneous stays in order
-    names = sorted(
-        {event["process"] for event in ordered} | {n for e in ordered for n in e["receivers"] or ()}
-    )
+    names = _list_processes(ordered)
     column = max(_NARROW, min(_WIDE, (width - _TIME) // max(len(names), 1)))
-    columns = {name: at for at, name in enumerate(names)}
-    arrivals = {(e["process"], e["message"]): e["time"] for e in ordered if e["kind"] == "receive"}
-    delivered = {(e["process"], e["message"]): e for e in ordered if e["kind"] == "deliver"}
-    lines = [f"{'ms':>9}  " + "".join(f"[bold]{name[: column - 1]:<{column}}[/]" for name in names)]
-    for event in ordered:
+    lines = []
+    for event, label in _label_events(ordered):
+        lines.append(_draw_line(event, names, column, label))
+    head = "".join(f"[bold]{name[: column - 1]:<{column}}[/]" for name in names)
+    shown = [f"{'ms':>9}  {head}", *lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        shown.append(f"... and {len(lines) - MOST_LINES} more; --out DIR has them all")
+    return shown
+
+
+def _list_processes(events: Sequence[Event]) -> list[str]:
+    """All processes by name, also those that something was only sent to."""
+    names = {event["process"] for event in events}
+    for event in events:
+        names.update(event["receivers"] or ())
+    return sorted(names)
+
+
+def _label_events(events: Sequence[Event]) -> list[tuple[Event, _Label]]:
+    """The events that have a line, each with what stands there."""
+    arrivals, deliveries = {}, {}
+    for event in events:
         copy = (event["process"], event["message"])
-        drawn = _drawn(event, arrivals.get(copy), delivered.get(copy))
-        lines += [_line(event, columns, column, *drawn)] if drawn else []
-    more = len(lines) - 1 - MOST
-    return lines[: MOST + 1] + ([f"... and {more} more; --out DIR has them all"] if more > 0 else [])
+        if event["kind"] == "receive":
+            arrivals[copy] = event["time"]
+        elif event["kind"] == "deliver":
+            deliveries[copy] = event
+    labelled = []
+    for event in events:
+        copy = (event["process"], event["message"])
+        label = _describe_event(event, arrivals.get(copy), deliveries.get(copy))
+        if label is not None:
+            labelled.append((event, label))
+    return labelled
 
 
-def _drawn(event: Event, arrived: float | None, delivery: Event | None) -> tuple[str, str] | None:
-    """What stands at an event, and its color; nothing for a delivery that its arrival shows."""
+def _describe_event(event: Event, arrived: float | None, delivery: Event | None) -> _Label | None:
+    """What stands at an event; nothing for a delivery that its arrival shows."""
     message, time, kind = event["message"], event["time"], event["kind"]
     if kind == "send":
-        return _send(event), "cyan"
+        return _Label(_describe_send(event), "cyan")
     if kind == "deliver":
+        if arrived == time:
+            return None
         waited = 0.0 if arrived is None else max(time - arrived, 0.0)
-        return None if arrived == time else _delivery(event, waited)
+        return _describe_delivery(event, waited)
     if kind != "receive":
-        return f"▪ {event['text']}", "white"
+        return _Label(f"▪ {event['text']}", "white")
     if delivery is None or delivery["time"] > time:
-        return f"◌ {message} waits", "yellow"
-    return _delivery(delivery, 0.0) if delivery["time"] == time else (f"· {message} known", "dim")
+        return _Label(f"◌ {message} waits", "yellow")
+    if delivery["time"] == time:
+        return _describe_delivery(delivery, 0.0)
+    return _Label(f"· {message} known", "dim")
 
 
-def _send(event: Event) -> str:
+def _describe_send(event: Event) -> str:
     receivers = event["receivers"] or []
     return f"○ {event['message']}→{'all' if len(receivers) > 2 else ','.join(receivers)}"
 
 
-def _delivery(event: Event, waited: float) -> tuple[str, str]:
-    """What stands at a delivery, and its color."""
+def _describe_delivery(event: Event, waited: float) -> _Label:
+    """What stands at a delivery: red if the oracle found it early or late."""
     order = dict(event["fields"] or ()).get("order")
-    after = f" +{waited:.1f}" if waited else ""
-    return f"● {event['message']}{after} {order or ''}".rstrip(), "red" if order else "green"
+    text = f"● {event['message']}"
+    if waited:
+        text += f" +{waited:.1f}"
+    if order:
+        text += f" {order}"
+    return _Label(text, "red" if order else "green")
 
 
-def _line(event: Event, columns: dict[str, int], column: int, text: str, color: str) -> str:
+def _draw_line(event: Event, names: Sequence[str], column: int, label: _Label) -> str:
     """The life lines of all processes, the event on its own, and an arrow to an arrival."""
-    at = columns[event["process"]]
-    source = columns.get(event["sender"], at) if event["kind"] == "receive" else at
-    text = text[: column - 1]
-    cells = ["│" + " " * (column - 1) for _ in columns]
+    at = source = names.index(event["process"])
+    if event["kind"] == "receive" and event["sender"] in names:
+        source = names.index(event["sender"])
+    text = label.text[: column - 1]
+    cells = ["│" + " " * (column - 1) for _ in names]
     for between in range(min(at, source), max(at, source)):
         cells[between] = ("├" if between == source else "┼") + "─" * (column - 1)
     if source > at:
         cells[source] = "┤" + " " * (column - 1)
         tail = " <" + "─" * (column - len(text) - 2) if len(text) < column - 1 else " "
-        cells[at] = f"[{color}]{text}[/]{tail}"
+        cells[at] = f"[{label.color}]{text}[/]{tail}"
     else:
-        cells[at] = f"[{color}]{text:<{column}}[/]"
+        cells[at] = f"[{label.color}]{text:<{column}}[/]"
     if source < at:
         cells[at - 1] = cells[at - 1][:-1] + ">"
     return f"{event['time']:>9.1f}  " + "".join(cells).rstrip()

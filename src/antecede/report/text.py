@@ -11,43 +11,62 @@ LINE_ENDS = re.compile("\r\n|[\n\r\u2028\u2029]")
 WIDE = frozenset("WF")
 LONGEST = 600
 """Characters shown of one text."""
+LETTER_WIDTH = 0.56
+"""The width of a letter of a sans serif, as a share of its height."""
+LONGEST_NUMBER = 18
+"""Digits that are read as a number when names are sorted."""
 
 
-def shown(text: object) -> str:
+def make_visible(text: object) -> str:
     """One line in which every character can be seen; a long one ends in dots."""
     line = str(text)
-    line = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    if len(line) > LONGEST:
+        line = line[: LONGEST - 1] + "…"
     line = LINE_ENDS.sub("↵", line).replace("\t", " ")
     return HIDDEN.sub("\ufffd", line)
 
 
-def escaped(text: object) -> str:
+def escape_html(text: object) -> str:
     """The same, for the content or the quoted attribute of an HTML or SVG element."""
-    return html.escape(shown(text), quote=True)
+    return html.escape(make_visible(text), quote=True)
 
 
-def fitted(text: object, width: float, size: float = 12) -> str:
-    """The same, cut to a width in pixels: letters of a sans serif are about half as wide as high."""
-    line, room = shown(text), width / (size * 0.56)
+def fit_to_width(text: object, width: float, size: float = 12) -> str:
+    """The same, cut to a width in pixels for letters of this size."""
+    line = make_visible(text)
+    room = width / (size * LETTER_WIDTH)
     for at, letter in enumerate(line):
         room -= 2 if unicodedata.east_asian_width(letter) in WIDE else 1
         if room < 0:
-            return html.escape(line[: max(at - 1, 1)] + "…", quote=True)
+            line = line[: max(at - 1, 1)] + "…"
+            break
     return html.escape(line, quote=True)
 
 
-def number(value: object) -> str:
-    """A total, with its thousands apart."""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else shown(value)
+def format_total(value: object) -> str:
+    """A number with its thousands apart; anything else as it is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return make_visible(value)
 
 
-def many(count: int, word: str) -> str:
+def pluralize(count: int, word: str) -> str:
     """So many of something: 1 row, 2 rows, 3 processes, 4 deliveries."""
-    plural = f"{word[:-1]}ies" if word.endswith("y") else f"{word}{'e' if word.endswith('ss') else ''}s"
-    return f"{count:,} {word if count == 1 else plural}"
+    if count == 1:
+        return f"1 {word}"
+    if word.endswith("y"):
+        return f"{count:,} {word[:-1]}ies"
+    if word.endswith("ss"):
+        return f"{count:,} {word}es"
+    return f"{count:,} {word}s"
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+def natural_key(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts p2 before p10."""
-    parts = re.findall("[0-9]{1,18}|[^0-9]+|[0-9]+", name)
-    return [(0, int(p), "") if p.isdecimal() and len(p) <= 18 else (1, 0, p) for p in parts]
+    key = []
+    for part in re.findall("[0-9]{1,18}|[^0-9]+|[0-9]+", name):
+        if part.isdecimal() and len(part) <= LONGEST_NUMBER:
+            key.append((0, int(part), ""))
+        else:
+            key.append((1, 0, part))
+    return key

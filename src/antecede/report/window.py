@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from antecede.report.text import natural, shown
+from antecede.report.text import make_visible, natural_key
 from antecede.tables import Copy
 
 COLUMNS = [
@@ -21,8 +21,8 @@ COLUMNS = [
 Row = dict[str, Any]
 
 
-class Link(NamedTuple):
-    """From one row to another; None is an event outside the window."""
+class DrawnLink(NamedTuple):
+    """A line from one row to another; None is an event outside the window."""
 
     kind: Literal["step", "wait", "message"]
     source: int | None
@@ -36,109 +36,135 @@ class Lane(NamedTuple):
     process: str | None
 
 
-def rows_of(events: pa.Table) -> list[Row]:
+def list_rows(events: pa.Table) -> list[Row]:
+    """The events as rows, with the columns that pictures use."""
     return list(events.select(COLUMNS).to_pylist())
 
 
-def lane_of(row: Row) -> Lane:
+def find_lane(row: Row) -> Lane:
+    """The lane that an event stands on."""
     return Lane(row["execution"] or "", row["process"])
 
 
-def lanes(rows: Sequence[Row]) -> dict[Lane, int]:
-    """The lanes from left to right: by name, p2 before p10, what has no process last."""
-    found = {lane_of(row) for row in rows}
-    order = sorted(
-        found, key=lambda at: (at.process is None, natural(at.process or ""), natural(at.execution))
-    )
-    return {lane: at for at, lane in enumerate(order)}
+def order_lanes(rows: Sequence[Row]) -> dict[Lane, int]:
+    """The number of each lane, from left to right: by name, p2 before p10, what has no process last."""
+    ordered = sorted({find_lane(row) for row in rows}, key=_lane_key)
+    return {lane: number for number, lane in enumerate(ordered)}
+
+
+def _lane_key(lane: Lane) -> tuple[Any, ...]:
+    return lane.process is None, natural_key(lane.process or ""), natural_key(lane.execution)
 
 
 def is_late(row: Row, late: Collection[Copy]) -> bool:
+    """Whether an event is one of the late deliveries, or the arrival of one."""
     return row["kind"] != "send" and (row["process"], row["message"]) in late
 
 
-def arrivals(rows: Sequence[Row]) -> set[int]:
+def find_arrivals(rows: Sequence[Row]) -> set[int]:
     """The rows that are no events of happened-before."""
     if not any(row["kind"] == "deliver" for row in rows):
         return set()
     return {at for at, row in enumerate(rows) if row["kind"] == "receive" and row["clock"] is None}
 
 
-def links(rows: Sequence[Row], edges: Sequence[tuple[str, str]]) -> list[Link]:
+def find_links(rows: Sequence[Row], edges: Sequence[tuple[str, str]]) -> list[DrawnLink]:
     """All links of a window. A message goes to its arrival, and from there waits for its delivery."""
-    arrived = arrivals(rows)
-    steps, waits = _steps(rows, arrived), _waits(rows, arrived)
-    sent = {row["message"]: at for at, row in reversed(list(enumerate(rows))) if row["kind"] == "send"}
-    messages = _messages(rows, edges, waits, arrived)
-    messages += [Link("message", sent[m], at) for at in sorted(arrived) if (m := rows[at]["message"]) in sent]
-    return [*steps, *(Link("wait", at, to) for to, at in waits.items()), *dict.fromkeys(messages)]
+    arrivals = find_arrivals(rows)
+    waits = _match_waits(rows, arrivals)
+    messages = [
+        *_link_edges(rows, edges, waits, arrivals),
+        *_link_arrivals(rows, arrivals),
+    ]
+    return [
+        *_link_steps(rows, arrivals),
+        *(DrawnLink("wait", arrival, delivery) for delivery, arrival in waits.items()),
+        *dict.fromkeys(messages),
+    ]
 
 
-def _steps(rows: Sequence[Row], arrived: set[int]) -> list[Link]:
+def _link_steps(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
+    """From each event of a process to its next one."""
     last: dict[Lane, int] = {}
     steps = []
     for at, row in enumerate(rows):
-        lane = lane_of(row)
-        if lane.process is None or at in arrived:
+        lane = find_lane(row)
+        if lane.process is None or at in arrivals:
             continue
         if lane in last:
-            steps.append(Link("step", last[lane], at))
+            steps.append(DrawnLink("step", last[lane], at))
         last[lane] = at
     return steps
 
 
-def _waits(rows: Sequence[Row], arrived: set[int]) -> dict[int, int]:
+def _match_waits(rows: Sequence[Row], arrivals: set[int]) -> dict[int, int]:
     """Of each delivery whose first arrival is in the window, and before it: that arrival."""
     first: dict[tuple[Lane, str], int] = {}
     waits = {}
     for at, row in enumerate(rows):
-        copy = (lane_of(row), row["message"])
-        if at in arrived:
+        copy = (find_lane(row), row["message"])
+        if at in arrivals:
             first.setdefault(copy, at)
         elif row["kind"] == "deliver" and copy in first:
             waits[at] = first.pop(copy)
     return waits
 
 
-def _messages(
-    rows: Sequence[Row], edges: Sequence[tuple[str, str]], waits: dict[int, int], arrived: set[int]
-) -> list[Link]:
+def _link_arrivals(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
+    """From the first send of a message to each of its arrivals."""
+    sends: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        if row["kind"] == "send":
+            sends.setdefault(row["message"], at)
+    known = [at for at in sorted(arrivals) if rows[at]["message"] in sends]
+    return [DrawnLink("message", sends[rows[at]["message"]], at) for at in known]
+
+
+def _link_edges(
+    rows: Sequence[Row], edges: Sequence[tuple[str, str]], waits: dict[int, int], arrivals: set[int]
+) -> list[DrawnLink]:
     """The caller's edges, but for those that the steps of a process say already."""
-    place = {row["event"]: at for at, row in reversed(list(enumerate(rows)))}
-    found = []
-    for a, b in edges:
-        source, target = place.get(a), place.get(b)
+    places: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        places.setdefault(row["event"], at)
+    messages = []
+    for cause, effect in edges:
+        source, target = places.get(cause), places.get(effect)
         if source is None and target is None:
             continue
         if source is not None and target is not None:
-            if _is_step(rows, source, target, arrived):
+            if _is_step(rows, source, target, arrivals):
                 continue
             if rows[source]["kind"] == "send" and rows[source]["message"] == rows[target]["message"]:
                 target = waits.get(target, target)
-        found.append(Link("message", source, target))
-    return found
+        messages.append(DrawnLink("message", source, target))
+    return messages
 
 
-def _is_step(rows: Sequence[Row], source: int, target: int, arrived: set[int]) -> bool:
-    lane = lane_of(rows[source])
-    ordered = lane.process is not None and lane == lane_of(rows[target]) and source < target
-    return ordered and not arrived & {source, target}
+def _is_step(rows: Sequence[Row], source: int, target: int, arrivals: set[int]) -> bool:
+    """Whether the order of a process already puts one event before the other."""
+    lane = find_lane(rows[source])
+    if lane.process is None or lane != find_lane(rows[target]) or source >= target:
+        return False
+    return source not in arrivals and target not in arrivals
 
 
 VERBS = {"send": "sends", "receive": "receives", "deliver": "delivers", "local": "does"}
 
 
-def spoken(row: Row) -> str:
+def describe_event(row: Row) -> str:
     """An event in a few words: p1 sends m4."""
-    who = shown(row["process"]) if row["process"] is not None else "unknown process"
+    who = make_visible(row["process"]) if row["process"] is not None else "unknown process"
     if row["message"] is not None and row["kind"] in VERBS:
-        return f"{who} {VERBS[row['kind']]} {shown(row['message'])}"
-    what = next((row[key] for key in ("text", "message", "event", "kind") if row[key]), "event")
-    return f"{who}: {shown(what)}"
+        return f"{who} {VERBS[row['kind']]} {make_visible(row['message'])}"
+    names = (row[column] for column in ("text", "message", "event", "kind"))
+    what = next(filter(None, names), "event")
+    return f"{who}: {make_visible(what)}"
 
 
-def where(row: Row) -> str:
+def describe_place(row: Row) -> str:
     """The file and the line of a row, as far as they are known."""
     if row["file"] is None:
         return "" if row["line"] is None else f"line {row['line']}"
-    return shown(row["file"]) + ("" if row["line"] is None else f":{row['line']}")
+    file = make_visible(row["file"])
+    return file if row["line"] is None else f"{file}:{row['line']}"
