@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from antecede.report.page import page
+from antecede.report.page import render_page
 from antecede.tables import Window
 from tests.report.browser import PATH, WHY, Browser
 from tests.report.samples import LATE, Run, events, findings, story, triangle
@@ -27,7 +27,7 @@ def show(browser, tmp_path):
         browser.problems.clear()
         browser.requests.clear()
         file = tmp_path / "page.html"
-        file.write_text(page("verdict", {}, findings(*rows), windows, "title"), encoding="utf-8")
+        file.write_text(render_page("verdict", {}, findings(*rows), windows, "title"), encoding="utf-8")
         browser.open(file, fragment)
         return browser
 

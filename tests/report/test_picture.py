@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from antecede.report.dot import dot
-from antecede.report.picture import MOST_ENTRIES, svg
-from antecede.report.window import Link, links, rows_of
+from antecede.report.dot import render_dot
+from antecede.report.picture import MOST_ENTRIES, render_svg
+from antecede.report.window import DrawnLink, find_links, list_rows
 from antecede.tables import Window
 from tests.report.samples import ARROWS, TRIANGLE, Run, at, events, story, triangle
 
@@ -19,7 +19,7 @@ HOSTILE = '</title></svg><script>alert(1)</script>"\'&\x00\x1b\u202e\n]]>\\N\\" 
 
 def drawn(window):
     """The elements of a picture by their classes; it must be well-formed XML."""
-    root = ET.fromstring(svg(window))
+    root = ET.fromstring(render_svg(window))
     return (
         root,
         [e for e in root.iter() if "event" in e.get("class", "").split()],
@@ -78,26 +78,28 @@ def test_titles_tell_clock_text_place_and_time() -> None:
 
 def test_a_long_clock_says_what_it_leaves_out() -> None:
     clock = [(f"q{i}", i + 1) for i in range(MOST_ENTRIES + 36)]
-    text = svg(Window("", events(at("p", "e", clock=clock))))
+    text = render_svg(Window("", events(at("p", "e", clock=clock))))
     assert "q63=64 and 36 more" in text and "q64=" not in text
 
 
 def test_links_are_steps_and_messages() -> None:
-    steps = [Link("step", 0, 1), Link("step", 2, 3), Link("step", 4, 5)]
-    messages = [Link("message", 0, 5), Link("message", 1, 2), Link("message", 3, 4)]
-    assert links(rows_of(events(*TRIANGLE)), [*ARROWS, ("a", "b"), ("a", "f")]) == steps + messages
+    steps = [DrawnLink("step", 0, 1), DrawnLink("step", 2, 3), DrawnLink("step", 4, 5)]
+    messages = [DrawnLink("message", 0, 5), DrawnLink("message", 1, 2), DrawnLink("message", 3, 4)]
+    assert find_links(list_rows(events(*TRIANGLE)), [*ARROWS, ("a", "b"), ("a", "f")]) == steps + messages
 
 
 def test_an_arrival_waits_for_its_delivery_and_causes_nothing_else() -> None:
     told = "a send m, a send n, b receive n, b send k, b receive m, b deliver m, b deliver n, b receive m"
-    found = links(rows_of(story(told)), [("0", "5"), ("1", "6")])
+    found = find_links(list_rows(story(told)), [("0", "5"), ("1", "6")])
     assert {link[1:] for link in found if link.kind == "step"} == {(0, 1), (3, 5), (5, 6)}
     assert {link[1:] for link in found if link.kind == "wait"} == {(4, 5), (2, 6)}
     assert {link[1:] for link in found if link.kind == "message"} == {(0, 4), (1, 2), (0, 7)}
 
 
 def test_who_is_delivered_twice_waited_once() -> None:
-    found = links(rows_of(story("a send m, b receive m, b deliver m, b deliver m")), [("0", "2"), ("0", "3")])
+    found = find_links(
+        list_rows(story("a send m, b receive m, b deliver m, b deliver m")), [("0", "2"), ("0", "3")]
+    )
     assert {link[1:] for link in found if link.kind == "wait"} == {(1, 2)}
     assert {link[1:] for link in found if link.kind == "message"} == {(0, 1), (0, 3)}
 
@@ -110,7 +112,7 @@ def test_only_the_delivery_is_late() -> None:
 
 
 def test_a_cause_that_comes_later_is_drawn_and_not_taken_for_a_step() -> None:
-    assert Link("message", 1, 0) in links(rows_of(events(*TRIANGLE)), [("b", "a")])
+    assert DrawnLink("message", 1, 0) in find_links(list_rows(events(*TRIANGLE)), [("b", "a")])
 
 
 def test_arrows_lead_from_cause_to_effect() -> None:
@@ -126,7 +128,10 @@ def test_arrows_lead_from_cause_to_effect() -> None:
 
 def test_where_nothing_is_delivered_a_receive_is_an_event_like_others() -> None:
     rows = [at("a", "0", "send", "m"), at("b", "1", "receive", "m"), at("b", "2", "send", "n")]
-    assert links(rows_of(events(*rows)), [("0", "1")]) == [Link("step", 1, 2), Link("message", 0, 1)]
+    assert find_links(list_rows(events(*rows)), [("0", "1")]) == [
+        DrawnLink("step", 1, 2),
+        DrawnLink("message", 0, 1),
+    ]
 
 
 def test_causes_outside_the_window_are_stubs() -> None:
@@ -168,11 +173,11 @@ def test_hostile_text_stays_text(column) -> None:
     assert {e.tag for e in root.iter()} <= {
         SVG + t for t in ("svg", "g", "path", "rect", "circle", "text", "title")
     }
-    assert not {"\x00", "\x1b", "\u202e"} & set(svg(Window(HOSTILE, events(row))))
+    assert not {"\x00", "\x1b", "\u202e"} & set(render_svg(Window(HOSTILE, events(row))))
 
 
 def test_dot_names_causes_from_the_events_themselves() -> None:
-    text = dot(events(*TRIANGLE), late={("p3", "x")})
+    text = render_dot(events(*TRIANGLE), late={("p3", "x")})
     found = re.findall(r"n(\d) -> n(\d)", text)
     assert {(int(a), int(b)) for a, b in found} == {(0, 1), (2, 3), (4, 5), (0, 5), (1, 2), (3, 4)}
     assert text.count("subgraph cluster_") == 3
@@ -181,12 +186,12 @@ def test_dot_names_causes_from_the_events_themselves() -> None:
 
 
 def test_dot_follows_parents() -> None:
-    text = dot(events(at(None, "x"), at(None, "y", parents=["x", "gone"])), ghosts={"x"})
+    text = render_dot(events(at(None, "x"), at(None, "y", parents=["x", "gone"])), ghosts={"x"})
     assert re.findall(r"n\d -> n\d", text) == ["n0 -> n1"] and "cluster" not in text and "dashed" in text
 
 
 def test_dot_quotes_hostile_text() -> None:
-    text = dot(events(at(HOSTILE, "e", text=HOSTILE, file=HOSTILE)))
+    text = render_dot(events(at(HOSTILE, "e", text=HOSTILE, file=HOSTILE)))
     assert re.sub(r'"(?:[^"\\]|\\["\\])*"', "S", text).split("\n")[2:5] == [
         "  subgraph cluster_0 {", "    label=S;", "    n0 [label=S];",
     ]  # fmt: skip
@@ -197,9 +202,9 @@ def test_dot_quotes_hostile_text() -> None:
 def test_graphviz_reads_it() -> None:
     window = Run(5, 5, 60).window()
     done = subprocess.run(
-        ["dot", "-Tplain"], input=dot(window.events, window.edges), capture_output=True, text=True
+        ["dot", "-Tplain"], input=render_dot(window.events, window.edges), capture_output=True, text=True
     )
     assert done.returncode == 0 and done.stdout.count("\nnode ") == 60
-    hostile = dot(events(at(HOSTILE, "e", text=HOSTILE)))
+    hostile = render_dot(events(at(HOSTILE, "e", text=HOSTILE)))
     done = subprocess.run(["dot", "-Tsvg"], input=hostile, capture_output=True, text=True)
     assert done.returncode == 0 and "<script" not in done.stdout

@@ -5,7 +5,7 @@ import sys
 
 from rich.text import Text
 
-from antecede.report.spacetime import MOST, diagram
+from antecede.report.spacetime import MOST_LINES, render_diagram
 
 
 def event(process, index, kind, message, time, sender, receivers=None, order=None):
@@ -17,7 +17,7 @@ def event(process, index, kind, message, time, sender, receivers=None, order=Non
 
 
 def plain(events, width=60):
-    return [Text.from_markup(line).plain.rstrip() for line in diagram(events, width)]
+    return [Text.from_markup(line).plain.rstrip() for line in render_diagram(events, width)]
 
 
 TRIANGLE = [
@@ -48,9 +48,9 @@ def test_a_triangle_with_a_message_that_waits() -> None:
 
 def test_what_is_early_or_late_says_so_in_red() -> None:
     early = event("c", 1, "deliver", "m2", 5.0, "b", order="early")
-    lines = diagram([*TRIANGLE[:6], early], 60)
+    lines = render_diagram([*TRIANGLE[:6], early], 60)
     assert any("[red]● m2 early" in line for line in lines)
-    assert not any("[red]" in line for line in diagram(TRIANGLE))
+    assert not any("[red]" in line for line in render_diagram(TRIANGLE))
 
 
 def test_arrows_also_go_left() -> None:
@@ -73,9 +73,9 @@ def test_what_is_simultaneous_stays_in_order() -> None:
 
 
 def test_a_long_run_says_what_it_leaves_out() -> None:
-    rows = [event("a", i, "send", f"m{i}", float(i), "a", ["b"]) for i in range(MOST + 30)]
+    rows = [event("a", i, "send", f"m{i}", float(i), "a", ["b"]) for i in range(MOST_LINES + 30)]
     lines = plain(rows)
-    assert len(lines) == MOST + 2
+    assert len(lines) == MOST_LINES + 2
     assert lines[-1] == "... and 30 more; --out DIR has them all"
 
 

@@ -111,12 +111,12 @@ def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
 
 
 def _write_report(run: AuditRun, windows: list[Window], wanted: _Wanted) -> str:
-    from antecede.report.page import page
+    from antecede.report.page import render_page
 
     name = ", ".join(wanted.inputs[:NAMED_INPUTS])
     if len(wanted.inputs) > NAMED_INPUTS:
         name += ", ..."
-    html = page(
+    html = render_page(
         state_verdict(run),
         list_totals(run),
         run.summary.sample,
@@ -129,11 +129,11 @@ def _write_report(run: AuditRun, windows: list[Window], wanted: _Wanted) -> str:
 
 
 def _write_dot(windows: list[Window], file: Path) -> str:
-    from antecede.report.dot import dot
+    from antecede.report.dot import render_dot
     from antecede.tables import EVENTS, Window
 
     first = windows[0] if windows else Window("no events", EVENTS.empty_table())
-    text = dot(first.events, first.edges, first.late, first.ghosts)
+    text = render_dot(first.events, first.edges, first.late, first.ghosts)
     return f"{write_text(file, text, '--dot')}{_describe_part(first)}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from antecede.cli.logs import describe_files, list_file_facts
-from antecede.report.findings import MEANINGS, groups
-from antecede.report.text import many, shown
+from antecede.report.findings import MEANINGS, group_by_kind
+from antecede.report.text import make_visible, pluralize
 
 if TYPE_CHECKING:
     from antecede.auditing.summary import Summary
@@ -42,12 +42,12 @@ def state_verdict(run: AuditRun) -> str:
     quarantined = count_quarantined(run)
     if summary.findings:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in _rank_kinds(summary))
-        return f"{many(summary.findings, 'finding')}: {kinds}"
+        return f"{pluralize(summary.findings, 'finding')}: {kinds}"
     if quarantined:
-        return f"nothing found, but {many(quarantined, 'record')} cannot be read"
+        return f"nothing found, but {pluralize(quarantined, 'record')} cannot be read"
     if not summary.totals["events"]:
         return "no events, and so nothing to find"
-    return f"clean: nothing found in {many(summary.totals['events'], 'event')}"
+    return f"clean: nothing found in {pluralize(summary.totals['events'], 'event')}"
 
 
 def list_totals(run: AuditRun) -> dict[str, str | int]:
@@ -70,13 +70,13 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     yield f"[dim]{_escape(str(run.engine))}[/]"
     color = "red" if summary.findings else "yellow" if quarantined else "green"
     yield f"[bold {color}]{_escape(state_verdict(run))}[/]"
-    numbers = [many(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
-    yield f"{many(summary.executions, 'execution')}: {', '.join(numbers)}"
+    numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
+    yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.uncounted:
-        yield f"pairs were not counted in {many(summary.uncounted, 'execution')}"
+        yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
     if run.chunked:
-        yield f"{many(run.chunked, 'execution')} too large for one task: {UNCHECKED}"
-    tables = dict(groups(summary.sample))
+        yield f"{pluralize(run.chunked, 'execution')} too large for one task: {UNCHECKED}"
+    tables = dict(group_by_kind(summary.sample))
     for kind, count in _rank_kinds(summary):
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
         sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
@@ -108,7 +108,7 @@ def _escape(text: str) -> str:
     """Text from a log for rich, which takes brackets for markup."""
     from rich.markup import escape
 
-    return escape(shown(text))
+    return escape(make_visible(text))
 
 
 def list_audit_facts(run: AuditRun) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import FORMATS, Settings
-from antecede.report.text import many
+from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
     from antecede.formats.logs import FileRead
@@ -102,7 +102,7 @@ def _describe_file(file: FileRead) -> str:
     if file.error:
         return f"cannot be read: {file.error.removeprefix(file.name + ': ').removeprefix('cannot be read ')}"
     bad = f", {file.quarantined:,} cannot be read" if file.quarantined else ""
-    return f"{file.format}, {many(file.events, 'event')}{bad}"
+    return f"{file.format}, {pluralize(file.events, 'event')}{bad}"
 
 
 def list_file_facts(files: list[FileRead]) -> list[dict[str, object]]:

@@ -12,7 +12,7 @@ from antecede.cli.folders import write_arrow_table, write_spark_table
 from antecede.cli.steps import show_spark_stages, show_step
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.ordering.added_columns import describe_renamed_columns
-from antecede.report.text import many
+from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,8 +79,8 @@ def run_order(engine: Engine, request: OrderRequest) -> OrderRun:
     if sum(run.counts[name] for name in TABLES) != rows:
         parts = " + ".join(f"{run.counts[name]:,} {name}" for name in TABLES)
         raise AntecedeError(
-            f"internal error: {many(rows, 'row')} in, but {parts} out; the tables in {request.out} cannot be "
-            "trusted: please report this with the command and, if you can, the input"
+            f"internal error: {pluralize(rows, 'row')} in, but {parts} out; the tables in {request.out} "
+            "cannot be trusted: please report this with the command and, if you can, the input"
         )
     return run
 
@@ -103,7 +103,7 @@ def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
 
 
 def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dict[str, Any]]:
-    lines = [f"a table of messages: {kind}, {many(rows, 'row')}"]
+    lines = [f"a table of messages: {kind}, {pluralize(rows, 'row')}"]
     return lines, {"files": [{"format": kind, "files": files}], "note": None}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.markup import escape
 
 from antecede.cli.order_runs import TABLES, OrderRun
-from antecede.report.text import many, shown
+from antecede.report.text import make_visible, pluralize
 
 
 def list_order_facts(run: OrderRun) -> dict[str, Any]:
@@ -25,11 +25,11 @@ def list_order_facts(run: OrderRun) -> dict[str, Any]:
 
 def describe_order(run: OrderRun) -> Iterator[str]:
     """Lines for people, in rich's markup."""
-    yield from (escape(shown(line)) for line in run.lines)
+    yield from (escape(make_visible(line)) for line in run.lines)
     yield escape(f"{run.engine}")
     parts = " + ".join(f"{run.counts[name]:,} {name}" for name in TABLES)
     color = "green" if run.is_clean else "yellow"
-    yield f"[bold {color}]{many(run.counts['input'], 'row')} = {parts}[/]"
+    yield f"[bold {color}]{pluralize(run.counts['input'], 'row')} = {parts}[/]"
     yield from _describe_gaps(run)
     for name, place in run.places.items():
         yield escape(f"{name}: {place}")
@@ -43,6 +43,6 @@ def _describe_gaps(run: OrderRun) -> Iterator[str]:
         where = next((value for name, value in gap.items() if name not in ("missing", "waiting")), None)
         place = f" in {where}" if where else ""
         verb = "depends" if gap["waiting"] == 1 else "depend"
-        yield escape(shown(f"  {gap['missing']}{place}: {gap['waiting']:,} {verb} on it"))
+        yield escape(make_visible(f"  {gap['missing']}{place}: {gap['waiting']:,} {verb} on it"))
     if run.gap_count > len(run.gaps):
         yield f"  [dim]... and {run.gap_count - len(run.gaps):,} more[/]"

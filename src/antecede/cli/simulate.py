@@ -16,7 +16,7 @@ from antecede.cli.output import Json
 from antecede.cli.tables import costs_table, verdict_lines
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
-from antecede.report.spacetime import diagram
+from antecede.report.spacetime import render_diagram
 from antecede.simulate.run import Plan, Run, simulate
 from antecede.simulate.trace import Collected, Sink, Stored, Trace
 from antecede.tables import EVENTS, MESSAGES
@@ -131,7 +131,7 @@ def _check_campaign(context: typer.Context) -> None:
 
 def _print(run: Run, events: list[dict[str, Any]], out: Path | None) -> None:
     console = Console()
-    for line in diagram(events, console.width) if events else ():
+    for line in render_diagram(events, console.width) if events else ():
         console.print(line, soft_wrap=True, highlight=False)
     console.print(costs_table({run.plan.protocol: run}))
     for line in verdict_lines(run):

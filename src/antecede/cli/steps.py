@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from antecede.cli.work import PATIENCE
-from antecede.report.text import many
+from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,5 +63,5 @@ class StageLines:
 
 
 def describe_stage(state: progress.Progress) -> str:
-    rows = f", {many(state.rows, 'row')}" if state.rows else ""
-    return f"stage {state.stage}, {state.done:,} of {many(state.tasks, 'task')}{rows}"
+    rows = f", {pluralize(state.rows, 'row')}" if state.rows else ""
+    return f"stage {state.stage}, {state.done:,} of {pluralize(state.tasks, 'task')}{rows}"

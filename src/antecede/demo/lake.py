@@ -16,7 +16,7 @@ from rich.table import Table
 from antecede.cli.steps import show_spark_stages
 from antecede.cli.work import Work
 from antecede.demo.shop import LAKE, PEOPLE, write
-from antecede.report.page import page
+from antecede.report.page import render_page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -145,7 +145,7 @@ def _page(reading: Reading, folder: Path) -> Path:
     windows = pick_windows(reading.events, reading.audit, told)
     totals: dict[str, str | int] = {name.replace("_", " "): count for name, count in told.totals.items()}
     verdict = f"{reading.late:,} messages landed behind something that depends on them"
-    text = page(verdict, totals, told.sample, windows, "The shop's lake, as it landed", told.counts)
+    text = render_page(verdict, totals, told.sample, windows, "The shop's lake, as it landed", told.counts)
     place = folder / "page.html"
     place.write_text(text, encoding="utf-8")
     reading.audit.done()

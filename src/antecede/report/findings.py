@@ -56,7 +56,10 @@ def group_by_kind(findings: pa.Table) -> list[tuple[str, pa.Table]]:
 
 
 def render_findings(findings: pa.Table, windows: list[EventPlaces], counts: Mapping[str, int]) -> str:
-    """All findings by kind, below a list of the kinds and a box that filters; `counts` say if there are more."""
+    """All findings by kind, below a list of the kinds and a box that filters.
+
+    `counts` says how many there are of each kind, if these are not all.
+    """
     if not len(findings):
         return '<p class="none">No findings.</p>'
     groups = [(kind, table, counts.get(kind, len(table))) for kind, table in group_by_kind(findings)]
