@@ -1,4 +1,4 @@
-"""Arrow without pandas: the local engine needs none, and loading it takes as long as auditing a small log."""
+"""Arrow without pandas: no command needs it, and loading it takes as long as auditing a small log."""
 
 from __future__ import annotations
 

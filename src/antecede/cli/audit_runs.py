@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from antecede.cli.arrow import load_arrow_without_pandas
 from antecede.cli.folders import write_arrow_table, write_spark_table
 from antecede.cli.logs import open_spark, read_on_spark
 from antecede.cli.steps import show_spark_stages, show_step
@@ -66,7 +65,6 @@ def run_audit(
 def _run_locally(
     engine: Engine, inputs: list[str], format: str | None, settings: Settings
 ) -> Iterator[AuditRun]:
-    load_arrow_without_pandas()
     with show_step("reading"):
         from antecede.local.logs import read_logs
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from antecede.cli.arrow import load_arrow_without_pandas
 from antecede.core.errors import AntecedeError
 from antecede.kernels import announcement
 
@@ -39,6 +40,8 @@ COMMANDS = {
     ),
 }
 """Where each subcommand is, and the first line of its help."""
+ARROW_COMMANDS = ("simulate", "order", "audit")
+"""Those that use Arrow tables."""
 
 
 class _LazyGroup(TyperGroup):
@@ -52,6 +55,8 @@ class _LazyGroup(TyperGroup):
 
 
 def _load_command(name: str) -> Any:
+    if name in ARROW_COMMANDS:
+        load_arrow_without_pandas()
     module, function = COMMANDS[name][0].split(":")
     single = _new_app()
     single.command(name)(getattr(import_module(module), function))
