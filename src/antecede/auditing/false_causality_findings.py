@@ -20,7 +20,7 @@ from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, SEND, Linked, link_positions
 from antecede.kernels.pair_counts import count_ordered_pairs
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, compress_codes
 from antecede.kernels.witness import CauseGraph, build_graph, find_chains
 
 PAIRS = 2**20
@@ -87,9 +87,9 @@ def _events(graph: EventGraph, known: Bools) -> _Events:
     place = _positions(graph, rows)
     source, target, what = _edges(graph, rows)
     send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
-    process = np.unique(graph.events.process[rows], return_inverse=True)[1]
+    process = compress_codes(graph.events.process[rows]).codes
     linked = link_positions(process, np.where(send >= 0, place[send], -1))
-    track = np.unique(graph.events.track[rows], return_inverse=True)[1]
+    track = compress_codes(graph.events.track[rows]).codes
     named = what & PARENT > 0
     over = (
         (what & MESSAGE > 0)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from antecede.auditing.sentences import KINDS, say
 from antecede.auditing.wording import Event
-from antecede.events.columns import column
+from antecede.events.columns import column, decode_names
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
 from antecede.tables import FINDINGS
@@ -60,7 +60,8 @@ def _table(graph: EventGraph, part: Found) -> pa.Table:
     details = [{name: values[i] for name, values in part.details.items()} for i in picks.tolist()]
     sentences = [say(part.kind, line, **more) for line, more in zip(witnesses, details, strict=True)]
     process, message, file, line = (
-        column(graph.events.table, name).take(at) for name in ("process", "message", "file", "line")
+        decode_names(column(graph.events.table, name).take(at))
+        for name in ("process", "message", "file", "line")
     )
     columns = [
         pa.array([part.kind] * len(picks), pa.string()),

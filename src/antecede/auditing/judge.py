@@ -11,9 +11,10 @@ from antecede.auditing.clock_findings import clock_findings
 from antecede.auditing.false_causality_findings import false_causality
 from antecede.auditing.findings import Found, counted, found, told
 from antecede.auditing.graph_findings import graph_findings
-from antecede.auditing.late_findings import late
+from antecede.auditing.late_findings import judge_deliveries
 from antecede.auditing.message_findings import message_findings
 from antecede.auditing.sentences import KINDS
+from antecede.auditing.steps import StepGraph, build_step_graph
 from antecede.events.columns import column
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER, SEND
@@ -62,17 +63,18 @@ def judge(graph: EventGraph) -> Judged:
 
 def examine(graph: EventGraph) -> Examined:
     """What is wrong with all executions of a graph, not yet in words."""
-    messages = late(graph)
+    steps = build_step_graph(graph)
+    lateness = judge_deliveries(graph, steps)
     clocks = clock_findings(graph)
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
     shape = graph_findings(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
-    others = [*message_findings(graph), *clocks, *shape, _lost(graph, messages.spite)]
-    pairs = _pairs(graph)
+    others = [*message_findings(graph), *clocks, *shape, _lost(graph, lateness.in_spite)]
+    pairs = _pairs(graph, steps)
     unmeant = false_causality(graph, pairs["ordered_pairs"])
-    numbers = counted(graph, others) | _numbers(graph) | pairs | messages.counts | unmeant.counts
+    numbers = counted(graph, others) | _numbers(graph) | pairs | lateness.counts | unmeant.counts
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in TOTALS.names[1:]]
     totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
-    return Examined([*messages.parts, *others, unmeant.part], totals)
+    return Examined([*lateness.parts, *others, unmeant.part], totals)
 
 
 def _lost(graph: EventGraph, spite: Ints) -> Found:
@@ -85,12 +87,12 @@ def _lost(graph: EventGraph, spite: Ints) -> Found:
 def _numbers(graph: EventGraph) -> dict[str, Ints]:
     """What is simply counted in each execution."""
     named = column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
-    processes = np.unique(graph.events.process[named], return_index=True)[1]
+    begins = np.diff(graph.events.process, prepend=-1) != 0  # the rows of a process stand together
     source, target = graph.causes.edges
     across = (graph.events.process[source] != graph.events.process[target]) & graph.events.is_step[target]
     rows = {
         "events": np.arange(len(named)),
-        "processes": np.flatnonzero(named)[processes],
+        "processes": np.flatnonzero(named & begins),
         "sends": np.flatnonzero(graph.messages.act == SEND),
         "deliveries": np.flatnonzero(graph.messages.act == DELIVER),
         "edges": target[across],
@@ -99,19 +101,13 @@ def _numbers(graph: EventGraph) -> dict[str, Ints]:
     return {name: np.bincount(graph.events.execution[row], minlength=size) for name, row in rows.items()}
 
 
-def _pairs(graph: EventGraph) -> dict[str, Ints]:
+def _pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
     """Ordered and concurrent pairs of steps; -1 where they cannot be told."""
-    rows = graph.causes.order[graph.events.is_step[graph.causes.order]]
-    place = np.full(len(graph.messages.act), -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    source, target = place[graph.causes.edges.source], place[graph.causes.edges.target]
-    inside = (source >= 0) & (source < target)
-    starts = np.searchsorted(graph.events.execution[rows], np.arange(len(graph.events.executions) + 1))
-    ordered = count_ordered_pairs(
-        starts, graph.events.track[rows], source[inside], target[inside], len(graph.events.process_names)
-    )
+    tracks = graph.events.track[steps.rows]
+    processes = len(graph.events.process_names)
+    ordered = count_ordered_pairs(steps.starts, tracks, steps.source, steps.target, processes)
     ordered[graph.events.execution[graph.causes.stuck]] = -1
-    size = np.diff(starts)
+    size = np.diff(steps.starts)
     return {
         "ordered_pairs": ordered,
         "concurrent_pairs": np.where(ordered < 0, -1, size * (size - 1) // 2 - ordered),

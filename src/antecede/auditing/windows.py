@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from antecede.auditing.summary import Summary
+from antecede.events.columns import decode_columns
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.tables import EVENTS, Copy, Window
 
@@ -180,7 +181,7 @@ def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[Even
 
 def _drawn_events(graph: EventGraph, ghosts: set[str]) -> pa.Table:
     """The events, causes first; the ghosts, of which nothing is known but the name, before all."""
-    events = graph.events.table.take(pa.array(graph.causes.order))
+    events = decode_columns(graph.events.table.take(pa.array(graph.causes.order)))
     execution = graph.events.executions[0].as_py() if len(graph.events.executions) else None
     rows = [{"execution": execution, "event": name} for name in sorted(ghosts)]
     return pa.concat_tables([pa.Table.from_pylist(rows, EVENTS), events])

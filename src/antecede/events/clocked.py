@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.errors import CallerError
-from antecede.events.columns import column
+from antecede.events.columns import column, decode_columns
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.kernels.vector_clocks import clocks
 from antecede.tables import EVENTS
@@ -31,7 +31,7 @@ def clocked(table: pa.Table) -> pa.Table:
         pa.array(counts[at, process].astype(np.int64)),
     )
     maps = pa.MapArray.from_arrays(pa.array(starts), keys, items).cast(TYPE)
-    events = found.events.table.take(pa.array(rows))
+    events = decode_columns(found.events.table.take(pa.array(rows)))
     return events.set_column(events.column_names.index("clock"), EVENTS.field("clock"), maps)
 
 

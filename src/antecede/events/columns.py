@@ -1,4 +1,4 @@
-"""Columns of the events table as arrays of numbers: codes for names, flat lists, the canonical order."""
+"""Columns of the events table as arrays of numbers: codes for names, flat lists."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, invert_permutation
 from antecede.tables import EVENTS
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-TIED = ("event", "kind", "message", "sender")
-"""Read only where the columns before them leave rows equal."""
 
 
 class Coded(NamedTuple):
-    """Some columns of names with one dictionary: codes follow the order of the names, and -1 is null."""
+    """Some columns of names with one dictionary; the code of null is -1."""
 
     names: pa.Array
     codes: list[Ints]
@@ -42,20 +40,51 @@ def column(table: pa.Table, name: str) -> pa.Array:
     """A column in one piece; all null if the table has none of this name."""
     if name not in table.column_names:
         return pa.nulls(len(table), EVENTS.field(name).type)
-    found = table[name].combine_chunks()
-    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+    array = table[name].combine_chunks()
+    return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+
+
+def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The table with these columns of names as dictionaries, so that rows are moved without their names."""
+    for name in names:
+        if name in table.column_names:
+            at = table.column_names.index(name)
+            table = table.set_column(at, name, column(table, name).dictionary_encode())
+    return table
+
+
+def decode_names(array: pa.Array) -> pa.Array:
+    """Plain names again, of a column that may be a dictionary."""
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def decode_columns(table: pa.Table) -> pa.Table:
+    """The table with plain names again."""
+    return pa.table({name: decode_names(column(table, name)) for name in table.column_names})
 
 
 def coded(columns: Sequence[pa.Array]) -> Coded:
-    """Names as codes."""
+    """Names as codes, in the order of the names."""
+    names, codes = number_names(columns)
+    by_name = np.asarray(pc.sort_indices(names).to_numpy(), dtype=np.int64)
+    code_or_none = np.append(invert_permutation(by_name), -1)
+    return Coded(names.take(pa.array(by_name)), [code_or_none[code] for code in codes])
+
+
+def number_names(columns: Sequence[pa.Array]) -> Coded:
+    """Names as codes, in the order in which they first appear: faster than `coded` if there are many."""
     encoded = [array.dictionary_encode() for array in columns]
-    names = pa.concat_arrays([array.dictionary.cast(pa.string()) for array in encoded]).unique()
-    names = names.drop_null().sort()
-    codes = []
-    for array in encoded:
-        place = numbers(pc.index_in(array.dictionary.cast(pa.string()), value_set=names), -1)
-        codes.append(np.append(place, -1)[numbers(array.indices, -1)])
-    return Coded(names, codes)
+    codes = [numbers(array.indices, -1) for array in encoded]
+    dictionaries = [array.dictionary.cast(pa.string()) for array in encoded]
+    if sum(len(names) > 0 for names in dictionaries) <= 1:
+        return Coded(max(dictionaries, key=len), codes)
+    # Each dictionary has its own codes: number their names once more, all together.
+    shared = pa.concat_arrays(dictionaries).dictionary_encode()
+    new_codes = numbers(shared.indices, -1)
+    ends = np.cumsum([len(names) for names in dictionaries])
+    for i, part in enumerate(np.split(new_codes, ends[:-1])):
+        codes[i] = np.append(part, -1)[codes[i]]
+    return Coded(shared.dictionary, codes)
 
 
 def numbers(array: pa.Array, missing: int) -> Ints:
@@ -79,44 +108,3 @@ def lists(array: pa.Array) -> Lists:
     flat = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
     low, size = int(offsets[0]), int(offsets[-1] - offsets[0])
     return Lists(offsets - low, [items.slice(low, size) for items in flat])
-
-
-def canonical(table: pa.Table) -> tuple[Ints, Ints, pa.Array]:
-    """The rows by execution, process, index, time, line, file and then by name, nulls last.
-
-    Returns the order, the code of the execution of each row in that order, and the names of executions by
-    code; an execution that is null is the one called "".
-    """
-    execution = coded([column(table, "execution").fill_null("")])
-    process = coded([column(table, "process")])
-    file = coded([column(table, "file")])
-    keys: list[Ints | Floats] = [
-        execution.codes[0],
-        _last(process.codes[0]),
-        numbers(column(table, "index"), 2**62),
-        floats(column(table, "time")),
-        numbers(column(table, "line"), 2**62),
-        _last(file.codes[0]),
-    ]
-    order = np.lexsort(keys[::-1]).astype(np.int64, copy=False)
-    _settle(table, keys, order)
-    return order, execution.codes[0][order], execution.names
-
-
-def _last(codes: Ints) -> Ints:
-    return np.where(codes < 0, 2**62, codes)
-
-
-def _settle(table: pa.Table, keys: Sequence[Ints | Floats], order: Ints) -> None:
-    """Put rows that all keys leave equal into an order of their own."""
-    same = np.ones(max(len(order) - 1, 0), dtype=bool)
-    for key in keys:
-        line = key[order]
-        same &= (line[1:] == line[:-1]) | ((line[1:] != line[1:]) & (line[:-1] != line[:-1]))
-    if same.any():
-        tied = np.append(same, False) | np.append(False, same)
-        group = np.cumsum(~np.append(False, same))[tied]
-        rows = order[tied]
-        some = table.select([name for name in TIED if name in table.column_names]).take(pa.array(rows))
-        ranks = [_last(coded([column(some, name)]).codes[0]) for name in reversed(some.column_names)]
-        order[tied] = rows[np.lexsort((*ranks, group))]

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, Floats, canonical, column, floats, numbers
+from antecede.events.columns import Bools, Floats, column, encode_columns, floats, numbers
 from antecede.events.ids import IdLinks, link_ids
 from antecede.events.messages import classify_acts, list_handovers, list_message_edges, match_events
 from antecede.events.processes import Actors, actors, tracks
+from antecede.events.row_order import sort_rows
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, edges_of_clocks
 from antecede.kernels.linear_order import EdgePart, order_events
@@ -26,11 +27,14 @@ from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
 from antecede.kernels.topology import Cycles
 
+ENCODED = ("execution", "process", "event", "kind", "message", "sender", "file")
+"""Columns of names that are dictionaries in the table of a graph."""
+
 
 class GraphEvents(NamedTuple):
     """Rows are those of the table, which is in canonical order; all arrays over events follow it."""
 
-    table: pa.Table
+    table: pa.Table  # EVENTS columns, but names are dictionaries (see `columns.decode_names`)
     execution: Ints  # a code, ascending
     executions: pa.Array  # names by code
     process: Ints  # a code for each process of each execution; an event without one has its own
@@ -90,7 +94,8 @@ def build_event_graph(table: pa.Table) -> EventGraph:
 
     Of two events with one id in an execution, the first in canonical order is the one that others name.
     """
-    rows, execution, executions = canonical(table)
+    table = encode_columns(table, ENCODED)
+    rows, execution, executions = sort_rows(table)
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
     who = actors(table, execution)

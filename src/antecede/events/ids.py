@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import coded, column, lists
+from antecede.events.columns import column, lists, number_names
+from antecede.kernels.arrays import ScopedCodes, number_in_scopes
+from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 
@@ -26,30 +28,40 @@ class IdLinks(NamedTuple):
 
 def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     """The edges of parents, events that name themselves, what is named and not there, ids used twice."""
-    doubles = _find_reused_ids(table, execution)
-    flat = lists(column(table, "parents"))
-    if not flat.items or not len(flat.items[0]):
+    lists_of_parents = lists(column(table, "parents"))
+    has_parents = bool(lists_of_parents.items) and len(lists_of_parents.items[0]) > 0
+    parents = lists_of_parents.items[0] if has_parents else pa.nulls(0, pa.string())
+    names, (event, parent) = number_names([column(table, "event"), parents])
+    ids = number_in_scopes(execution, event, len(names))
+    doubles = _find_reused_ids(ids)
+    if not has_parents:
         return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), doubles)
-    event, parent = (found := coded([column(table, "event"), flat.items[0]])).codes
-    child = flat.rows
-    known, first = np.unique((execution * len(found.names) + event)[event >= 0], return_index=True)
-    first = np.flatnonzero(event >= 0)[first]
-    wanted = execution[child] * len(found.names) + parent
-    at = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
-    there = (known[at] == wanted) if len(known) else np.zeros(len(wanted), dtype=bool)
-    itself, named = (event[child] == parent) & (parent >= 0), parent >= 0
-    edge, ghost = there & ~itself & named, ~there & named
-    names = [executions.take(pa.array(execution[child[ghost]])), found.names.take(pa.array(parent[ghost]))]
-    ghosts = pa.Table.from_arrays([*names, pa.array(child[ghost])], schema=GHOSTS)
-    return IdLinks(Edges(first[at[edge]], child[edge]), np.unique(child[itself]), ghosts, doubles)
+    child = lists_of_parents.rows
+    # The ids of execution x are those with the codes first_code[x]..first_code[x + 1]-1.
+    first_code = np.searchsorted(execution[ids.first], np.arange(len(executions) + 1))
+    parent_id = look_up_names(execution[child], parent, first_code, event[ids.first], len(names))
+    is_known = parent_id >= 0
+    is_itself = (event[child] == parent) & (parent >= 0)
+    is_edge, is_ghost = is_known & ~is_itself, ~is_known & (parent >= 0)
+    return IdLinks(
+        parents=Edges(ids.first[parent_id[is_edge]], child[is_edge]),
+        selves=np.unique(child[is_itself]),
+        ghosts=_list_ghosts(executions, execution[child[is_ghost]], names, parent[is_ghost], child[is_ghost]),
+        doubles=doubles,
+    )
 
 
-def _find_reused_ids(table: pa.Table, execution: Ints) -> tuple[Ints, Ints]:
+def _list_ghosts(executions: pa.Array, execution: Ints, names: pa.Array, parent: Ints, row: Ints) -> pa.Table:
+    """The table of ghosts from codes."""
+    columns = [executions.take(pa.array(execution)), names.take(pa.array(parent)), pa.array(row)]
+    return pa.Table.from_arrays(columns, schema=GHOSTS)
+
+
+def _find_reused_ids(ids: ScopedCodes) -> tuple[Ints, Ints]:
     """The first event of each id that several have, for each of the others; and these."""
-    names, (event,) = coded([column(table, "event")])
-    rows = np.flatnonzero(event >= 0)
-    keys = execution[rows] * len(names) + event[rows]
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    first = rows[first][which]
-    again = first != rows
-    return first[again], rows[again]
+    if len(ids.first) == len(ids.codes):
+        return _NONE, _NONE
+    named = np.flatnonzero(ids.codes >= 0)
+    first = ids.first[ids.codes[named]]
+    is_again = first != named
+    return first[is_again], named[is_again]

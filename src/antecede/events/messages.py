@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, coded, column
+from antecede.events.columns import Bools, column, number_names
 from antecede.events.processes import Actors
+from antecede.kernels.arrays import number_in_scopes
 from antecede.kernels.histories import Edges
 from antecede.kernels.linking import ARRIVE, MessageLinks, MessageRows, match_messages
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.ragged import Ints
+
+_ACTS = {"send": SEND, "deliver": DELIVER, "receive": ARRIVE}
 
 
 def classify_acts(table: pa.Table, execution: Ints) -> Ints:
@@ -18,16 +21,13 @@ def classify_acts(table: pa.Table, execution: Ints) -> Ints:
 
     Where an execution has deliveries, its receives are arrivals; else they are the deliveries.
     """
-    found = coded([column(table, "kind")])
-    code = {name: i for i, name in enumerate(found.names.to_pylist())}
-    send, deliver, receive = (found.codes[0] == code.get(name, -2) for name in ("send", "deliver", "receive"))
+    names, (kind,) = number_names([column(table, "kind")])
+    act_of_kind = np.array([_ACTS.get(name, OTHER) for name in names.to_pylist()] + [OTHER], dtype=np.int64)
+    act = act_of_kind[kind]
     executions = int(execution[-1]) + 1 if len(execution) else 0
-    has_deliveries = np.bincount(execution[deliver], minlength=executions) > 0
-    arrives = receive & has_deliveries[execution]
-    act = np.full(len(table), OTHER, dtype=np.int64)
-    act[send] = SEND
-    act[deliver | receive] = DELIVER
-    act[arrives] = ARRIVE
+    has_deliveries = np.bincount(execution[act == DELIVER], minlength=executions) > 0
+    if not has_deliveries.all():
+        act[(act == ARRIVE) & ~has_deliveries[execution]] = DELIVER
     return act
 
 
@@ -35,10 +35,10 @@ def match_events(
     table: pa.Table, execution: Ints, act: Ints, who: Actors, track: Ints, place: Ints
 ) -> MessageLinks:
     """Which sends, arrivals and deliveries are of one message: those of one execution with one id."""
-    names, (name,) = coded([column(table, "message")])
+    names, (name,) = number_names([column(table, "message")])
     named = np.flatnonzero((name >= 0) & (act != OTHER))
     code = np.full(len(table), -1, dtype=np.int64)
-    code[named] = np.unique(execution[named] * len(names) + name[named], return_inverse=True)[1]
+    code[named] = number_in_scopes(execution[named], name[named], len(names)).codes
     starts, receivers = who.receivers
     rows = MessageRows(
         code=code,

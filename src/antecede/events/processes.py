@@ -63,7 +63,9 @@ def _strangers(execution: Ints, name: Ints, code: Ints, size: int) -> Ints:
 
 def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Rows, Ints]:
     """Clocks fit for kernels, and of each event what its clock has for its own process."""
-    clocks = Rows(*clean_clock_rows(starts, slots, counts))
+    clocks = Rows(starts, slots, counts)
+    if len(slots):
+        clocks = Rows(*clean_clock_rows(starts, slots, counts))
     row = np.repeat(np.arange(len(process)), np.diff(clocks.starts))
     mine = clocks.slots == process[row]
     own = np.zeros(len(process), dtype=np.int64)
@@ -86,5 +88,7 @@ def tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -
     track[alone] = codes + np.arange(np.count_nonzero(alone))
     place = np.arange(len(process))
     counted = np.flatnonzero(by_own & (own >= 1))
-    place[counted[np.lexsort((own[counted], process[counted]))]] = counted
+    same_process = process[counted[1:]] == process[counted[:-1]]
+    if (same_process & (own[counted[1:]] < own[counted[:-1]])).any():
+        place[counted[np.lexsort((own[counted], process[counted]))]] = counted
     return track, place

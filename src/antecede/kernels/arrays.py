@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -43,6 +45,32 @@ def inverse(order: Ints) -> Ints:
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     return position
+
+
+class ScopedCodes(NamedTuple):
+    """Codes for pairs of a scope and a name, dense from 0 in the order in which they first appear."""
+
+    codes: Ints  # of each item, -1 if it has no name
+    first: Ints  # of each code, the first item that has it
+
+
+@compiled
+def number_in_scopes(scope: Ints, name: Ints, names: int) -> ScopedCodes:
+    """Number the names (0..names-1, or -1) of each scope for itself; the items of a scope stand together."""
+    codes = np.full(len(name), -1, dtype=np.int64)
+    first = np.empty(len(name), dtype=np.int64)
+    seen_in, code_of = np.full(names, -1, dtype=np.int64), np.zeros(names, dtype=np.int64)
+    size = 0
+    for item in range(len(name)):
+        if name[item] < 0:
+            continue
+        if seen_in[name[item]] != scope[item]:
+            seen_in[name[item]] = scope[item]
+            code_of[name[item]] = size
+            first[size] = item
+            size += 1
+        codes[item] = code_of[name[item]]
+    return ScopedCodes(codes, first[:size])
 
 
 @compiled

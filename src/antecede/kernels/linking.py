@@ -3,17 +3,23 @@
 Rows are events of any number of messages, in any order; all rows of a message must be in one call, those of a
 process need not. What comes *first* is decided by (process, place), so that the order of rows never matters.
 
-Theory of operation. Codes are dense, so rows are grouped by message with a counting sort, and each message is
-settled by itself in three walks over its rows:
+Theory of operation. Codes are dense, so rows are put into the order of their messages with a counting sort:
+then memory is read in sequence, and the rows of message m are those at starts[m]..starts[m + 1]-1. Every
+message is settled by itself:
 
 1. `_split_codes`: ids may be counted by each sender. Where several processes send an id, and everything that
    came under it names one of them as its sender, these are several messages and get codes of their own.
-2. `_first_rows`: the first send of the message, its first delivery and first arrival at each process.
-3. `_match_message`: what follows for each row from those.
+2. `_find_first_sends`, `_find_first_alike`: the first send of a message; its first delivery and its first
+   arrival at each process; the first copy on each track.
+3. `_check_addresses`: deliveries where nobody sent the message to, or that name somebody who did not send it.
+4. `_list_lost_copies`: receivers that the first send names and that have no delivery.
 
 "At each process" costs no memory for each message: an array over processes holds the message that last
 wrote there (`stamp[process] == message` means that the value beside it is of this message). So a call costs
 time and memory in proportion to its rows, receivers, messages and processes.
+
+The loops take plain arrays. Named tuples of arrays would be easier to read, but compiled code counts
+references at every use of a field, and that took ten times as long as the work itself.
 
     send m at p ──┬── arrival of m at q ── delivery of m at q ── delivery of m at q
      send[...] ◄──┘    cause = the send     arrival = that one    original = the first delivery
@@ -30,7 +36,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels.arrays import grouped, whole
 from antecede.kernels.compiled import compiled
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, expand_ranges, starts_of_lengths
 
 ARRIVE = 3
 """An act beside SEND, DELIVER and OTHER: it reaches the site, and its delivery may be another event."""
@@ -87,26 +93,100 @@ class MessageLinks(NamedTuple):
 def match_messages(rows: MessageRows) -> MessageLinks:
     """Match all rows."""
     rows = _check_rows(rows)
+    widest = max(rows.process.max(initial=-1), rows.sender.max(initial=-1), rows.receivers.max(initial=-1))
+    processes, tracks = int(widest) + 1, int(rows.track.max(initial=-1)) + 1
     size = int(rows.code.max(initial=-1)) + 1
-    width = (
-        int(max(rows.process.max(initial=-1), rows.sender.max(initial=-1), rows.receivers.max(initial=-1)))
-        + 1
+    starts, items = grouped(rows.code, size)
+    by_message = _take_rows(rows, items)
+    split_size = _split_codes(
+        starts, by_message.code, by_message.act, by_message.process, by_message.sender, processes
     )
-    tracks = int(rows.track.max(initial=-1)) + 1
-    code = rows.code.copy()
-    starts, items = grouped(code, size)
-    split_size = _split_codes(rows, code, starts, items, width)
     if split_size > size:
+        code = rows.code.copy()
+        code[items] = by_message.code
+        rows = rows._replace(code=code)
         starts, items = grouped(code, split_size)
-    first_send = np.full(split_size, -1, dtype=np.int64)
-    send, cause, arrival, original = (np.full(len(code), -1, dtype=np.int64) for _ in range(4))
-    misdelivered, wrong_sender = (np.zeros(len(code), dtype=np.bool_) for _ in range(2))
-    links = MessageLinks(
-        code, first_send, send, cause, arrival, original, misdelivered, wrong_sender, send[:0], send[:0]
+        by_message = _take_rows(rows, items)
+    links = _link_rows(by_message, starts, processes, tracks)
+    return _put_back(links, items, rows.code)
+
+
+def _take_rows(rows: MessageRows, items: Ints) -> MessageRows:
+    """These rows, in this order."""
+    receivers = np.diff(rows.receiver_starts)[items]
+    return MessageRows(
+        code=rows.code[items],
+        act=rows.act[items],
+        process=rows.process[items],
+        track=rows.track[items],
+        place=rows.place[items],
+        sender=rows.sender[items],
+        receiver_starts=starts_of_lengths(receivers),
+        receivers=rows.receivers[expand_ranges(rows.receiver_starts[items], receivers)],
     )
-    lost = _match_all(rows, links, starts, items, width, tracks)
-    by_send = np.lexsort((lost[:, 1], lost[:, 0]))
-    return links._replace(lost_send=lost[by_send, 0], lost_receiver=lost[by_send, 1])
+
+
+def _link_rows(rows: MessageRows, starts: Ints, processes: int, tracks: int) -> MessageLinks:
+    """The links of rows that are in the order of their messages."""
+    code, act, process, track, place, sender, receiver_starts, receivers = rows
+    positions = np.arange(len(code))
+    is_delivery, is_arrival, is_copy = act == DELIVER, act == ARRIVE, act != SEND
+    first_send = _find_first_sends(starts, act, process, place)
+    first_delivery = _find_first_alike(starts, is_delivery, process, place, processes)
+    first_arrival = _find_first_alike(starts, is_arrival, process, place, processes)
+    first_copy = _find_first_alike(starts, is_copy, track, place, tracks)
+    send = first_send[code]
+    is_first_delivery = is_delivery & (first_delivery == positions)
+    arrival = np.where(is_first_delivery, first_arrival, -1)
+    came_before = (place[arrival] < place) | ((place[arrival] == place) & (arrival < positions))
+    misdelivered, wrong_sender = _check_addresses(
+        starts, act, process, sender, receiver_starts, receivers, processes
+    )
+    lost_send, lost_receiver = _list_lost_copies(
+        starts, first_send, is_delivery, process, receiver_starts, receivers, processes
+    )
+    return MessageLinks(
+        code=code,
+        first_send=first_send,
+        send=send,
+        cause=np.where(is_copy & (first_copy == positions), send, -1),
+        arrival=np.where(came_before, arrival, -1),
+        original=np.where(is_delivery & ~is_first_delivery, first_delivery, -1),
+        misdelivered=misdelivered & (send >= 0),
+        wrong_sender=wrong_sender & (send >= 0),
+        lost_send=lost_send,
+        lost_receiver=lost_receiver,
+    )
+
+
+def _put_back(links: MessageLinks, items: Ints, code: Ints) -> MessageLinks:
+    """The links of rows that were taken in the order of `items`, at the rows they belong to."""
+    row_or_none = np.append(items, -1)  # an entry of -1 reads the last one, which is -1 again
+
+    def place_rows(values: Ints) -> Ints:
+        placed = np.full(len(code), -1, dtype=np.int64)
+        placed[items] = row_or_none[values]
+        return placed
+
+    def place_flags(values: Bools) -> Bools:
+        placed = np.zeros(len(code), dtype=np.bool_)
+        placed[items] = values
+        return placed
+
+    lost_send = row_or_none[links.lost_send]
+    by_send = np.lexsort((links.lost_receiver, lost_send))
+    return MessageLinks(
+        code=code,
+        first_send=row_or_none[links.first_send],
+        send=place_rows(links.send),
+        cause=place_rows(links.cause),
+        arrival=place_rows(links.arrival),
+        original=place_rows(links.original),
+        misdelivered=place_flags(links.misdelivered),
+        wrong_sender=place_flags(links.wrong_sender),
+        lost_send=lost_send[by_send],
+        lost_receiver=links.lost_receiver[by_send],
+    )
 
 
 def _check_rows(rows: MessageRows) -> MessageRows:
@@ -130,165 +210,137 @@ def _check_rows(rows: MessageRows) -> MessageRows:
 
 
 @compiled
-def _comes_before(rows: MessageRows, row: int, other: int) -> bool:
-    """Whether a row comes first; rows that stand at one place keep the order in which they are given."""
-    if rows.process[row] != rows.process[other]:
-        return bool(rows.process[row] < rows.process[other])
-    if rows.place[row] != rows.place[other]:
-        return bool(rows.place[row] < rows.place[other])
-    return bool(row < other)
-
-
-@compiled
-def _split_codes(rows: MessageRows, code: Ints, starts: Ints, items: Ints, width: int) -> int:
+def _split_codes(starts: Ints, code: Ints, act: Ints, process: Ints, sender: Ints, processes: int) -> int:
     """Give new codes to messages of one id and several senders; returns how many codes there are then."""
     size = len(starts) - 1
     new_size = size
-    stamp = np.full(width, -1, dtype=np.int64)
-    new_code = np.zeros(width, dtype=np.int64)
+    stamp = np.full(processes, -1, dtype=np.int64)
+    new_code = np.zeros(processes, dtype=np.int64)
     for message in range(size):
         senders = 0
-        for item in range(starts[message], starts[message + 1]):
-            row = items[item]
-            if rows.act[row] == SEND and stamp[rows.process[row]] != message:
-                stamp[rows.process[row]] = message
-                new_code[rows.process[row]] = new_size + senders
+        for row in range(starts[message], starts[message + 1]):
+            if act[row] == SEND and stamp[process[row]] != message:
+                stamp[process[row]] = message
+                new_code[process[row]] = new_size + senders
                 senders += 1
         if senders < 2:
             continue
         all_named = True
-        for item in range(starts[message], starts[message + 1]):
-            row = items[item]
-            if rows.act[row] != SEND:
-                sender = rows.sender[row]
-                all_named &= sender >= 0 and stamp[sender] == message
+        for row in range(starts[message], starts[message + 1]):
+            if act[row] != SEND:
+                all_named &= sender[row] >= 0 and stamp[sender[row]] == message
         if not all_named:
             continue
-        for item in range(starts[message], starts[message + 1]):
-            row = items[item]
-            sender = rows.process[row] if rows.act[row] == SEND else rows.sender[row]
-            code[row] = new_code[sender]
+        for row in range(starts[message], starts[message + 1]):
+            owner = process[row] if act[row] == SEND else sender[row]
+            code[row] = new_code[owner]
         new_size += senders
     return new_size
 
 
-class _Firsts(NamedTuple):
-    """Values at processes (or tracks) for the message that last wrote there; each with its stamp."""
-
-    delivery_stamp: Ints
-    delivery: Ints  # the first delivery at a process
-    arrival_stamp: Ints
-    arrival: Ints  # the first arrival at a process
-    step_stamp: Ints
-    step: Ints  # the first delivery or arrival on a track
-    sends_stamp: Ints  # processes that send the message
-    meant_stamp: Ints  # processes that it is addressed to
-    noted_stamp: Ints  # receivers of the first send that were looked at
+@compiled
+def _find_first_sends(starts: Ints, act: Ints, process: Ints, place: Ints) -> Ints:
+    """The first send of each message by (process, place), or -1; of equals the one that is given first."""
+    first = np.full(len(starts) - 1, -1, dtype=np.int64)
+    for message in range(len(first)):
+        for row in range(starts[message], starts[message + 1]):
+            if act[row] != SEND:
+                continue
+            best = first[message]
+            is_before = best < 0 or process[row] < process[best]
+            if is_before or (process[row] == process[best] and place[row] < place[best]):
+                first[message] = row
+    return first
 
 
 @compiled
-def _match_all(
-    rows: MessageRows, links: MessageLinks, starts: Ints, items: Ints, width: int, tracks: int
-) -> Ints:
-    """Fill in the links; returns the lost copies as (send, receiver) rows."""
-    firsts = _Firsts(
-        np.full(width, -1, dtype=np.int64), np.zeros(width, dtype=np.int64),
-        np.full(width, -1, dtype=np.int64), np.zeros(width, dtype=np.int64),
-        np.full(tracks, -1, dtype=np.int64), np.zeros(tracks, dtype=np.int64),
-        np.full(width, -1, dtype=np.int64), np.full(width, -1, dtype=np.int64),
-        np.full(width, -1, dtype=np.int64),
-    )  # fmt: skip
-    lost = [(0, 0) for _ in range(0)]
+def _find_first_alike(starts: Ints, is_candidate: Bools, key: Ints, place: Ints, keys: int) -> Ints:
+    """Of each row, the first candidate of its message with its key (its process or track), or -1."""
+    found = np.full(len(key), -1, dtype=np.int64)
+    stamp = np.full(keys, -1, dtype=np.int64)
+    first = np.zeros(keys, dtype=np.int64)
     for message in range(len(starts) - 1):
-        group = items[starts[message] : starts[message + 1]]
-        if len(group) == 0:
-            continue
-        send, told_to_whom, delivered = _first_rows(rows, group, message, firsts)
-        links.first_send[message] = send
-        _match_message(rows, links, group, message, send, told_to_whom, firsts)
-        if send >= 0:
-            _add_lost_copies(rows, send, message, firsts, delivered, lost)
-    table = np.empty((len(lost), 2), dtype=np.int64)
-    for k in range(len(lost)):
-        table[k, 0], table[k, 1] = lost[k]
-    return table
+        for row in range(starts[message], starts[message + 1]):
+            here = key[row]
+            if is_candidate[row] and (stamp[here] != message or place[row] < place[first[here]]):
+                stamp[here] = message
+                first[here] = row
+        for row in range(starts[message], starts[message + 1]):
+            if stamp[key[row]] == message:
+                found[row] = first[key[row]]
+    return found
 
 
 @compiled
-def _first_rows(rows: MessageRows, group: Ints, message: int, firsts: _Firsts) -> tuple[int, bool, bool]:
-    """Note what comes first where.
+def _check_addresses(
+    starts: Ints,
+    act: Ints,
+    process: Ints,
+    sender: Ints,
+    receiver_starts: Ints,
+    receivers: Ints,
+    processes: int,
+) -> tuple[Bools, Bools]:
+    """Deliveries where no send was addressed to, and those that name somebody who did not send."""
+    misdelivered, wrong_sender = np.zeros(len(act), dtype=np.bool_), np.zeros(len(act), dtype=np.bool_)
+    sends = np.full(processes, -1, dtype=np.int64)  # stamps: who sends the message
+    meant = np.full(processes, -1, dtype=np.int64)  # and to whom it is addressed
+    for message in range(len(starts) - 1):
+        all_addressed = True
+        for row in range(starts[message], starts[message + 1]):
+            if act[row] != SEND:
+                continue
+            sends[process[row]] = meant[process[row]] = message
+            all_addressed &= receiver_starts[row] < receiver_starts[row + 1]
+            for k in range(receiver_starts[row], receiver_starts[row + 1]):
+                if receivers[k] >= 0:
+                    meant[receivers[k]] = message
+        for row in range(starts[message], starts[message + 1]):
+            if act[row] == DELIVER:
+                misdelivered[row] = all_addressed and meant[process[row]] != message
+                wrong_sender[row] = sender[row] >= 0 and sends[sender[row]] != message
+    return misdelivered, wrong_sender
 
-    Returns the first send, whether all sends say to whom they go, and whether there is any delivery.
+
+@compiled
+def _list_lost_copies(
+    starts: Ints,
+    first_send: Ints,
+    is_delivery: Bools,
+    process: Ints,
+    receiver_starts: Ints,
+    receivers: Ints,
+    processes: int,
+) -> tuple[Ints, Ints]:
+    """Who lacks each message: its send and the receiver, or -1 where none is named and none has it.
+
+    A broadcast need not reach its sender, unless nobody else is named.
     """
-    send = -1
-    told_to_whom, delivered = True, False
-    for row in group:
-        here, track = rows.process[row], rows.track[row]
-        if rows.act[row] == SEND:
-            if send < 0 or _comes_before(rows, row, send):
-                send = row
-            firsts.sends_stamp[here] = firsts.meant_stamp[here] = message
-            low, high = rows.receiver_starts[row], rows.receiver_starts[row + 1]
-            told_to_whom &= high > low
-            for receiver in rows.receivers[low:high]:
-                if receiver >= 0:
-                    firsts.meant_stamp[receiver] = message
+    most = len(receivers) + len(first_send)
+    lost_send, lost_receiver = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    reached = np.full(processes, -1, dtype=np.int64)  # stamps: who has the message, or was looked at
+    size = 0
+    for message in range(len(first_send)):
+        send = first_send[message]
+        if send < 0:
             continue
-        if firsts.step_stamp[track] != message or _comes_before(rows, row, firsts.step[track]):
-            firsts.step_stamp[track], firsts.step[track] = message, row
-        if rows.act[row] == DELIVER:
-            delivered = True
-            if firsts.delivery_stamp[here] != message or _comes_before(rows, row, firsts.delivery[here]):
-                firsts.delivery_stamp[here], firsts.delivery[here] = message, row
-        elif firsts.arrival_stamp[here] != message or _comes_before(rows, row, firsts.arrival[here]):
-            firsts.arrival_stamp[here], firsts.arrival[here] = message, row
-    return send, told_to_whom, delivered
-
-
-@compiled
-def _match_message(
-    rows: MessageRows,
-    links: MessageLinks,
-    group: Ints,
-    message: int,
-    send: int,
-    told_to_whom: bool,
-    firsts: _Firsts,
-) -> None:
-    for row in group:
-        links.send[row] = send
-        if rows.act[row] == SEND:
-            continue
-        here, sender = rows.process[row], rows.sender[row]
-        if firsts.step[rows.track[row]] == row:
-            links.cause[row] = send
-        if rows.act[row] != DELIVER:
-            continue
-        if firsts.delivery[here] != row:
-            links.original[row] = firsts.delivery[here]
-        elif firsts.arrival_stamp[here] == message and _comes_before(rows, firsts.arrival[here], row):
-            links.arrival[row] = firsts.arrival[here]
-        if send >= 0:
-            links.misdelivered[row] = told_to_whom and firsts.meant_stamp[here] != message
-            links.wrong_sender[row] = sender >= 0 and firsts.sends_stamp[sender] != message
-
-
-@compiled
-def _add_lost_copies(
-    rows: MessageRows, send: int, message: int, firsts: _Firsts, delivered: bool, lost: list[tuple[int, int]]
-) -> None:
-    """Note who lacks the message: a broadcast need not reach its sender, unless nobody else is named."""
-    here = rows.process[send]
-    receivers = rows.receivers[rows.receiver_starts[send] : rows.receiver_starts[send + 1]]
-    others, named = False, False
-    for receiver in receivers:
-        named |= receiver >= 0
-        others |= receiver >= 0 and receiver != here
-    for receiver in receivers:
-        if receiver < 0 or (receiver == here and others) or firsts.noted_stamp[receiver] == message:
-            continue
-        firsts.noted_stamp[receiver] = message
-        if firsts.delivery_stamp[receiver] != message:
-            lost.append((send, receiver))
-    if not named and not delivered:
-        lost.append((send, -1))
+        delivered = False
+        for row in range(starts[message], starts[message + 1]):
+            if is_delivery[row]:
+                reached[process[row]] = message
+                delivered = True
+        named = others = False
+        for k in range(receiver_starts[send], receiver_starts[send + 1]):
+            named |= receivers[k] >= 0
+            others |= receivers[k] >= 0 and receivers[k] != process[send]
+        for k in range(receiver_starts[send], receiver_starts[send + 1]):
+            receiver = receivers[k]
+            if receiver < 0 or (receiver == process[send] and others) or reached[receiver] == message:
+                continue
+            reached[receiver] = message
+            lost_send[size], lost_receiver[size] = send, receiver
+            size += 1
+        if not named and not delivered:
+            lost_send[size], lost_receiver[size] = send, -1
+            size += 1
+    return lost_send[:size], lost_receiver[:size]

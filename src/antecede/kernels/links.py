@@ -67,6 +67,8 @@ def bridged(trace: Linked, source: ArrayLike, target: ArrayLike) -> Bridged:
     """
     size = len(trace.process)
     causes, effects = forward(size, source, target)
+    if not len(causes):
+        return Bridged(trace, np.arange(size))
     sources = np.unique(causes)
     # The places of the old events, of the sends and of the takings, in one line of thirds.
     places = np.concatenate((3 * np.arange(size) + 1, 3 * sources + 2, 3 * effects))

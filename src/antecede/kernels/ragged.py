@@ -87,6 +87,12 @@ def rank_within_groups(groups: Counts) -> Ints:
     return ranks
 
 
+def rank_within_runs(values: Ints) -> Ints:
+    """The place of each item among those of equal value, from 0, where values ascend."""
+    ranks: Ints = np.arange(len(values)) - np.searchsorted(values, values)
+    return ranks
+
+
 def invert_permutation(order: Ints) -> Ints:
     """The place of each number in an order of all numbers from 0."""
     places = np.empty(len(order), dtype=np.int64)
@@ -101,6 +107,25 @@ def join_keys(high: Ints, low: Ints, width: int) -> Ints:
         raise CallerError(f"{width:,} times {int(high.max()):,} pairs are more than 63 bits can number")
     keys: Ints = high * np.int64(width) + low
     return keys
+
+
+class CompressedCodes(NamedTuple):
+    """Numbers made dense: `values[codes]` are the numbers again, and values ascend."""
+
+    values: Ints
+    codes: Ints
+
+
+def compress_codes(numbers: Ints) -> CompressedCodes:
+    """The same as `np.unique` with `return_inverse`, by counting where the numbers are not far apart."""
+    low, high = int(numbers.min(initial=_LARGEST_KEY)), int(numbers.max(initial=0))
+    span = high - low + 1
+    if span > 16 * len(numbers) + 1_024:
+        return CompressedCodes(*np.unique(numbers, return_inverse=True))
+    present = np.zeros(max(span, 0), dtype=np.bool_)
+    present[numbers - low] = True
+    dense = np.cumsum(present) - 1
+    return CompressedCodes(np.flatnonzero(present) + low, dense[numbers - low])
 
 
 def narrow_type(top: int) -> type[np.integer[Any]]:

@@ -110,20 +110,22 @@ def _delivery(trace: Linked, found: OrderViolations, start: int) -> Ints:
 
 
 def _chains(events: CauseGraph, source: Ints, starts: Ints, targets: Ints, most: int) -> Chains:
-    return Chains(*_search(events, source, starts, targets, most))
+    return Chains(*_search(*events, source, starts, targets, most))
 
 
 @compiled
-def _search(events: CauseGraph, source: Ints, starts: Ints, targets: Ints, most: int) -> tuple[Ints, Ints]:
+def _search(
+    process: Ints, first_cause: Ints, causes: Ints, source: Ints, starts: Ints, targets: Ints, most: int
+) -> tuple[Ints, Ints]:
     """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
-    size = len(events.process)
+    size = len(process)
     stamp, after = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
     ends = np.zeros(len(source) + 1, dtype=np.int64)
     found = [0 for _ in range(0)]
     for i in range(len(source)):
         ahead = targets[starts[i] : starts[i + 1]]
-        if _reach(events, source[i], ahead, i, most, stamp, after):
-            _trace(events.process, source[i], after, found)
+        if _reach(process, first_cause, causes, source[i], ahead, i, most, stamp, after):
+            _trace(process, source[i], after, found)
         else:
             found.append(source[i])
             found.append(ahead[0])
@@ -133,7 +135,15 @@ def _search(events: CauseGraph, source: Ints, starts: Ints, targets: Ints, most:
 
 @compiled
 def _reach(
-    events: CauseGraph, source: int, targets: Ints, mark: int, most: int, stamp: Ints, after: Ints
+    process: Ints,
+    first_cause: Ints,
+    causes: Ints,
+    source: int,
+    targets: Ints,
+    mark: int,
+    most: int,
+    stamp: Ints,
+    after: Ints,
 ) -> bool:
     """Go back from the targets, one crossing at a time, until the source is met; `after` is the way there.
 
@@ -144,7 +154,7 @@ def _reach(
     while len(wave):
         first = len(seen)
         for k in range(len(wave)):
-            _walk(events, wave[k], came[k], source, mark, most, stamp, after, seen)
+            _walk(process, first_cause, causes, wave[k], came[k], source, mark, most, stamp, after, seen)
         if stamp[source] == mark:
             return True
         if len(seen) > most:
@@ -152,8 +162,8 @@ def _reach(
         wave, came = [0 for _ in range(0)], [0 for _ in range(0)]
         for k in range(first, len(seen)):
             event = seen[k]
-            for c in range(events.starts[event], events.starts[event + 1]):
-                cause = events.causes[c]
+            for c in range(first_cause[event], first_cause[event + 1]):
+                cause = causes[c]
                 if cause == source:
                     after[source] = event
                     return True
@@ -165,7 +175,9 @@ def _reach(
 
 @compiled
 def _walk(
-    events: CauseGraph,
+    process: Ints,
+    first_cause: Ints,
+    causes: Ints,
     event: int,
     effect: int,
     source: int,
@@ -184,9 +196,9 @@ def _walk(
     while at < len(seen) <= most:
         event = seen[at]
         at += 1
-        for c in range(events.starts[event], events.starts[event + 1]):
-            cause = events.causes[c]
-            same = events.process[cause] == events.process[event]
+        for c in range(first_cause[event], first_cause[event + 1]):
+            cause = causes[c]
+            same = process[cause] == process[event]
             if same and cause >= source and stamp[cause] != mark:
                 stamp[cause], after[cause] = mark, event
                 seen.append(cause)

@@ -1,0 +1,37 @@
+"""The steps of an event graph by their positions in its order, as the audit kernels want them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from antecede.events.graph import EventGraph
+from antecede.kernels.arrays import grouped
+from antecede.kernels.ragged import Ints
+
+
+class StepGraph(NamedTuple):
+    """All steps, executions one after the other, and the causes among them."""
+
+    rows: Ints  # of the step at each position
+    position: Ints  # of each row, -1 if it is no step
+    starts: Ints  # execution x has the positions starts[x]..starts[x + 1]-1
+    source: Ints  # positions, by target
+    target: Ints
+
+
+def build_step_graph(graph: EventGraph) -> StepGraph:
+    """Leave out what is no step; on a cycle an edge may run back, and is left out too."""
+    order = graph.causes.order
+    rows = order[graph.events.is_step[order]]
+    position = np.full(len(order), -1, dtype=np.int64)
+    position[rows] = np.arange(len(rows))
+    source, target = position[graph.causes.edges.source], position[graph.causes.edges.target]
+    is_forward = (source >= 0) & (source < target)
+    if not is_forward.all():
+        source, target = source[is_forward], target[is_forward]
+    by_target = grouped(target, len(rows))[1]
+    executions = np.arange(len(graph.events.executions) + 1)
+    starts = np.searchsorted(graph.events.execution[rows], executions)
+    return StepGraph(rows, position, starts, source[by_target], target[by_target])
