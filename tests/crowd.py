@@ -5,7 +5,7 @@ from typing import Any
 import antecede
 from antecede import CallerError, Effects, Packet
 from antecede.protocols.detectors import SHARPER
-from antecede.protocols.keys import sets
+from antecede.protocols.keys import count_sets
 from antecede.protocols.membership import Probabilistic
 from antecede.simulate.oracle import Oracle
 
@@ -18,7 +18,7 @@ Script = list[tuple[int, int]]
 
 def member(name: str, group: list[str], **options: Any) -> Probabilistic:
     """With K = 1 everybody has an entry of its own; otherwise sets of keys are shared by some."""
-    set_id = NAMES.index(name) % sets(options["K"], options["R"])
+    set_id = NAMES.index(name) % count_sets(options["K"], options["R"])
     made = antecede.endpoint("probabilistic", process=name, group=group, set_id=set_id, **options)
     assert isinstance(made, Probabilistic)
     return made
@@ -45,7 +45,7 @@ class Crowd:
 
     def broadcast(self, name: str) -> None:
         message = self.oracle.send(name, self.endpoints[name].group)
-        self._take(name, self.endpoints[name].send(str(message).encode()))
+        self._take_effects(name, self.endpoints[name].send(str(message).encode()))
 
     def arrive(self, choice: int) -> bool:
         """Let a packet arrive at somebody who has joined; False if there is none."""
@@ -53,10 +53,10 @@ class Crowd:
         if here:
             packet = here[choice % len(here)]
             self.network.remove(packet)
-            self._take(packet.target, self.endpoints[packet.target].receive(packet))
+            self._take_effects(packet.target, self.endpoints[packet.target].receive(packet))
         return bool(here)
 
-    def _take(self, name: str, effects: Effects) -> None:
+    def _take_effects(self, name: str, effects: Effects) -> None:
         self.network += effects.packets
         for delivery in effects.deliveries:
             message = int(delivery.payload)

@@ -39,7 +39,7 @@ class World:
         targets = self.names if to is None else list(to)
         message = self.oracle.send(process, targets)
         effects = self.endpoints[process].send(str(message).encode(), to=to, **how)
-        self._take(process, effects)
+        self._take_effects(process, effects)
         return message
 
     def choices(self) -> list[int]:
@@ -59,7 +59,7 @@ class World:
         if packet.kind == "message" and not self.oracle.delivered[target] >> int(packet.payload) & 1:
             self.waiting[target].add(int(packet.payload))
         effects = self.endpoints[target].receive(packet)
-        self._take(target, effects)
+        self._take_effects(target, effects)
         return effects
 
     def arrive_message(self, message: int, at: str) -> Effects:
@@ -79,16 +79,16 @@ class World:
         """The messages delivered at a process, in order."""
         return [message for at, message in self.deliveries if at == process]
 
-    def _take(self, process: str, effects: Effects) -> None:
+    def _take_effects(self, process: str, effects: Effects) -> None:
         self.network += [packet.encode() for packet in effects.packets]
         self.packets += effects.packets
         for delivery in effects.deliveries:
-            self._delivered(process, delivery)
+            self._note_delivery(process, delivery)
         if process in self.watch:
             ready = (m for m in sorted(self.waiting[process]) if self.oracle.ready(process, m))
             self.needless += [(process, m) for m in ready]
 
-    def _delivered(self, process: str, delivery: Delivery) -> None:
+    def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
         assert delivery.sender == self.oracle.sender[message]
         missing = self.oracle.deliver(process, message)

@@ -16,7 +16,7 @@ from antecede import Endpoint, InputError, Packet
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.protocols import registry
-from antecede.protocols.counts import entries_of
+from antecede.protocols.counts import count_packed
 from antecede.protocols.fifo import Fifo
 from antecede.protocols.registry import count_entries, get_protocol
 from tests.cases import Case
@@ -62,7 +62,7 @@ def test_tables_and_endpoints_are_asked_for_the_same(case: Case) -> None:
             continue  # order is promised at one process only
         source = endpoint.index[packet.source]
         needs, gains = endpoint.read_needs(packet.kind, packet.stamp, source, endpoint.me, endpoint.n)
-        asked, gained = endpoint._find_needs(source, endpoint._read(packet))
+        asked, gained = endpoint._find_needs(source, endpoint._read_packet(packet))
         assert keep_unmet(endpoint, needs) == keep_unmet(endpoint, asked)
         assert gains[0] == gained[0] and set(gained) <= set(gains)
         left_out = set(gains) - set(gained)
@@ -76,7 +76,7 @@ def count_numbers(value: Any, packed: bool) -> int:
     if isinstance(value, int):
         return 1
     if isinstance(value, bytes):
-        return entries_of(value) if packed else 0
+        return count_packed(value) if packed else 0
     if isinstance(value, list):
         return sum(count_numbers(one, packed) for one in value)
     if isinstance(value, dict):

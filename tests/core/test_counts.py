@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import antecede
-from antecede.protocols.counts import Counts, count_up, narrow, pack, raise_to, view
+from antecede.protocols.counts import Counts, count_up, narrow_counts, pack_counts, raise_counts, view_counts
 from antecede.protocols.matrix import Matrix
 
 EDGES = (0, 2**8 - 1, 2**16 - 1, 2**32 - 1)
@@ -15,27 +15,27 @@ MATRICES = st.lists(COUNTS, min_size=4, max_size=4).map(lambda counts: np.array(
 
 
 def is_narrow(array: Counts) -> bool:
-    return array.dtype == narrow(array.astype(np.int64)).dtype
+    return array.dtype == narrow_counts(array.astype(np.int64)).dtype
 
 
 @given(MATRICES, st.integers(0, 1), st.integers(0, 1))
 def test_one_more_is_as_in_a_wide_array(array: Counts, x: int, y: int) -> None:
-    counted = count_up(narrow(array), x, y)
+    counted = count_up(narrow_counts(array), x, y)
     array[x, y] += 1
     assert counted.tolist() == array.tolist() and is_narrow(counted)
 
 
 @given(MATRICES, MATRICES, st.booleans())
 def test_the_larger_of_two_is_as_in_wide_arrays(array: Counts, other: Counts, loose: bool) -> None:
-    carried = other.astype("<u8") if loose else narrow(other)
-    raised = raise_to(narrow(array), carried)
+    carried = other.astype("<u8") if loose else narrow_counts(other)
+    raised = raise_counts(narrow_counts(array), carried)
     assert raised.tolist() == np.maximum(array, other).tolist() and is_narrow(raised)
 
 
 @given(MATRICES)
 def test_what_is_packed_is_read_as_it_was(array: Counts) -> None:
-    assert pack(narrow(array)) == pack(array)
-    assert view(pack(array), 2, 2).tolist() == array.tolist()
+    assert pack_counts(narrow_counts(array)) == pack_counts(array)
+    assert view_counts(pack_counts(array), 2, 2).tolist() == array.tolist()
 
 
 @pytest.mark.parametrize("edge", EDGES)
@@ -43,7 +43,7 @@ def test_matrix_goes_on_over_an_edge_and_after_a_restart(edge: int) -> None:
     a, b = (antecede.endpoint("matrix", process=name, group=["a", "b"]) for name in "ab")
     for end in (a, b):
         assert isinstance(end, Matrix)
-        end.sent = narrow(np.array([[0, edge], [0, 0]]))
+        end.sent = narrow_counts(np.array([[0, edge], [0, 0]]))
     b.gate.have[0] = edge  # type: ignore[attr-defined]
     for _ in range(3):
         assert len(b.receive(a.send(b"x", ["b"]).packets[0]).deliveries) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antecede import CallerError, InputError
 from antecede.core import wire
-from antecede.core.link import MOST_PATIENCE, Frame, Link, decode_frame, link
+from antecede.core.link import MOST_PATIENCE, Frame, Link, decode_frame, make_link
 
 SEEDS = st.integers(0, 2**32)
 NAMES = ["a", "b", "c"]
@@ -19,7 +19,7 @@ FAIR_ROUNDS = 2000
 
 
 def state(one: Link) -> bytes:
-    return wire.encode(wire.canonical(one))
+    return wire.encode(wire.to_canonical(one))
 
 
 class Street:
@@ -27,7 +27,7 @@ class Street:
 
     def __init__(self, random: Random, reload: bool = False, **settings: float) -> None:
         self.random, self.reload = random, reload
-        self.links = {name: link(name, NAMES, **settings) for name in NAMES}
+        self.links = {name: make_link(name, NAMES, **settings) for name in NAMES}
         self.network: list[Frame] = []
         self.sent: dict[tuple[str, str], list[bytes]] = {}
         self.got: dict[tuple[str, str], list[bytes]] = {}
@@ -135,7 +135,7 @@ def numbers(frames: list[Frame]) -> list[int]:
 
 
 def test_sender_stays_within_the_window_of_the_oldest_unacknowledged() -> None:
-    a = link("a", ["a", "b"], window=3)
+    a = make_link("a", ["a", "b"], window=3)
     first = [numbers(a.send("b", b"", 0.0)) for _ in range(8)]
     assert first == [[1], [2], [3], [], [], [], [], []]
     assert a.receive(Frame("ack", "b", "a", 2, 0), 1.0) == ([], [])
@@ -144,7 +144,7 @@ def test_sender_stays_within_the_window_of_the_oldest_unacknowledged() -> None:
 
 
 def test_low_water_mark_stands_for_acknowledgements_that_were_lost() -> None:
-    a = link("a", ["a", "b"])
+    a = make_link("a", ["a", "b"])
     for _ in range(5):
         a.send("b", b"", 0.0)
     a.receive(Frame("ack", "b", "a", 5, 3), 1.0)
@@ -152,7 +152,7 @@ def test_low_water_mark_stands_for_acknowledgements_that_were_lost() -> None:
 
 
 def test_congested_when_a_window_waits_behind_the_window() -> None:
-    a = link("a", ["a", "b"], window=2)
+    a = make_link("a", ["a", "b"], window=2)
     told = []
     for _ in range(5):
         a.send("b", b"", 0.0)
@@ -163,7 +163,7 @@ def test_congested_when_a_window_waits_behind_the_window() -> None:
 
 
 def test_time_between_tries_doubles_up_to_the_cap() -> None:
-    a = link("a", ["a", "b"], patience=10.0)
+    a = make_link("a", ["a", "b"], patience=10.0)
     assert a.next_tick() is None
     a.send("b", b"x", 5.0)
     times = [5.0]
@@ -178,7 +178,7 @@ def test_time_between_tries_doubles_up_to_the_cap() -> None:
 
 
 def test_next_tick_is_the_earliest_and_none_when_all_is_acknowledged() -> None:
-    a = link("a", NAMES, patience=10.0)
+    a = make_link("a", NAMES, patience=10.0)
     a.send("b", b"", 0.0)
     a.send("c", b"", 4.0)
     assert a.next_tick() == 10.0
@@ -193,20 +193,20 @@ def test_next_tick_is_the_earliest_and_none_when_all_is_acknowledged() -> None:
 
 
 def test_a_late_tick_counts_from_now() -> None:
-    a = link("a", ["a", "b"], patience=10.0)
+    a = make_link("a", ["a", "b"], patience=10.0)
     a.send("b", b"", 0.0)
     assert len(a.tick(100.0)) == 1 and a.next_tick() == 120.0
 
 
 def test_what_waits_for_the_window_has_no_timer() -> None:
-    a = link("a", ["a", "b"], patience=10.0, window=1)
+    a = make_link("a", ["a", "b"], patience=10.0, window=1)
     a.send("b", b"", 0.0)
     a.send("b", b"", 0.0)
     assert numbers(a.tick(10.0)) == [1]
 
 
 def test_a_repeated_frame_is_acknowledged_again_and_not_handed_over() -> None:
-    b = link("b", ["a", "b"])
+    b = make_link("b", ["a", "b"])
     frame = Frame("data", "a", "b", 2, 0, b"x")
     assert b.receive(frame, 0.0) == ([b"x"], [Frame("ack", "b", "a", 2, 0)])
     assert b.receive(frame, 1.0) == ([], [Frame("ack", "b", "a", 2, 0)])
@@ -231,7 +231,7 @@ BAD = {
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("frame", BAD.values(), ids=BAD.keys())
 def test_a_frame_that_does_not_belong_is_refused_and_changes_nothing(frame: Frame, ordered: bool) -> None:
-    a = link("a", NAMES, window=4, ordered=ordered)
+    a = make_link("a", NAMES, window=4, ordered=ordered)
     for _ in range(6):
         a.send("b", b"", 0.0)
     a.receive(Frame("data", "b", "a", 1), 1.0)
@@ -268,8 +268,8 @@ def test_any_bytes_are_a_frame_or_an_input_error(data: bytes) -> None:
 
 def test_callers_errors() -> None:
     with pytest.raises(CallerError, match="'z' is not a peer of 'a'"):
-        link("a", NAMES).send("z", b"", 0.0)
+        make_link("a", NAMES).send("z", b"", 0.0)
     wrong: list[dict[str, Any]] = [{"window": 0}, {"patience": 0.0}, {"patience": -1}, {"windw": 3}]
     for settings in wrong:
         with pytest.raises(CallerError, match="link of 'a'"):
-            link("a", NAMES, **settings)
+            make_link("a", NAMES, **settings)

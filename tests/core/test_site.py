@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import antecede
 from antecede import CallerError, Delivery, InputError
-from antecede.core.link import Frame, decode_frame, link
+from antecede.core.link import Frame, decode_frame, make_link
 from antecede.core.site import Input, Output, Site, recover
 from antecede.simulate.oracle import Oracle
 from tests.cases import EXACT, OTHER, Case
@@ -49,7 +49,7 @@ class Town:
             name: Home(
                 Site(
                     antecede.endpoint(case.protocol, process=name, group=self.names, **options),
-                    link(name, self.names, patience=10.0, window=window, ordered=case.fifo),
+                    make_link(name, self.names, patience=10.0, window=window, ordered=case.fifo),
                 )
             )
             for name in self.names
@@ -165,7 +165,8 @@ def test_crashes_at_any_point_lose_nothing_repeat_nothing_and_keep_order(
 def made(name: str, protocol: str = "matrix", ordered: bool = False, **options: Any) -> Site:
     group = ["a", "b"]
     return Site(
-        antecede.endpoint(protocol, process=name, group=group, **options), link(name, group, ordered=ordered)
+        antecede.endpoint(protocol, process=name, group=group, **options),
+        make_link(name, group, ordered=ordered),
     )
 
 
@@ -292,11 +293,11 @@ def test_a_blocked_send_is_refused_and_the_acknowledgement_ends_it() -> None:
 
 def test_sites_that_cannot_be() -> None:
     with pytest.raises(CallerError, match="one process"):
-        Site(antecede.endpoint("matrix", process="a", group=["a", "b"]), link("b", ["a", "b"]))
+        Site(antecede.endpoint("matrix", process="a", group=["a", "b"]), make_link("b", ["a", "b"]))
     with pytest.raises(CallerError, match="delivers by itself"):
         made("a", manual=True)
     with pytest.raises(CallerError, match="does not reach"):
-        Site(antecede.endpoint("matrix", process="a", group=["a", "b", "c"]), link("a", ["a", "b"]))
+        Site(antecede.endpoint("matrix", process="a", group=["a", "b", "c"]), make_link("a", ["a", "b"]))
 
 
 @pytest.mark.parametrize("data", [b"", b"\xc1", b"\x93\xc4\x00\x80\x00"])
@@ -308,7 +309,9 @@ def test_what_is_no_snapshot_and_what_is_no_input(data: bytes) -> None:
 
 
 def test_a_damaged_snapshot_is_refused() -> None:
-    whole = Site(antecede.endpoint("matrix", process="a", group=["a", "b"]), link("a", ["a", "b"])).snapshot()
+    whole = Site(
+        antecede.endpoint("matrix", process="a", group=["a", "b"]), make_link("a", ["a", "b"])
+    ).snapshot()
     damaged = whole[:-1] + bytes([whole[-1] ^ 1])
     with pytest.raises(InputError, match="damaged"):
         recover(damaged, [], 0, antecede.restore)

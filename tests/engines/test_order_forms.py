@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 from antecede.core.errors import CallerError
-from antecede.protocols.counts import unpack
-from antecede.protocols.keys import entries, set_id_of
+from antecede.protocols.counts import unpack_counts
+from antecede.protocols.keys import draw_set_id, unrank_keys
 from tests.engines.engines import rows_of
 from tests.message_rows import Row, Sent, lines
 from tests.sql_tables import make_table
@@ -45,7 +45,7 @@ def by_name(sent: Sent, counts: Iterable[int]) -> dict[str, int]:
 
 def matrix(sent: Sent, packet: Row) -> list[list[int]]:
     n = len(sent.names)
-    return [[int(count) for count in line] for line in unpack(decode(packet["stamp"])[1], n, n)]
+    return [[int(count) for count in line] for line in unpack_counts(decode(packet["stamp"])[1], n, n)]
 
 
 def triples(sent: Sent, packet: Row) -> list[tuple[str, str, int]]:
@@ -138,7 +138,7 @@ def test_shared_entries_with_keys(engine):
     rows = [row(sent, p, decode(p["stamp"])[2], decode(p["stamp"])[1]) for p in sent.packets]
     for message, (sender, (_, number, entry)) in stamps.items():
         rows.append((sender, sender, sender, -1, message, number, entry))
-    keys = {name: entries(set_id_of(name, 2, 6), 2, 6) for name in sent.names}
+    keys = {name: unrank_keys(draw_set_id(name, 2, 6), 2, 6) for name in sent.names}
     made = [(*one, list(keys[one[1]])) for one in rows]
     frame = make_table(made, f"{BASE}, stamp array<int>, keys array<int>")
     outcome = engine.order(frame, group="group", keys="keys")

@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from antecede import Effects, Endpoint, Packet
-from antecede.protocols.registry import build
+from antecede.protocols.registry import build_endpoint
 
 
 def cast(kind: type[Endpoint], n: int, **options: Any) -> list[Any]:
     """n endpoints of a class; the process with id i is called p<i>."""
     names = [f"p{i}" for i in range(n)]
-    return [build(kind, process=name, group=names, **options) for name in names]
+    return [build_endpoint(kind, process=name, group=names, **options) for name in names]
 
 
 def send(endpoint: Any, text: str, *targets: int, **how: Any) -> Packet:

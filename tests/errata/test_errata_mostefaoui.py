@@ -9,10 +9,10 @@ import pytest
 import antecede
 from antecede.core.clocks import ClockStamp, PlausibleClock, VectorClock
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
-from antecede.protocols.keys import entries
+from antecede.protocols.keys import unrank_keys
 from antecede.protocols.membership import Probabilistic
 from antecede.protocols.probabilistic import Plausible
-from antecede.protocols.registry import build
+from antecede.protocols.registry import build_endpoint
 from tests.errata.scene import cast, copies, send, texts
 from tests.mutants import probabilistic as mutants
 from tests.mutants.bounded import EndlessError
@@ -22,7 +22,7 @@ FIGURE = {"p_i": 0, "p_j": 3, "p_k": 5, "p_1": 2, "p_2": 4}
 
 
 def test_example_uses_an_entry_that_does_not_exist() -> None:
-    drawn = [entries(set_id, 2, 4) for set_id in range(comb(4, 2))]
+    drawn = [unrank_keys(set_id, 2, 4) for set_id in range(comb(4, 2))]
     assert (3, 4) not in drawn and (2, 3) in drawn
 
 
@@ -43,7 +43,7 @@ def _is_proper(set_id: int, K: int, R: int, repaired: bool) -> bool:
 
 @pytest.mark.parametrize(("R", "K"), [(4, 2), (5, 3), (6, 2), (7, 1)])
 def test_unranking_as_shipped_is_a_bijection(R: int, K: int) -> None:
-    assert [entries(set_id, K, R) for set_id in range(comb(R, K))] == [*combinations(range(R), K)]
+    assert [unrank_keys(set_id, K, R) for set_id in range(comb(R, K))] == [*combinations(range(R), K)]
 
 
 def test_set_ids_start_at_0() -> None:
@@ -54,7 +54,7 @@ def test_set_ids_start_at_0() -> None:
 def figure_2(kind: type[Probabilistic]) -> list[antecede.Delivery]:
     """m1 and m2 cover the entries of m, so that its effect m' is delivered before it; then m comes."""
     processes = {
-        name: build(kind, process=name, group=[*FIGURE], R=4, K=2, set_id=set_id)
+        name: build_endpoint(kind, process=name, group=[*FIGURE], R=4, K=2, set_id=set_id)
         for name, set_id in FIGURE.items()
     }
     m = {packet.target: packet for packet in processes["p_i"].send(b"m").packets}
@@ -89,7 +89,10 @@ def test_own_copy_must_not_go_through_algorithm_2(kind: type[Plausible], deliver
 @pytest.mark.parametrize(("sets", "delivered"), [((0, 1, 2, 3), "x m m'"), ((0, 1, 2, 0), "x m' m")])
 def test_one_concurrent_message_is_enough_when_set_ids_collide(sets: tuple[int, ...], delivered: str) -> None:
     names = ["p0", "p1", "p2", "p3"]
-    made = [build(Probabilistic, process=f"p{i}", group=names, R=4, K=2, set_id=sets[i]) for i in range(4)]
+    made = [
+        build_endpoint(Probabilistic, process=f"p{i}", group=names, R=4, K=2, set_id=sets[i])
+        for i in range(4)
+    ]
     m, x = copies(made[0], "m"), copies(made[3], "x")
     texts(made[1], m[0])
     effect = copies(made[1], "m'")
@@ -102,7 +105,7 @@ def test_one_concurrent_message_is_enough_when_set_ids_collide(sets: tuple[int, 
 )
 def test_newcomer_needs_the_entries_and_the_delivered_set(kind: type[Probabilistic], delivered: str) -> None:
     def make(name: str, group: list[str], set_id: int) -> Probabilistic:
-        made = build(kind, process=name, group=group, R=3, K=1, set_id=set_id)
+        made = build_endpoint(kind, process=name, group=group, R=3, K=1, set_id=set_id)
         assert isinstance(made, Probabilistic)
         return made
 

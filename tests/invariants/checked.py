@@ -34,12 +34,12 @@ class Checked(World):
         self.arrivals.append(antecede.decode(self.network[self.choices()[choice]]))
         return super().arrive(choice)
 
-    def _take(self, process: str, effects: Effects) -> None:
-        super()._take(process, effects)
+    def _take_effects(self, process: str, effects: Effects) -> None:
+        super()._take_effects(process, effects)
         self.check(process, effects)
 
-    def _delivered(self, process: str, delivery: antecede.Delivery) -> None:
-        super()._delivered(process, delivery)
+    def _note_delivery(self, process: str, delivery: antecede.Delivery) -> None:
+        super()._note_delivery(process, delivery)
         message = int(delivery.payload)
         if delivery.sender != process:
             self.knows[process] |= self.knew[message] | {(message, process)}

@@ -68,8 +68,8 @@ class SemanticWorld(Checked):
         assert all(index <= mcv[q] for q, index in self.past[event] - {event})  # Lemma 1, at sends
         return message
 
-    def _delivered(self, process: str, delivery: Delivery) -> None:
-        super()._delivered(process, delivery)
+    def _note_delivery(self, process: str, delivery: Delivery) -> None:
+        super()._note_delivery(process, delivery)
         if delivery.sender == process:
             return
         message, depends_on = int(delivery.payload), self.depends(process)

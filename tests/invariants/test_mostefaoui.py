@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antecede import Delivery, Effects, Packet
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
-from antecede.protocols.keys import entries, sets
+from antecede.protocols.keys import count_sets, unrank_keys
 from antecede.protocols.probabilistic import Sharing
 from antecede.simulate.oracle import bits
 from tests.cases import SCRIPTS, Script
@@ -26,9 +26,11 @@ class ProbabilisticWorld(Checked):
     def __init__(self, r: int, k: int, ids: list[int], **options: Any) -> None:
         super().__init__("probabilistic", len(ids), R=r, K=k, **options)
         self.r = r
-        self.keys = {name: entries(i % sets(k, r), k, r) for name, i in zip(self.names, ids, strict=True)}
+        self.keys = {
+            name: unrank_keys(i % count_sets(k, r), k, r) for name, i in zip(self.names, ids, strict=True)
+        }
         for name, i in zip(self.names, ids, strict=True):
-            make = maker("probabilistic", R=r, K=k, set_id=i % sets(k, r), **options)
+            make = maker("probabilistic", R=r, K=k, set_id=i % count_sets(k, r), **options)
             self.endpoints[name] = make(name, self.names)
         self.stamps: list[list[int]] = []
         self.late: dict[tuple[str, int], tuple[str, ...]] = {}
@@ -51,12 +53,12 @@ class ProbabilisticWorld(Checked):
             assert all(now[x] >= old[x] + (x in self.keys[process]) for x in range(self.r))
         self.stamps.append(now)
 
-    def _delivered(self, process: str, delivery: Delivery) -> None:
+    def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
         assert delivery.alarms in NESTED
         if self.oracle.late(process, message) and delivery.sender != process:
             self.late[process, message] = delivery.alarms
-        super()._delivered(process, delivery)
+        super()._note_delivery(process, delivery)
 
     def check_late(self, *alarms: str) -> None:
         """Late is exactly what something delivered before it depends on; none comes without its alarms."""

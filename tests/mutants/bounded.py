@@ -6,7 +6,7 @@ from antecede import AntecedeError
 from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.bounded import Bounded
-from antecede.protocols.counts import Counts, zeros
+from antecede.protocols.counts import Counts, zero_counts
 from tests.mutants.drives import self_sends, slow_unicast
 from tests.mutants.selfsends import SelfSends
 from tests.mutants.table import Mutant
@@ -19,44 +19,44 @@ class EndlessError(AntecedeError):
 class LosesExtras(Bounded, kw_only=True):
     """An extra is taken in and not counted in DELIV."""
 
-    def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
+    def _take_in(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
-            return super()._arrive(packet, stamp)
+            return super()._take_in(packet, stamp)
         self.gate.offer(packet, self._find_needs(self.index[packet.source], stamp)[0], [])
-        self._absorb()
+        self._absorb_extras()
         return None
 
 
 class SendsUncountedExtras(Bounded, kw_only=True):
     """An extra is sent and not counted in M."""
 
-    def _shrink(self) -> None:
+    def _shrink_matrix(self) -> None:
         counted = self.m[self.me].copy()
-        super()._shrink()
+        super()._shrink_matrix()
         self.m[self.me] = counted
 
 
 class Trusting(Bounded, kw_only=True):
     """Does not compare what a stamp tells of this process with what it has sent, which would refuse these."""
 
-    def _check_own(self, stamp: Counts) -> None:
+    def _check_own_sends(self, stamp: Counts) -> None:
         pass
 
 
 class ClearsOwnRow(Trusting, kw_only=True):
     """An extra clears its column altogether, the own counter too."""
 
-    def _shrink(self) -> None:
+    def _shrink_matrix(self) -> None:
         before = self.m[self.me].copy()
-        super()._shrink()
+        super()._shrink_matrix()
         self.m[self.me, self.m[self.me] != before] = 0
 
 
 class TooSmall(Bounded, kw_only=True):
     """Any k is taken. Every extra replaces a column of one entry by a column of one entry."""
 
-    def _start(self) -> None:
-        self.m = zeros(self.n, self.n)
+    def _lay_out_state(self) -> None:
+        self.m = zero_counts(self.n, self.n)
         self._count_from_zero(self.n)
 
     def _replace_column(self, target: int) -> None:
@@ -72,7 +72,7 @@ class SelfSending(SelfSends, Trusting, kw_only=True):
 class HandsExtrasUp(Bounded, kw_only=True):
     """An extra is delivered to the application."""
 
-    def _absorb(self) -> None:
+    def _absorb_extras(self) -> None:
         pass
 
 
@@ -88,10 +88,10 @@ class RushesExtras(Bounded, kw_only=True):
 class ShrinksAtSendsOnly(Bounded, kw_only=True):
     """The threshold is not tested after deliveries."""
 
-    def _delivered(self, source: int, stamp: Counts) -> None:
+    def _learn_from(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
-        self._absorb()
+        self._absorb_extras()
 
 
 LEAST = {"k": lambda process, group: len(group)}

@@ -29,8 +29,8 @@ class NeedsItself(Vector, kw_only=True):
 class ForgetsConcurrent(Predecessors, kw_only=True):
     """A message to q becomes the only barrier of q, whatever else was on its way there."""
 
-    def _delivered(self, source: int, stamp: PredecessorsStamp) -> None:
-        super()._delivered(source, stamp)
+    def _learn_from(self, source: int, stamp: PredecessorsStamp) -> None:
+        super()._learn_from(source, stamp)
         for q in stamp.dests:
             if q != self.me:
                 self.barriers[q] = {source: stamp.count}
@@ -39,18 +39,18 @@ class ForgetsConcurrent(Predecessors, kw_only=True):
 class ForgetsOwnSend(Predecessors, kw_only=True):
     """A send leaves no barrier."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         barriers = {q: dict(barrier) for q, barrier in self.barriers.items()}
-        super()._send(payload, targets)
+        super()._send_message(payload, targets)
         self.barriers = barriers
 
 
 class PrunesAtSend(History, kw_only=True):
     """What a message brings along is taken to be there once the message is sent."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         carried = self.log[:]
-        super()._send(payload, targets)
+        super()._send_message(payload, targets)
         for old in carried:
             old.waiting -= set(targets)
         self.log = [old for old in self.log if old.waiting]
@@ -59,18 +59,18 @@ class PrunesAtSend(History, kw_only=True):
 class SortsLog(History, kw_only=True):
     """The log is kept by sender, not in the order in which it was learned."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         self.log.sort(key=lambda old: (old.sender, old.count))
-        super()._send(payload, targets)
+        super()._send_message(payload, targets)
 
 
 class TakesOriginals(History, kw_only=True):
     """The copy of a message that came along before is delivered again."""
 
-    def _arrive(self, packet: Packet, stamp: HistoryStamp) -> None:
+    def _take_in(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
         self.past[source] = min(self.past[source], stamp.past[source])
-        super()._arrive(packet, stamp)
+        super()._take_in(packet, stamp)
 
 
 class OnlyFifo(Matrix, kw_only=True):

@@ -18,8 +18,8 @@ class SplitGet(Buffered, kw_only=True):
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
 
-    def _get(self, packet: Packet) -> None:
-        self._emit(packet.source, wire.encode(packet.number), kind="ack")
+    def _get_packet(self, packet: Packet) -> None:
+        self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
         letter = Letter(packet.source, packet.number, packet.payload)
         interrupted, self.limbo = self.limbo, [] if self.limbo else [letter]
         self.inbox += [letter, *interrupted] if interrupted else []
@@ -35,10 +35,10 @@ class NeverWaits(Buffered, kw_only=True):
 class PipelinesAnywhere(Buffered, kw_only=True):
     """Footnote 4 over channels that reorder: nothing is refused."""
 
-    def _read(self, packet: Packet) -> int:
+    def _read_packet(self, packet: Packet) -> int:
         pipelined, self.pipelined = self.pipelined, False
         try:
-            return super()._read(packet)
+            return super()._read_packet(packet)
         finally:
             self.pipelined = pipelined
 
@@ -46,25 +46,25 @@ class PipelinesAnywhere(Buffered, kw_only=True):
 class LooksBehind(Buffered, kw_only=True):
     """A selective receive takes a message from behind the head of the input buffer."""
 
-    def _find(self, sender: str | None) -> int | None:
+    def _find_next(self, sender: str | None) -> int | None:
         return look_behind(self.inbox, sender)
 
 
 class SyncLooksBehind(Sync, kw_only=True):
     """The same where the receiving site acknowledges for the application."""
 
-    def _find(self, sender: str | None) -> int | None:
-        return None if self._stopped() else look_behind(self.inbox, sender)
+    def _find_next(self, sender: str | None) -> int | None:
+        return None if self._is_stopped() else look_behind(self.inbox, sender)
 
 
 class AcknowledgesUnblocked(Sync, kw_only=True):
     """The send ends when the packet is out."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
-        super()._send(payload, targets)
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
+        super()._send_message(payload, targets)
         self.awaiting = None
 
-    def _read(self, packet: Packet) -> None:
+    def _read_packet(self, packet: Packet) -> None:
         pass
 
 
@@ -76,7 +76,7 @@ def look_behind(inbox: list[Letter], sender: str | None) -> int | None:
 class NoRelease(Buffered, kw_only=True):
     """Copies are delivered on arrival: all copies posted, all acknowledgements awaited, and no more."""
 
-    def _waits(self, letter: Letter) -> bool:
+    def _is_unreleased(self, letter: Letter) -> bool:
         return False
 
 
@@ -94,8 +94,8 @@ class NoHold(Buffered, kw_only=True):
 class OvertakesUnreleased(Buffered, kw_only=True):
     """What is behind a copy that waits for its release is delivered before it."""
 
-    def _find(self, sender: str | None) -> int | None:
-        return next((at for at, letter in enumerate(self.inbox) if not self._waits(letter)), None)
+    def _find_next(self, sender: str | None) -> int | None:
+        return next((at for at, letter in enumerate(self.inbox) if not self._is_unreleased(letter)), None)
 
 
 ROWS = [

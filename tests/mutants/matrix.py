@@ -5,7 +5,7 @@ import numpy as np
 from antecede.core import wire
 from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, pack, pairs, zeros
+from antecede.protocols.counts import Counts, list_nonzero, pack_counts, zero_counts
 from antecede.protocols.matrix import Matrix
 from tests.mutants.drives import multicast, self_sends, slow_unicast
 from tests.mutants.selfsends import SelfSends
@@ -18,7 +18,7 @@ Stamp = tuple[list[int], Counts]
 class Printed(Matrix, kw_only=True):
     """RST's own update at a delivery: add 1 to the local matrix, then take the maximum."""
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
+    def _learn_from(self, source: int, stamp: Stamp) -> None:
         self.sent[source, self.me] += 1
         np.maximum(self.sent, stamp[1], out=self.sent)
 
@@ -30,27 +30,27 @@ class PrintedSelfSends(SelfSends, Printed, kw_only=True):
 class WithoutCountAtDelivery(SelfSends, Matrix, kw_only=True):
     """The account of Sanchez: only the maximum. Right, for messages to oneself too."""
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
+    def _learn_from(self, source: int, stamp: Stamp) -> None:
         np.maximum(self.sent, stamp[1], out=self.sent)
 
 
 class LearnsAtArrival(Matrix, kw_only=True):
     """SENT takes in what a message knows before the message is delivered."""
 
-    def _arrive(self, packet: Packet, stamp: Stamp) -> Delivery | None:
-        delivery = super()._arrive(packet, stamp)
-        super()._delivered(self.index[packet.source], self._read(packet))
+    def _take_in(self, packet: Packet, stamp: Stamp) -> Delivery | None:
+        delivery = super()._take_in(packet, stamp)
+        super()._learn_from(self.index[packet.source], self._read_packet(packet))
         return delivery
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
+    def _learn_from(self, source: int, stamp: Stamp) -> None:
         pass
 
 
 class CountsAtArrival(Matrix, kw_only=True):
     """DELIV counts what has arrived."""
 
-    def _arrive(self, packet: Packet, stamp: Stamp) -> Delivery | None:
-        delivery = super()._arrive(packet, stamp)
+    def _take_in(self, packet: Packet, stamp: Stamp) -> Delivery | None:
+        delivery = super()._take_in(packet, stamp)
         for slot, count in self._find_needs(self.index[packet.source], stamp)[1]:
             self.gate.gain(slot, count)
         return delivery
@@ -71,20 +71,20 @@ class ReadsOwnMatrix(Matrix, kw_only=True):
     """Gambhire00's introduction: the test names SENT, which the receiver has too."""
 
     def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return pairs(self.sent[:, self.me]), super()._find_needs(source, stamp)[1]
+        return list_nonzero(self.sent[:, self.me]), super()._find_needs(source, stamp)[1]
 
 
 class ReadsWholeMatrix(Matrix, kw_only=True):
     """Gambhire00's introduction: "for all i and j"."""
 
     def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return pairs(stamp[1].max(axis=1)), super()._find_needs(source, stamp)[1]
+        return list_nonzero(stamp[1].max(axis=1)), super()._find_needs(source, stamp)[1]
 
 
 class AddsToLocalMatrix(Matrix, kw_only=True):
     """All copies are counted, but in the local matrix, where the maximum may hide one."""
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
+    def _learn_from(self, source: int, stamp: Stamp) -> None:
         self.sent[source, stamp[0]] += 1
         np.maximum(self.sent, stamp[1], out=self.sent)
 
@@ -92,28 +92,28 @@ class AddsToLocalMatrix(Matrix, kw_only=True):
 class AddsOwnCopy(Matrix, kw_only=True):
     """Only the copy for this process is counted."""
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
-        super()._delivered(source, ([self.me], stamp[1]))
+    def _learn_from(self, source: int, stamp: Stamp) -> None:
+        super()._learn_from(source, ([self.me], stamp[1]))
 
 
 class CountsBetweenCopies(Matrix, kw_only=True):
     """The second copy already knows of the first."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            stamp = wire.encode((targets if len(targets) > 1 else (), pack(self.sent)))
-            self._emit(target, stamp, payload)
+            stamp = wire.encode((targets if len(targets) > 1 else (), pack_counts(self.sent)))
+            self._emit_packet(target, stamp, payload)
             self.sent[self.me, target] += 1
 
 
 class CarriesOwnColumn(Matrix, kw_only=True):
     """A message tells its destination of the messages to that destination, and of no others."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            known = zeros(self.n, self.n)
+            known = zero_counts(self.n, self.n)
             known[:, target] = self.sent[:, target]
-            self._emit(target, wire.encode(((), pack(known))), payload)
+            self._emit_packet(target, wire.encode(((), pack_counts(known))), payload)
         self.sent[self.me, targets] += 1
 
 

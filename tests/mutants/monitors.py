@@ -20,7 +20,7 @@ class PrintedSelfSends(SelfSends, Monitor, kw_only=True):
 class RepairedSelfSends(PrintedSelfSends, kw_only=True):
     """f[p] := max(f[p], e[p] + 1) instead of a second count: right."""
 
-    def _delivered(self, source: int, stamp: list[int]) -> None:
+    def _learn_from(self, source: int, stamp: list[int]) -> None:
         self.past = [max(pair) for pair in zip(self.past, stamp, strict=True)]
         if self.process == self.monitor:
             self.past[source] = max(self.past[source], stamp[source] + 1)
@@ -35,7 +35,7 @@ class CountsDuplicates(Monitor, kw_only=True):
         except DuplicateError:
             source = self.index[packet.source]
             self.gate.gain(source, self.gate.have.get(source, 0) + 1)
-            return self._effects([])
+            return self._collect_effects([])
 
 
 class TakesDuplicates(Monitor, kw_only=True):
@@ -49,11 +49,11 @@ class TakesDuplicates(Monitor, kw_only=True):
 class CountsBeforeStamp(Monitor, kw_only=True):
     """KK89's increment before the stamp with Hoogerwoord's test."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             if self.group[target] == self.monitor:
                 self.past[self.me] += 1
-            self._emit(target, wire.encode(self.past), payload)
+            self._emit_packet(target, wire.encode(self.past), payload)
 
 
 class NoOwnEntry(Server, kw_only=True):

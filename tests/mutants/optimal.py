@@ -11,16 +11,16 @@ Entries = dict[int, dict[int, set[int]]]
 class ForgetsDestination(Optimal, kw_only=True):
     """What a message to d carries does not tell d what to wait for."""
 
-    def _carried(self, dests: list[int], d: int) -> Waiting:
+    def _select_carried(self, dests: list[int], d: int) -> Waiting:
         return {pair: t for pair, t in self.waiting.items() if pair % self.n not in dests}
 
 
 class PrunesFirst(Optimal, kw_only=True):
     """SND 3 before SND 2."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         self.waiting = {pair: t for pair, t in self.waiting.items() if pair % self.n not in targets}
-        super()._send(payload, targets)
+        super()._send_message(payload, targets)
 
 
 def by_time(newest: list[int], waiting: Waiting) -> Entries:
@@ -62,7 +62,7 @@ def purge(log: Entries) -> None:
 class Textbook(Optimal, kw_only=True):
     """RCV 4 and RCV 5 on the textbook's entries: right."""
 
-    def _merge(self, newest: list[int], waiting: Waiting) -> None:
+    def _merge_log(self, newest: list[int], waiting: Waiting) -> None:
         entries = by_time(self.newest, self.waiting)
         self._unite(entries, by_time(newest, waiting))
         self._purge(entries)

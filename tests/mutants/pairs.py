@@ -11,17 +11,17 @@ from tests.mutants.gates import Queueing
 from tests.mutants.selfsends import SelfSends
 from tests.mutants.table import Mutant
 
-_stamp = wire.reader(PairsStamp, "stamp")
+_stamp = wire.make_reader(PairsStamp, "stamp")
 
 
 class StampsBeforeTick(Pairs89, kw_only=True):
     """A message carries the time before its own send."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         have = self.gate.have
         for target in targets:
             time = [have.get(x, 0) for x in range(self.n)]
-            self._emit(target, wire.encode((time, self.last)), payload)
+            self._emit_packet(target, wire.encode((time, self.last)), payload)
             self.last[target] = time
             self.gate.gain(self.me, have.get(self.me, 0) + 1)
 
@@ -31,7 +31,7 @@ class Strict(Pairs89, kw_only=True):
 
     gate: Gate[Packet] = msgspec.field(default_factory=Queueing)
 
-    def _find(self, sender: str | None) -> int | None:
+    def _find_next(self, sender: str | None) -> int | None:
         now = [self.gate.have.get(x, 0) for x in range(self.n)]
         return self.gate.find(
             lambda packet: sender in (None, packet.source) and _stamp(packet.stamp).last.get(self.me) != now
@@ -41,8 +41,8 @@ class Strict(Pairs89, kw_only=True):
 class StrictTicking(Strict, kw_only=True):
     """The strict test with a clock that ticks at deliveries too: right again."""
 
-    def _delivered(self, source: int, stamp: PairsStamp) -> None:
-        super()._delivered(source, stamp)
+    def _learn_from(self, source: int, stamp: PairsStamp) -> None:
+        super()._learn_from(source, stamp)
         self.gate.gain(self.me, self.gate.have.get(self.me, 0) + 1)
 
 

@@ -37,8 +37,8 @@ def printed_entries(set_id: int, k: int, r: int, repaired: bool = False) -> list
 class PrintedKeys(Probabilistic, kw_only=True):
     """Keys by Algorithm 3 as printed."""
 
-    def _start(self) -> None:
-        super()._start()
+    def _lay_out_state(self) -> None:
+        super()._lay_out_state()
         drawn = printed_entries(self.set_id or 0, self.K, self.R)
         if len(set(drawn)) < self.K:
             raise EndlessError(f"Algorithm 3 draws {drawn}, which are not {self.K} entries")
@@ -47,8 +47,8 @@ class PrintedKeys(Probabilistic, kw_only=True):
 class SelfCopy(Plausible, kw_only=True):
     """The sender's own copy goes through Algorithm 2 as well."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
-        super()._send(payload, targets)
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
+        super()._send_message(payload, targets)
         for x in self.keys:
             self.gate.gain(x, 1)
 
@@ -56,16 +56,16 @@ class SelfCopy(Plausible, kw_only=True):
 class Maximum(Scalar, kw_only=True):
     """A delivery takes the maximum with the stamp instead of adding 1."""
 
-    def _start(self) -> None:
-        super()._start()
+    def _lay_out_state(self) -> None:
+        super()._lay_out_state()
         self.gate.add = False
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         self.gate.add = True
-        super()._send(payload, targets)
+        super()._send_message(payload, targets)
         self.gate.add = False
 
-    def _arrive(self, packet: Packet, stamp: KeyedStamp) -> None:
+    def _take_in(self, packet: Packet, stamp: KeyedStamp) -> None:
         self.known.setdefault(packet.source, Seen())
         count = stamp.vector[0]
         self.gate.offer(packet, [(0, count - 1)], [(0, count)])
@@ -74,16 +74,16 @@ class Maximum(Scalar, kw_only=True):
 class SameKeys(Probabilistic, kw_only=True):
     """All processes have the same set of keys."""
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         self.set_id = 0
-        super()._start()
+        super()._lay_out_state()
 
 
 class StrictDetector(Probabilistic, kw_only=True):
     """Algorithm 5 as printed, `>`, before the increment."""
 
-    def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
-        delivery = super()._deliver(packet, stamp)
+    def _deliver_packet(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
+        delivery = super()._deliver_packet(packet, stamp)
         keys = stamp.keys
         if all(self.gate.have[x] - 1 > stamp.vector[x] for x in keys):
             return delivery
@@ -94,8 +94,8 @@ class StrictDetector(Probabilistic, kw_only=True):
 class LateDetector(Plausible, kw_only=True):
     """Algorithm 4 after the increment."""
 
-    def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
-        delivery = super()._deliver(packet, stamp)
+    def _deliver_packet(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
+        delivery = super()._deliver_packet(packet, stamp)
         keys = stamp.keys
         sure = any(self.gate.have[x] == stamp.vector[x] - 1 for x in keys)
         return msgspec.structs.replace(delivery, alarms=() if sure else (ALGORITHM_4,))

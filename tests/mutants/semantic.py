@@ -4,7 +4,7 @@ import msgspec
 
 from antecede.core.gate import Gate, Pairs
 from antecede.core.packet import Packet
-from antecede.protocols.counts import pairs
+from antecede.protocols.counts import list_nonzero
 from antecede.protocols.semantic import Read, Semantic
 from tests.mutants.drives import (
     dependences,
@@ -27,20 +27,20 @@ class AnyRelease(Semantic, kw_only=True):
 class OneCopy(Semantic, kw_only=True):
     """R3 by the letter: of a message to several only the own copy is counted."""
 
-    def _read(self, packet: Packet) -> Read:
-        _, sp, sc, mcv, ecv = super()._read(packet)
+    def _read_packet(self, packet: Packet) -> Read:
+        _, sp, sc, mcv, ecv = super()._read_packet(packet)
         return [self.me], sp, sc, mcv, ecv
 
 
 class NoSequence(Semantic, kw_only=True):
     """The repaired MCV without the test on the own channel."""
 
-    def _start(self) -> None:
-        super()._start()
+    def _lay_out_state(self) -> None:
+        super()._lay_out_state()
         self.gate.add = True
 
     def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
-        return pairs(stamp[1][:, self.me]), [(source, 1)]
+        return list_nonzero(stamp[1][:, self.me]), [(source, 1)]
 
 
 class NoSequenceAnyRelease(NoSequence, kw_only=True):
@@ -54,37 +54,37 @@ class PrintedWithSequence(Semantic, kw_only=True):
 
     gate: Gate[Packet] = msgspec.field(default_factory=LastInFirstOut)
 
-    def _start(self) -> None:
-        super()._start()
+    def _lay_out_state(self) -> None:
+        super()._lay_out_state()
         self.gate.add = False
 
     def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         column = stamp[1][:, self.me].copy()
         column[source] += stamp[2][source, self.me]
-        return pairs(column), [(source, int(column[source]) + 1)]
+        return list_nonzero(column), [(source, int(column[source]) + 1)]
 
 
 class NeverFires(Semantic, kw_only=True):
     """No send moves SENT_CONC into SENT_PREV."""
 
-    def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
-        super()._send(payload, targets, 0)
+    def _send_message(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
+        super()._send_message(payload, targets, 0)
 
 
 class AlwaysFires(Semantic, kw_only=True):
     """Every send does: matrix clocks again."""
 
-    def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
+    def _send_message(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
         self.mcv[self.me] = -1
-        super()._send(payload, targets, 0)
+        super()._send_message(payload, targets, 0)
 
 
 class KeepsOwnMcv(Semantic, kw_only=True):
     """Figure 3 as it stands: packets bring no MCV."""
 
-    def _delivered(self, source: int, stamp: Read) -> None:
+    def _learn_from(self, source: int, stamp: Read) -> None:
         mcv = self.mcv
-        super()._delivered(source, stamp)
+        super()._learn_from(source, stamp)
         self.mcv = mcv
 
 

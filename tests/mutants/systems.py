@@ -22,10 +22,10 @@ class AbsentIsSatisfied(Vector, kw_only=True):
 class DropsOlder(Vector, kw_only=True):
     """A message that arrives after a later one of its sender is taken for a duplicate."""
 
-    def _arrive(self, packet: Packet, stamp: list[int]) -> Delivery | None:
+    def _take_in(self, packet: Packet, stamp: list[int]) -> Delivery | None:
         seen = self.seen[packet.source]
         late = packet.number < max(seen.above, default=seen.low)
-        return None if late else super()._arrive(packet, stamp)
+        return None if late else super()._take_in(packet, stamp)
 
 
 class ReadyIsDone(Gate[Packet], kw_only=True):

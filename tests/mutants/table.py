@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from antecede import AntecedeError, Endpoint
-from antecede.protocols.registry import build
+from antecede.protocols.registry import build_endpoint
 from tests.harness import Make
 from tests.mutants.drives import Drive, unicast
 from tests.mutants.trials import Trial
@@ -76,7 +76,7 @@ def maker(kind: type[Endpoint], options: Mapping[str, Any]) -> Make:
 
     def make(process: str, group: list[str]) -> Endpoint:
         given = {key: value(process, group) if callable(value) else value for key, value in options.items()}
-        return build(kind, **{"process": process, "group": group, **given})
+        return build_endpoint(kind, **{"process": process, "group": group, **given})
 
     return make
 

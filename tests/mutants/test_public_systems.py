@@ -7,7 +7,7 @@ import pytest
 
 from antecede import Endpoint, Packet
 from antecede.protocols.matrix import Matrix
-from antecede.protocols.registry import build
+from antecede.protocols.registry import build_endpoint
 from antecede.protocols.vector import Vector
 from tests.cases import EXACT, Case
 from tests.mutants import gates, systems
@@ -20,7 +20,7 @@ GROUP = ["a", "b", "c", "d"]
 
 def cast(kind: type[Endpoint], **options: Any) -> list[Endpoint]:
     """The processes a, b, c and d."""
-    return [build(kind, process=name, group=GROUP, **options) for name in GROUP]
+    return [build_endpoint(kind, process=name, group=GROUP, **options) for name in GROUP]
 
 
 def say(endpoint: Endpoint, text: str, to: str | None = None) -> dict[str, Packet]:

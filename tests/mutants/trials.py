@@ -35,7 +35,7 @@ class ManualTrial(Trial):
     def take(self, process: str, sender: str | None = None) -> bool:
         """Let the application receive; whether there was something."""
         effects = self.endpoints[process].take(sender)
-        self._take(process, effects)
+        self._take_effects(process, effects)
         return bool(effects.deliveries)
 
     def findings(self) -> set[str]:
@@ -59,8 +59,8 @@ class SemanticTrial(Trial):
         self.semantic.send(process, self.names if to is None else to, depends_on)
         return super().send(process, to, depends_on=depends_on, **how)
 
-    def _delivered(self, process: str, delivery: Delivery) -> None:
-        super()._delivered(process, delivery)
+    def _note_delivery(self, process: str, delivery: Delivery) -> None:
+        super()._note_delivery(process, delivery)
         message = int(delivery.payload)
         if delivery.event is None:  # the sender's own copy, which is no event
             self.semantic.delivered[process] |= 1 << message
@@ -83,14 +83,14 @@ class AlarmTrial(Trial):
         super().__init__(*args, **kwargs)
         self.alarms: set[str] = set()
 
-    def _delivered(self, process: str, delivery: Delivery) -> None:
+    def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
         late = self.oracle.late(process, message) and delivery.sender != process
         if late and any(alarm not in delivery.alarms for alarm in ALARMS):
             self.alarms.add("missed")
         if delivery.alarms and self.exact:
             self.alarms.add("noisy")
-        super()._delivered(process, delivery)
+        super()._note_delivery(process, delivery)
 
     def findings(self) -> set[str]:
         return self.alarms | ({"stuck"} if self.stuck() else set())
@@ -111,7 +111,7 @@ class JoinTrial(Trial):
 
     def send(self, process: str, to: Sequence[str] | None = None, **how: Any) -> int:
         message = self.oracle.send(process, self.endpoints[process].group)
-        self._take(process, self.endpoints[process].send(str(message).encode()))
+        self._take_effects(process, self.endpoints[process].send(str(message).encode()))
         return message
 
     def joined(self, sponsor: str) -> None:

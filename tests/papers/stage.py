@@ -6,7 +6,7 @@ import msgspec
 
 from antecede import Effects, Endpoint, Packet
 from antecede.core.gated import Gated
-from antecede.protocols.registry import build
+from antecede.protocols.registry import build_endpoint
 
 E = TypeVar("E", bound=Endpoint)
 
@@ -14,7 +14,7 @@ E = TypeVar("E", bound=Endpoint)
 def cast(kind: type[E], n: int, **options: Any) -> list[E]:
     """n endpoints of one class; the process with id i is called p<i>."""
     names = [f"p{i}" for i in range(n)]
-    made = [build(kind, process=name, group=names, **options) for name in names]
+    made = [build_endpoint(kind, process=name, group=names, **options) for name in names]
     return [member for member in made if isinstance(member, kind)]
 
 

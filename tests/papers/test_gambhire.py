@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import CallerError, Packet
-from antecede.protocols.counts import unpack
+from antecede.protocols.counts import unpack_counts
 from antecede.protocols.semantic import Semantic
 from tests.cases import SCRIPTS, Script
 from tests.harness import World, destinations, maker
@@ -16,7 +16,7 @@ from tests.papers.stage import cast, have, missing, send, stamp, words
 
 def column(packet: Packet, which: Literal["SP", "SC"], j: int, n: int = 3) -> list[int]:
     """Column j of a carried matrix."""
-    found: list[int] = unpack(stamp(packet)[1 if which == "SP" else 2], n, n)[:, j].tolist()
+    found: list[int] = unpack_counts(stamp(packet)[1 if which == "SP" else 2], n, n)[:, j].tolist()
     return found
 
 

@@ -133,8 +133,8 @@ class SplitGet(Buffered, kw_only=True):
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
 
-    def _get(self, packet: Packet) -> None:
-        super()._get(packet)
+    def _get_packet(self, packet: Packet) -> None:
+        super()._get_packet(packet)
         self.limbo.append(self.inbox.pop())
 
     def step(self) -> Effects | None:
@@ -175,9 +175,9 @@ def test_mattern_footnote_4_refuses_what_overtook() -> None:
 class Unchecked(Buffered, kw_only=True):
     """Footnote 4 without the check of the channel's order."""
 
-    def _read(self, packet: Packet) -> int:
+    def _read_packet(self, packet: Packet) -> int:
         self.pipelined = False
-        number = super()._read(packet)
+        number = super()._read_packet(packet)
         self.pipelined = True
         return number
 
@@ -190,7 +190,7 @@ def test_mattern_footnote_4_without_fifo_channels_loses_causal_order() -> None:
 class WaitForAll(Buffered, kw_only=True):
     """Post all copies and wait for all acknowledgements; deliver at get."""
 
-    def _waits(self, letter: Letter) -> bool:
+    def _is_unreleased(self, letter: Letter) -> bool:
         return False
 
 

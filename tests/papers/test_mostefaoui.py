@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import Packet
-from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER, Recent, alarms
-from antecede.protocols.keys import entries, set_id_of, sets
+from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER, Recent, find_alarms
+from antecede.protocols.keys import count_sets, draw_set_id, unrank_keys
 from antecede.protocols.membership import Probabilistic
-from antecede.protocols.registry import build
+from antecede.protocols.registry import build_endpoint
 from tests.cases import SCRIPTS, Script
 from tests.harness import Make, World, maker
 from tests.papers.stage import have, stamp, words
@@ -23,7 +23,7 @@ def figure() -> dict[str, Probabilistic]:
     """The processes of Figures 1 and 2; the paper gives p_k the keys 3 and 4 of entries 0 to 3."""
     ids = {keys: number for number, keys in enumerate(combinations(range(4), 2))}
     made = {
-        name: build(Probabilistic, process=name, group=list(FIGURE_KEYS), R=4, K=2, set_id=ids[keys])
+        name: build_endpoint(Probabilistic, process=name, group=list(FIGURE_KEYS), R=4, K=2, set_id=ids[keys])
         for name, keys in FIGURE_KEYS.items()
     }
     return {name: p for name, p in made.items() if isinstance(p, Probabilistic)}
@@ -69,7 +69,7 @@ def test_mostefaoui_figure_2_the_wrong_delivery_and_its_alarms() -> None:
 def test_mostefaoui_figure_2_algorithm_5_as_printed_misses_it_before_the_increment() -> None:
     before, m = {0: 1, 1: 2, 2: 1, 3: 2}, [1, 1, 0, 0]
     assert not all(before[x] > m[x] for x in FIGURE_KEYS["i"])
-    assert ALGORITHM_5 in alarms(FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])])
+    assert ALGORITHM_5 in find_alarms(FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])])
 
 
 def test_mostefaoui_figure_2_one_concurrent_message_is_not_enough() -> None:
@@ -114,20 +114,22 @@ def test_mostefaoui_algorithm_4_alarms_where_everything_was_covered_by_others() 
 def test_mostefaoui_section_4_2_what_the_detectors_see_in_the_list(
     old: list[int], keys: tuple[int, int], expected: set[str]
 ) -> None:
-    assert set(alarms((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)])) == expected
+    assert set(find_alarms((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)])) == expected
 
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (4, 1), (4, 2), (5, 3), (6, 2), (7, 7), (9, 4)])
 def test_mostefaoui_algorithm_3_sets_are_the_combinations_in_order(r: int, k: int) -> None:
-    assert [entries(number, k, r) for number in range(sets(k, r))] == list(combinations(range(r), k))
+    assert [unrank_keys(number, k, r) for number in range(count_sets(k, r))] == list(
+        combinations(range(r), k)
+    )
 
 
 def test_mostefaoui_algorithm_3_at_the_size_of_the_evaluation() -> None:
-    assert [entries(number, 4, 100) for number in range(500)] == list(
+    assert [unrank_keys(number, 4, 100) for number in range(500)] == list(
         islice(combinations(range(100), 4), 500)
     )
-    assert entries(comb(100, 4) - 1, 4, 100) == (96, 97, 98, 99)
-    assert all(0 <= set_id_of(f"p{i}", 4, 100) < comb(100, 4) for i in range(99))
+    assert unrank_keys(comb(100, 4) - 1, 4, 100) == (96, 97, 98, 99)
+    assert all(0 <= draw_set_id(f"p{i}", 4, 100) < comb(100, 4) for i in range(99))
 
 
 def printed_entries(set_id: int, k: int, r: int, base: int | None) -> list[int] | None:

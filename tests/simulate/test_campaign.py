@@ -112,7 +112,7 @@ def test_a_crash_in_the_simulator_itself_is_a_failure_not_an_end(monkeypatch) ->
     def explode(self, packet):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Matrix, "_read", explode)
+    monkeypatch.setattr(Matrix, "_read_packet", explode)
     failures = run("matrix", number=3).failures
     assert [failure.reason for failure in failures] == ["RuntimeError: boom"] * 3
 
@@ -142,7 +142,7 @@ def test_needless_waits_of_who_promises_none_are_found(monkeypatch) -> None:
 
 def test_plausible_clocks_with_an_entry_for_each_are_held_to_causal_order(monkeypatch) -> None:
     assert run("plausible", number=60).failures == []
-    monkeypatch.setattr(probabilistic.Plausible, "_own_set_id", lambda self: 0)
+    monkeypatch.setattr(probabilistic.Plausible, "_choose_set_id", lambda self: 0)
     reasons = [failure.reason for failure in run("plausible", number=60).failures]
     assert any("early" in reason for reason in reasons)
 

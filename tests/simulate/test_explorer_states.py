@@ -49,14 +49,14 @@ Graph = dict[Hashable, set[Hashable]]
 class PostLater(Buffered, kw_only=True):
     """The buffer protocol with a post as a step of its own."""
 
-    def _post(self) -> None:
+    def _post_messages(self) -> None:
         return
 
     def step(self) -> Effects | None:
         """Post, if a post is possible."""
         before = self.posted
-        super()._post()
-        return None if self.posted == before else self._effects([])
+        super()._post_messages()
+        return None if self.posted == before else self._collect_effects([])
 
 
 def configurations(model: Any, pass_on: Callable[[Any], Any] = lambda state: state) -> Graph:
@@ -112,13 +112,13 @@ def substance(endpoint: Endpoint) -> Hashable:
     if isinstance(endpoint, matrix.Matrix):
         gate = endpoint.gate
         pool = frozenset((item.what.source, item.what.payload) for item in gate.items.values())
-        return endpoint.sent.tobytes(), frozenset(gate.have.items()), pool, endpoint.wish
+        return endpoint.sent.tobytes(), frozenset(gate.have.items()), pool, endpoint.pending_take
     assert isinstance(endpoint, Buffered)
     box = tuple((letter.sender, letter.payload) for letter in endpoint.inbox)
     ob = tuple((posting.payload, tuple(posting.targets)) for posting in endpoint.outgoing.values())
     awaiting = frozenset(target for target, _ in endpoint.awaiting)
     assert not endpoint.copies and not endpoint.unreleased
-    return box, ob, awaiting, endpoint.posted, endpoint.wish
+    return box, ob, awaiting, endpoint.posted, endpoint.pending_take
 
 
 @pytest.mark.parametrize("protocol", ["buffered", "matrix"])

@@ -200,13 +200,13 @@ def test_a_protocol_that_forgets_its_needs_is_caught(monkeypatch) -> None:
 
 def test_extras_that_never_end_do_not_hang_the_run(monkeypatch) -> None:
     monkeypatch.setattr("antecede.simulate.run.STEP", 500)
-    answer = Bounded._arrive
+    answer = Bounded._take_in
 
     def chatty(self: Bounded, packet: Packet, stamp: Any) -> None:
         answer(self, packet, stamp)
-        self._emit(packet.source, wire.encode([]), kind="extra")
+        self._emit_packet(packet.source, wire.encode([]), kind="extra")
 
-    monkeypatch.setattr(Bounded, "_arrive", chatty)
+    monkeypatch.setattr(Bounded, "_take_in", chatty)
     run = simulate(plan_of("bounded", messages=3, processes=2))
     assert not run.finished and run.broken
 

@@ -25,15 +25,15 @@ class Boxed(Endpoint, kw_only=True):
         """Nothing: packets are in order as they arrive."""
         return [], []
 
-    def _find(self, sender: str | None) -> int | None:
+    def _find_next(self, sender: str | None) -> int | None:
         """The head of the box or nothing: a letter further back may be an effect of the head."""
         return 0 if self.inbox and sender in (None, self.inbox[0].sender) else None
 
-    def _first(self, sender: str | None) -> int | None:
+    def _find_first(self, sender: str | None) -> int | None:
         """The first letter (from `sender`), wherever it stands."""
         letters = enumerate(self.inbox)
         return next((at for at, letter in letters if sender in (None, letter.sender)), None)
 
-    def _pop(self, key: int) -> Delivery:
+    def _pop_delivery(self, key: int) -> Delivery:
         letter = self.inbox.pop(key)
         return Delivery(letter.sender, letter.payload)

@@ -52,13 +52,13 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     manual: bool = False
     numbers: dict[str, int] = {}
     seen: dict[str, Seen] = {}
-    wish: str | None = None
+    pending_take: str | None = None
 
     # -- the public contract ---------------------------------------------------------------------
 
     def send(self, payload: bytes, to: Iterable[str] | None = None) -> Effects:
         """Send to the named processes; `to=None` is a broadcast, which reaches its sender at once."""
-        return self._dispatch(payload, to, self._send)
+        return self._dispatch_message(payload, to, self._send_message)
 
     def receive(self, packet: Packet) -> Effects:
         """Take in a packet from the network; what can be delivered comes out in order."""
@@ -73,14 +73,14 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             and seen.low < number <= LARGEST
             and number not in seen.above
         ):
-            seen, number = self._check(packet)  # finds out what is wrong, if anything
-        stamp = self._read(packet)
+            seen, number = self._check_packet(packet)  # finds out what is wrong, if anything
+        stamp = self._read_packet(packet)
         if number == seen.low + 1 and not seen.above:
             seen.low = number
         else:
             seen.add(number)
-        delivery = self._arrive(packet, stamp)
-        return self._effects([] if delivery is None else [delivery])
+        delivery = self._take_in(packet, stamp)
+        return self._collect_effects([] if delivery is None else [delivery])
 
     def take(self, sender: str | None = None) -> Effects:
         """Receive one message (from `sender`) on an endpoint made with `manual=True`.
@@ -91,17 +91,19 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             raise CallerError("take() needs an endpoint made with manual=True; this one delivers by itself")
         if sender is not None and (not isinstance(sender, str) or sender not in self.index):
             raise CallerError(f"{sender!r} is not in the group {self.group}")
-        key = None if self._stopped() else self._find(sender)
+        key = None if self._is_stopped() else self._find_next(sender)
         if key is None:
-            self.wish = sender or ""
-            return self._effects([])
-        self.wish = None
-        return self._effects([self._pop(key)])
+            self.pending_take = sender or ""
+            return self._collect_effects([])
+        self.pending_take = None
+        return self._collect_effects([self._pop_delivery(key)])
 
     @property
     def blocked(self) -> bool:
         """Whether the application has to wait: in a synchronous send, or in a `take` not yet served."""
-        return self._stopped() or (self.wish is not None and self._find(self.wish or None) is None)
+        return self._is_stopped() or (
+            self.pending_take is not None and self._find_next(self.pending_take or None) is None
+        )
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
@@ -118,7 +120,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     def snapshot(self) -> bytes:
         """The whole state; `antecede.restore` makes an endpoint that behaves the same from here on."""
-        state = wire.encode(wire.canonical(self))
+        state = wire.encode(wire.to_canonical(self))
         return wire.encode((SNAPSHOT_VERSION, self.facts.name, zlib.crc32(state), state))
 
     # -- what a stamp says without an endpoint: for tables of packets, and for costs ---------------
@@ -156,7 +158,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     @cached_property
     def tag(self) -> int:
         """Fingerprint of the group and of the options that all members must share."""
-        return zlib.crc32(wire.encode(self._agreement()))
+        return zlib.crc32(wire.encode(self._list_agreement()))
 
     @cached_property
     def label(self) -> tuple[str, int, str]:
@@ -173,19 +175,19 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """Packets of the call under way; empty between calls."""
         return []
 
-    def _dispatch(
+    def _dispatch_message(
         self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
     ) -> Effects:
         if not isinstance(payload, bytes):
             raise CallerError(f"a payload is bytes, not {type(payload).__name__}; encode it first")
-        if self._stopped():
+        if self._is_stopped():
             raise CallerError(f"{self.process} is blocked in a send; give it the acknowledgement first")
-        targets, own = self._targets(to)
-        self.wish = None
+        targets, own = self._resolve_targets(to)
+        self.pending_take = None
         send(payload, targets)
-        return self._effects([Delivery(self.process, payload)] if own else [])
+        return self._collect_effects([Delivery(self.process, payload)] if own else [])
 
-    def _targets(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
+    def _resolve_targets(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
         """The ids of the other processes named, and whether this one is; most calls name all or one."""
         if to is None and self.facts.broadcast:
             return self.others[:], True
@@ -193,18 +195,20 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             target = self.index.get(to[0], self.me)
             if target != self.me:
                 return [target], False
-        names = self._destinations(to)
+        names = self._check_destinations(to)
         targets = [self.index[name] for name in names if name != self.process]
         return targets, to is None or self.process in names
 
-    def _emit(self, target: int | str, stamp: bytes, payload: bytes = b"", kind: Kind = "message") -> int:
+    def _emit_packet(
+        self, target: int | str, stamp: bytes, payload: bytes = b"", kind: Kind = "message"
+    ) -> int:
         name = self.group[target] if isinstance(target, int) else target
         number = self.numbers[name] = self.numbers.get(name, 0) + 1
         protocol, tag, process = self.label
         self.outbox.append(Packet(protocol, tag, kind, process, name, number, stamp, payload))
         return number
 
-    def _emit_all(self, targets: list[int], stamp: bytes, payload: bytes) -> None:
+    def _emit_copies(self, targets: list[int], stamp: bytes, payload: bytes) -> None:
         """The same message to several processes."""
         protocol, tag, process = self.label
         group, numbers, outbox = self.group, self.numbers, self.outbox
@@ -213,10 +217,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             number = numbers[name] = numbers.get(name, 0) + 1
             outbox.append(Packet(protocol, tag, "message", process, name, number, stamp, payload))
 
-    def _effects(self, deliveries: list[Delivery]) -> Effects:
+    def _collect_effects(self, deliveries: list[Delivery]) -> Effects:
         if not self.manual:
-            while (key := self._find(None)) is not None:
-                deliveries.append(self._pop(key))
+            while (key := self._find_next(None)) is not None:
+                deliveries.append(self._pop_delivery(key))
         packets = self.outbox
         if not packets:
             return Effects([], deliveries)
@@ -225,7 +229,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     # -- checks ----------------------------------------------------------------------------------
 
-    def _destinations(self, to: Iterable[str] | None) -> list[str]:
+    def _check_destinations(self, to: Iterable[str] | None) -> list[str]:
         if to is None:
             names = [name for name in self.group if name != self.process]
         elif isinstance(to, str | bytes) or not isinstance(to, Iterable):
@@ -239,10 +243,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             raise CallerError(f"a destination is named twice in {names}")
         if to is not None and not names:
             raise CallerError("no destination: name at least one process, or leave `to` out to broadcast")
-        self._check_kind({name for name in names if name != self.process}, own=self.process in names)
+        self._check_traffic({name for name in names if name != self.process}, own=self.process in names)
         return names
 
-    def _check_kind(self, others: set[str], own: bool) -> None:
+    def _check_traffic(self, others: set[str], own: bool) -> None:
         facts = self.facts
         if facts.broadcast and not facts.unicast and len(others) < self.n - 1:
             raise CallerError(f"{facts.name!r} only broadcasts: leave `to` out, or use 'optimal' or 'matrix'")
@@ -252,7 +256,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
                 "the other are not in causal order; use a protocol with multicast, such as 'optimal'"
             )
 
-    def _check(self, packet: Packet) -> tuple[Seen, int]:
+    def _check_packet(self, packet: Packet) -> tuple[Seen, int]:
         if not isinstance(packet, Packet):
             raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
         packet.check()
@@ -276,33 +280,33 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     # -- the hooks of a protocol -----------------------------------------------------------------
 
-    def _agreement(self) -> tuple[object, ...]:
+    def _list_agreement(self) -> tuple[object, ...]:
         """What all members must have in common; packets of those who differ are refused."""
         return (self.group, *(getattr(self, name) for name in self.shared))
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         """Check the options and lay out the initial state (not called when restored)."""
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         """Stamp and emit a message to other processes (to none, if it was only for the sender)."""
         raise NotImplementedError
 
-    def _read(self, packet: Packet) -> Any:
+    def _read_packet(self, packet: Packet) -> Any:
         """Decode and check the stamp; raise InputError and change nothing if it is not right."""
         raise NotImplementedError
 
-    def _arrive(self, packet: Packet, stamp: Any) -> Delivery | None:
+    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
         """Take in a packet whose stamp was read; returns its delivery if it need not wait for anything."""
         raise NotImplementedError
 
-    def _find(self, sender: str | None) -> int | None:
+    def _find_next(self, sender: str | None) -> int | None:
         """The key of the message to be delivered next (from `sender`), or None."""
         raise NotImplementedError
 
-    def _pop(self, key: int) -> Delivery:
+    def _pop_delivery(self, key: int) -> Delivery:
         """Deliver the message that `_find` found."""
         raise NotImplementedError
 
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         """Whether the protocol keeps the application from going on."""
         return False

@@ -24,7 +24,7 @@ class Gated(Endpoint, kw_only=True):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.learns = cls._delivered is not Gated._delivered
+        cls.learns = cls._learn_from is not Gated._learn_from
 
     @cached_property
     def stamps(self) -> dict[int, Any]:
@@ -47,62 +47,62 @@ class Gated(Endpoint, kw_only=True):
         needs, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
         return needs, gains
 
-    def _read(self, packet: Packet) -> Any:
+    def _read_packet(self, packet: Packet) -> Any:
         stamp = self.read_stamp(packet.kind, packet.stamp, self.index[packet.source], self.me, self.n)
-        self._check_own(stamp)
+        self._check_own_sends(stamp)
         return stamp
 
-    def _check_own(self, stamp: Any) -> None:
+    def _check_own_sends(self, stamp: Any) -> None:
         """Refuse a stamp that tells of more messages of this process than it has sent."""
 
     def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
         """The needs and gains of a packet from `source` here; needs that are met may be left out."""
         return self.apply_rule(stamp, source, self.me)
 
-    def _arrive(self, packet: Packet, stamp: Any) -> Delivery | None:
+    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
         needs, gains = self._find_needs(self.index[packet.source], stamp)
         if not self.manual and self.gate.passes(needs, gains):
-            return self._deliver(packet, stamp)
+            return self._deliver_packet(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
         return None
 
-    def _find(self, sender: str | None) -> int | None:
+    def _find_next(self, sender: str | None) -> int | None:
         if sender is None:
             return self.gate.find() if self.gate.ready else None
         return self.gate.find(lambda packet: packet.source == sender)
 
-    def _pop(self, key: int) -> Delivery:
-        return self._deliver(*self._take(key))
+    def _pop_delivery(self, key: int) -> Delivery:
+        return self._deliver_packet(*self._take_packet(key))
 
-    def _take(self, key: int) -> tuple[Packet, Any]:
+    def _take_packet(self, key: int) -> tuple[Packet, Any]:
         packet = self.gate.take(key)
         stamp = self.stamps.pop(key, None)
-        return packet, self._read(packet) if stamp is None else stamp
+        return packet, self._read_packet(packet) if stamp is None else stamp
 
-    def _deliver(self, packet: Packet, stamp: Any) -> Delivery:
+    def _deliver_packet(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source
         if self.learns:
-            self._delivered(self.index[source], stamp)
+            self._learn_from(self.index[source], stamp)
         return Delivery(source, packet.payload)
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
         waiting = []
         for packet, unmet in self.gate.held():
-            missing = tuple(Missing(self._slot(slot), have, count) for slot, have, count in unmet)
+            missing = tuple(Missing(self._name_slot(slot), have, count) for slot, have, count in unmet)
             waiting.append(Held(packet.source, packet.number, packet.payload, packet.kind, missing))
         return waiting
 
     def root_gaps(self) -> list[Gap]:
         """What is waited for here and is not itself held."""
         gaps = self.gate.root_gaps(dense=self.dense)
-        return [Gap(self._slot(slot), first, last) for slot, first, last in gaps]
+        return [Gap(self._name_slot(slot), first, last) for slot, first, last in gaps]
 
-    def _slot(self, slot: int) -> str:
+    def _name_slot(self, slot: int) -> str:
         """How a slot is called towards the user; most protocols have a slot per process."""
         return self.group[slot]
 
-    def _delivered(self, source: int, stamp: Any) -> None:
+    def _learn_from(self, source: int, stamp: Any) -> None:
         """Learn from the stamp of a delivered packet what the gate does not keep."""
 
 

@@ -39,7 +39,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         return wire.encode(self)
 
 
-decode_frame = wire.reader(Frame, "not a frame of a link")
+decode_frame = wire.make_reader(Frame, "not a frame of a link")
 
 
 class Waiting(msgspec.Struct, array_like=True):
@@ -83,7 +83,7 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         peer = self.peers[target]
         peer.numbered += 1
         peer.waiting[peer.numbered] = Waiting(data)
-        return self._advance(target, peer, now)
+        return self._fill_window(target, peer, now)
 
     def receive(self, frame: Frame, now: float) -> tuple[list[bytes], list[Frame]]:
         """Take in a frame; returns the data that is new, and frames to transmit.
@@ -94,10 +94,10 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             raise InputError(f"a frame from {frame.source!r} to {frame.target!r}: this is {self.process!r}")
         peer = self.peers[frame.source]
         if frame.kind == "ack":
-            return [], self._acknowledged(frame, peer, now)
+            return [], self._take_acknowledgement(frame, peer, now)
         if frame.number > peer.seen.low + self.window:
             raise InputError(f"frame {frame.number} is more than {self.window} ahead: another window size?")
-        data = [] if peer.seen.has(frame.number) else self._take(peer, frame)
+        data = [] if peer.seen.has(frame.number) else self._take_data(peer, frame)
         return data, [Frame("ack", self.process, frame.source, frame.number, peer.seen.low)]
 
     def tick(self, now: float) -> list[Frame]:
@@ -108,14 +108,14 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             waiting = self.peers[target].waiting.get(number)
             if waiting is not None and waiting.due == due:
                 patience = min(2 * waiting.patience, MOST_PATIENCE * self.patience)
-                self._set(target, number, waiting, now, patience)
+                self._set_timer(target, number, waiting, now, patience)
                 again.append(Frame("data", self.process, target, number, 0, waiting.data))
         self.resent += len(again)
         return again
 
     def next_tick(self) -> float | None:
         """When to call `tick`; None if nothing is under way. A call too early or too late does no harm."""
-        while self.timers and not self._live(*self.timers[0]):
+        while self.timers and not self._is_live(*self.timers[0]):
             heappop(self.timers)
         return self.timers[0][0] if self.timers else None
 
@@ -124,7 +124,7 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         """Whether a peer is so slow that the caller should wait before it sends more."""
         return any(peer.numbered - peer.sent > self.window for peer in self.peers.values())
 
-    def _take(self, peer: Peer, frame: Frame) -> list[bytes]:
+    def _take_data(self, peer: Peer, frame: Frame) -> list[bytes]:
         before = peer.seen.low
         peer.seen.add(frame.number)
         if not self.ordered:
@@ -132,39 +132,39 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         peer.early[frame.number] = frame.data
         return [peer.early.pop(number) for number in range(before + 1, peer.seen.low + 1)]
 
-    def _acknowledged(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
+    def _take_acknowledgement(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
         if max(frame.number, frame.low) > peer.sent:
             raise InputError(f"{frame.source} acknowledges frame {frame.number}, which was never sent to it")
         peer.waiting.pop(frame.number, None)
         while peer.waiting and (oldest := next(iter(peer.waiting))) <= frame.low:
             del peer.waiting[oldest]
-        return self._advance(frame.source, peer, now)
+        return self._fill_window(frame.source, peer, now)
 
-    def _advance(self, target: str, peer: Peer, now: float) -> list[Frame]:
+    def _fill_window(self, target: str, peer: Peer, now: float) -> list[Frame]:
         """Put on its way what the window allows."""
         frames = []
         oldest = next(iter(peer.waiting), 0)
         while peer.sent < peer.numbered and peer.sent + 1 < oldest + self.window:
             peer.sent += 1
             waiting = peer.waiting[peer.sent]
-            self._set(target, peer.sent, waiting, now, self.patience)
+            self._set_timer(target, peer.sent, waiting, now, self.patience)
             frames.append(Frame("data", self.process, target, peer.sent, 0, waiting.data))
         return frames
 
-    def _set(self, target: str, number: int, waiting: Waiting, now: float, patience: float) -> None:
+    def _set_timer(self, target: str, number: int, waiting: Waiting, now: float, patience: float) -> None:
         """Set the timer of a frame; when most timers are of acknowledged frames, drop those."""
         waiting.patience, waiting.due = patience, now + patience
         heappush(self.timers, (waiting.due, target, number))
         if len(self.timers) > SPARE_TIMERS + 2 * sum(len(peer.waiting) for peer in self.peers.values()):
-            self.timers = [timer for timer in self.timers if self._live(*timer)]
+            self.timers = [timer for timer in self.timers if self._is_live(*timer)]
             heapify(self.timers)
 
-    def _live(self, due: float, target: str, number: int) -> bool:
+    def _is_live(self, due: float, target: str, number: int) -> bool:
         waiting = self.peers[target].waiting.get(number)
         return waiting is not None and waiting.due == due
 
 
-def link(process: str, group: list[str], **settings: float) -> Link:
+def make_link(process: str, group: list[str], **settings: float) -> Link:
     """The links of a process to the others of its group; settings: patience, window, ordered."""
     unknown = settings.keys() - {"patience", "window", "ordered"}
     if unknown:

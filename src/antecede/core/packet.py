@@ -59,14 +59,14 @@ class _Versioned(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fi
     payload: bytes
 
 
-_read = wire.reader(_Versioned, "not a packet of this version of antecede")
+_read_versioned = wire.make_reader(_Versioned, "not a packet of this version of antecede")
 
 
 def decode(data: bytes) -> Packet:
     """Read the wire form; raises InputError for anything that is not one whole packet."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"a packet is decoded from bytes, not from {type(data).__name__}")
-    return Packet(*msgspec.structs.astuple(_read(bytes(data)))[1:])
+    return Packet(*msgspec.structs.astuple(_read_versioned(bytes(data)))[1:])
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):

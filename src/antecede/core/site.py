@@ -64,9 +64,9 @@ class _Sealed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     saved: bytes
 
 
-_read_record = wire.reader(_Record, "not a record of a site")
-_read_saved = wire.reader(_Saved, "not a snapshot of a site")
-_read_sealed = wire.reader(_Sealed, "not a snapshot of a site")
+_read_record = wire.make_reader(_Record, "not a record of a site")
+_read_saved = wire.make_reader(_Saved, "not a snapshot of a site")
+_read_sealed = wire.make_reader(_Sealed, "not a snapshot of a site")
 
 
 class Site:
@@ -91,30 +91,30 @@ class Site:
 
     def apply(self, happening: Input) -> Output:
         """Do what an input asks for; one that is refused with an error has changed nothing."""
-        output = self._do(happening)
+        output = self._perform(happening)
         self.applied += 1
         return output
 
-    def _do(self, happening: Input) -> Output:
+    def _perform(self, happening: Input) -> Output:
         if happening.kind == "send":
             try:
                 effects = self.endpoint.send(happening.data, happening.to, **happening.how)
             except TypeError:
                 protocol, how = self.endpoint.facts.name, sorted(happening.how)
                 raise CallerError(f"send of {protocol!r} does not take {how}: leave it out") from None
-            return self._output(Output([], effects.deliveries, effects.packets), happening.now)
+            return self._finish_output(Output([], effects.deliveries, effects.packets), happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
-        return self._frame(decode_frame(happening.data), happening.now)
+        return self._take_frame(decode_frame(happening.data), happening.now)
 
     def snapshot(self) -> bytes:
         """The whole state, with a checksum."""
         saved = wire.encode(
-            wire.canonical(_Saved(self.endpoint.snapshot(), self.link, self.delivered, self.applied))
+            wire.to_canonical(_Saved(self.endpoint.snapshot(), self.link, self.delivered, self.applied))
         )
         return wire.encode(_Sealed(1, zlib.crc32(saved), saved))
 
-    def _frame(self, frame: Frame, now: float) -> Output:
+    def _take_frame(self, frame: Frame, now: float) -> Output:
         data, frames = self.link.receive(frame, now)
         output = Output(frames)
         for piece in data:
@@ -127,9 +127,9 @@ class Site:
             output.made.extend(effects.packets)
             output.deliveries.extend(effects.deliveries)
             output.arrived.append(packet)
-        return self._output(output, now)
+        return self._finish_output(output, now)
 
-    def _output(self, output: Output, now: float) -> Output:
+    def _finish_output(self, output: Output, now: float) -> Output:
         for packet in output.made:
             output.frames.extend(self.link.send(packet.target, packet.encode(), now))
         self.delivered += len(output.deliveries)
@@ -153,8 +153,8 @@ def recover(
     passed over. The frames of the outputs need not be transmitted: what was not acknowledged is sent again
     at the next tick.
     """
-    site = _restored(snapshot, restore)
-    outputs = [_again(site, happening) for happening in _since(site, records)]
+    site = _restore_site(snapshot, restore)
+    outputs = [_apply_again(site, happening) for happening in _select_new(site, records)]
     deliveries = [delivery for output in outputs for delivery in output.deliveries]
     first = site.delivered - len(deliveries)
     if not first <= taken <= site.delivered:
@@ -165,7 +165,7 @@ def recover(
     return Recovered(site, deliveries[taken - first :], outputs)
 
 
-def _restored(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> Site:
+def _restore_site(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> Site:
     sealed = _read_sealed(snapshot)
     if zlib.crc32(sealed.saved) != sealed.checksum:
         raise InputError("the snapshot of a site is damaged (wrong checksum); use an earlier one")
@@ -173,7 +173,7 @@ def _restored(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> Site:
     return Site(restore(saved.endpoint), saved.link, saved.delivered, saved.applied)
 
 
-def _since(site: Site, records: list[bytes]) -> Iterator[Input]:
+def _select_new(site: Site, records: list[bytes]) -> Iterator[Input]:
     """The inputs of the records that come after the snapshot, without a gap and of this process."""
     for record in map(_read_record, records):
         if record.process != site.endpoint.process:
@@ -184,7 +184,7 @@ def _since(site: Site, records: list[bytes]) -> Iterator[Input]:
             yield record.happening
 
 
-def _again(site: Site, happening: Input) -> Output:
+def _apply_again(site: Site, happening: Input) -> Output:
     """An input that was refused then is refused now, and did nothing then."""
     try:
         return site.apply(happening)

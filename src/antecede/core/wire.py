@@ -17,37 +17,37 @@ LARGEST = 2**62 - 1
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
-_foreign: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+_foreign_types: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
 
 
-def register(kind: type, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+def register_type(kind: type, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     """Teach the codec a type that MessagePack does not have."""
-    _foreign[kind] = (pack, unpack)
+    _foreign_types[kind] = (pack, unpack)
 
 
-def _pack(value: Any) -> Any:
-    return _foreign[type(value)][0](value)
+def _pack_foreign(value: Any) -> Any:
+    return _foreign_types[type(value)][0](value)
 
 
-def _unpack(kind: type, value: Any) -> Any:
-    return _foreign[get_origin(kind) or kind][1](value)
+def _unpack_foreign(kind: type, value: Any) -> Any:
+    return _foreign_types[get_origin(kind) or kind][1](value)
 
 
-def canonical(value: Any) -> Any:
+def to_canonical(value: Any) -> Any:
     """The value with its sets as sorted lists: equal values have equal bytes."""
     if isinstance(value, set):
         return sorted(value)
     if isinstance(value, list | tuple):
-        return [canonical(one) for one in value]
+        return [to_canonical(one) for one in value]
     if isinstance(value, dict):
-        return {key: canonical(one) for key, one in value.items()}
+        return {key: to_canonical(one) for key, one in value.items()}
     if isinstance(value, msgspec.Struct):
-        fields = {name: canonical(getattr(value, name)) for name in value.__struct_fields__}
+        fields = {name: to_canonical(getattr(value, name)) for name in value.__struct_fields__}
         return list(fields.values()) if value.__struct_config__.array_like else fields
     return value
 
 
-_encoder = msgspec.msgpack.Encoder(enc_hook=_pack)
+_encoder = msgspec.msgpack.Encoder(enc_hook=_pack_foreign)
 
 
 def encode(value: Any) -> bytes:
@@ -55,9 +55,9 @@ def encode(value: Any) -> bytes:
     return _encoder.encode(value)
 
 
-def reader(kind: type[T], what: str) -> Callable[[bytes], T]:
+def make_reader(kind: type[T], what: str) -> Callable[[bytes], T]:
     """A function that decodes bytes into `kind` or raises an InputError that names `what`."""
-    decoder = msgspec.msgpack.Decoder(kind, dec_hook=_unpack)
+    decoder = msgspec.msgpack.Decoder(kind, dec_hook=_unpack_foreign)
 
     def read(data: bytes) -> T:
         try:

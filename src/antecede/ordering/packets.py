@@ -13,7 +13,7 @@ from antecede.kernels.ragged import Counts, Ints, Rows
 from antecede.ordering.columns import Faults, read_integers
 from antecede.ordering.slots import Places, number, singles
 from antecede.ordering.stamps import Reading, Stamps, read_shared, sums
-from antecede.protocols.keys import entries, sets
+from antecede.protocols.keys import count_sets, unrank_keys
 from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
 from antecede.protocols.registry import get_protocol
 
@@ -138,6 +138,6 @@ def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
 def _find_keys(stamp: ProbabilisticStamp, k: int) -> tuple[int, ...]:
     """The k entries that the sender counts on; none if the stamp does not fit."""
     r = len(stamp.vector)
-    if not 0 < k <= r or stamp.set_id >= sets(k, r):
+    if not 0 < k <= r or stamp.set_id >= count_sets(k, r):
         return ()
-    return entries(stamp.set_id, k, r)
+    return unrank_keys(stamp.set_id, k, r)

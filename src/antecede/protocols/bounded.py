@@ -21,10 +21,10 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, none, pairs, zeros
+from antecede.protocols.counts import Counts, empty_counts, list_nonzero, zero_counts
 from antecede.protocols.stamps import check_ids, check_own_row, refuse_kind
 
-_read = wire.reader(list[wire.Count], "stamp of 'bounded'")
+_decode_stamp = wire.make_reader(list[wire.Count], "stamp of 'bounded'")
 
 
 class Bounded(VectorGated, kw_only=True):
@@ -47,37 +47,37 @@ class Bounded(VectorGated, kw_only=True):
 
     k: Annotated[int, msgspec.Meta(le=wire.LARGEST)]
     rule: Literal[">=", ">"] = ">="
-    m: Counts = msgspec.field(default_factory=none)
+    m: Counts = msgspec.field(default_factory=empty_counts)
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         least = self.n if self.rule == ">=" else self.n - 1
         if self.k < least:
             raise CallerError(
                 f"k={self.k} is too small: with {self.n} processes and rule {self.rule!r} the extra messages "
                 f"would never end; use k >= {least}"
             )
-        self.m = zeros(self.n, self.n)
+        self.m = zero_counts(self.n, self.n)
         self._count_from_zero(self.n)
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             rows, columns = self.m.nonzero()
             triples = np.stack((rows, columns, self.m[rows, columns]), axis=1)
-            self._emit(target, wire.encode(triples.ravel().tolist()), payload)
+            self._emit_packet(target, wire.encode(triples.ravel().tolist()), payload)
             self._replace_column(target)
-        self._shrink()
+        self._shrink_matrix()
 
     def _replace_column(self, target: int) -> None:
         own = self.m[self.me, target]
         self.m[:, target] = 0
         self.m[self.me, target] = own + 1
 
-    def _shrink(self) -> None:
+    def _shrink_matrix(self) -> None:
         limit = self.k if self.rule == ">=" else self.k + 1
         while np.count_nonzero(self.m) >= limit:
             fullest = int(np.count_nonzero(self.m, axis=0).argmax())
-            column = [number for pair in pairs(self.m[:, fullest]) for number in pair]
-            self._emit(fullest, wire.encode(column), kind="extra")
+            column = [number for pair in list_nonzero(self.m[:, fullest]) for number in pair]
+            self._emit_packet(fullest, wire.encode(column), kind="extra")
             self._replace_column(fullest)
 
     @staticmethod
@@ -98,47 +98,47 @@ class Bounded(VectorGated, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """Three numbers for each entry of M, or two for each entry of a column."""
-        return len(_read(stamp))
+        return len(_decode_stamp(stamp))
 
-    def _check_own(self, stamp: Counts) -> None:
+    def _check_own_sends(self, stamp: Counts) -> None:
         check_own_row(stamp[self.me], self.m[self.me])
 
-    def _arrive(self, packet: Packet, stamp: Counts) -> Delivery | None:
+    def _take_in(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
-            return super()._arrive(packet, stamp)
+            return super()._take_in(packet, stamp)
         self.stamps[self.gate.offer(packet, *self._find_needs(self.index[packet.source], stamp))] = stamp
-        self._absorb()
+        self._absorb_extras()
         return None
 
-    def _absorb(self) -> None:
+    def _absorb_extras(self) -> None:
         while (extra := self.gate.find(lambda packet: packet.kind == "extra")) is not None:
-            self._take(extra)
+            self._take_packet(extra)
 
-    def _delivered(self, source: int, stamp: Counts) -> None:
+    def _learn_from(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
-        self._shrink()
-        self._absorb()
+        self._shrink_matrix()
+        self._absorb_extras()
 
 
 def _read_matrix(data: bytes, n: int) -> Counts:
-    flat = _read(data)
+    flat = _decode_stamp(data)
     if len(flat) % 3:
         raise InputError("stamp of 'bounded': not a list of (from, to, count)")
     rows, columns, counts = flat[::3], flat[1::3], flat[2::3]
     check_ids(rows, n)
     check_ids(columns, n)
-    matrix = zeros(n, n)
+    matrix = zero_counts(n, n)
     matrix[rows, columns] = counts
     return matrix
 
 
 def _read_column(data: bytes, me: int, n: int) -> Counts:
-    flat = _read(data)
+    flat = _decode_stamp(data)
     if len(flat) % 2:
         raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")
     rows, counts = flat[::2], flat[1::2]
     check_ids(rows, n)
-    matrix = zeros(n, n)
+    matrix = zero_counts(n, n)
     matrix[rows, me] = counts
     return matrix

@@ -25,7 +25,7 @@ from antecede.core.packet import Gap, Held, Missing, Packet
 COPY = wire.encode(True)
 """Stamp of a copy with several destinations: a release will follow."""
 
-_read = wire.reader(wire.Count, "stamp of 'buffered'")
+_decode_stamp = wire.make_reader(wire.Count, "stamp of 'buffered'")
 
 
 class Posting(msgspec.Struct):
@@ -74,17 +74,17 @@ class Buffered(Boxed, kw_only=True):
         """One in a copy, an acknowledgement or a release, none in a message to one process."""
         return 1 if stamp else 0
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         if targets:
             self.outgoing[self.posted + len(self.outgoing)] = Posting(payload, targets)
-            self._post()
+            self._post_messages()
 
-    def _post(self) -> None:
+    def _post_messages(self) -> None:
         while self.outgoing and self._may_post(self.outgoing[self.posted].targets):
             posting = self.outgoing.pop(self.posted)
             self.posted += 1
             stamp = COPY if len(posting.targets) > 1 else b""
-            posted = [(self.group[t], self._emit(t, stamp, posting.payload)) for t in posting.targets]
+            posted = [(self.group[t], self._emit_packet(t, stamp, posting.payload)) for t in posting.targets]
             self.awaiting.update(posted)
             self.copies = posted if stamp else []
 
@@ -96,7 +96,7 @@ class Buffered(Boxed, kw_only=True):
         target, _ = next(iter(self.awaiting))  # without copies they all have one target
         return self.pipelined and not self.copies and [self.group[t] for t in targets] == [target]
 
-    def _read(self, packet: Packet) -> int:
+    def _read_packet(self, packet: Packet) -> int:
         if self.pipelined and packet.number != self.seen[packet.source].low + 1:
             raise InputError(
                 f"packet {packet.number} from {packet.source} overtook an earlier one: pipelined=True needs "
@@ -106,47 +106,47 @@ class Buffered(Boxed, kw_only=True):
             raise InputError("stamp of 'buffered': a message has none, or the mark of a copy")
         if packet.kind == "message":
             return 0
-        number = _read(packet.stamp)
+        number = _decode_stamp(packet.stamp)
         expected = {"ack": self.awaiting, "release": self.unreleased}.get(packet.kind, ())
         if (packet.source, number) not in expected:
             raise InputError(f"a {packet.kind!r} packet from {packet.source} that nothing here waits for")
         return number
 
-    def _arrive(self, packet: Packet, stamp: int) -> None:
+    def _take_in(self, packet: Packet, stamp: int) -> None:
         if packet.kind == "message":
-            self._get(packet)
+            self._get_packet(packet)
             return
         if packet.kind == "release":
             self.unreleased.remove((packet.source, stamp))
         else:
             self.awaiting.remove((packet.source, stamp))
             if not self.awaiting:
-                self._release()
-        self._post()
+                self._release_copies()
+        self._post_messages()
 
-    def _get(self, packet: Packet) -> None:
+    def _get_packet(self, packet: Packet) -> None:
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
         if packet.stamp == COPY:
             self.unreleased.add((packet.source, packet.number))
-        self._emit(packet.source, wire.encode(packet.number), kind="ack")
+        self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
 
-    def _release(self) -> None:
+    def _release_copies(self) -> None:
         for target, number in self.copies:
-            self._emit(target, wire.encode(number), kind="release")
+            self._emit_packet(target, wire.encode(number), kind="release")
         self.copies = []
 
-    def _waits(self, letter: Letter) -> bool:
+    def _is_unreleased(self, letter: Letter) -> bool:
         return self.multicast == "two-phase" and (letter.sender, letter.number) in self.unreleased
 
-    def _find(self, sender: str | None) -> int | None:
-        return None if self.inbox and self._waits(self.inbox[0]) else super()._find(sender)
+    def _find_next(self, sender: str | None) -> int | None:
+        return None if self.inbox and self._is_unreleased(self.inbox[0]) else super()._find_next(sender)
 
     def held(self) -> list[Held]:
         """Copies before their release and what stands behind them; then the output buffer."""
         waiting: list[Held] = []
         missing: list[Missing] = []
         for letter in self.inbox:
-            if self._waits(letter):
+            if self._is_unreleased(letter):
                 missing.append(Missing(f"release by {letter.sender}", 0, letter.number))
             if missing:
                 waiting.append(Held(letter.sender, letter.number, letter.payload, "message", tuple(missing)))

@@ -29,32 +29,32 @@ def _load(value: tuple[list[int], bytes]) -> Counts:
     return np.frombuffer(value[1], "<i8").reshape(value[0]).astype(np.int64)
 
 
-wire.register(np.ndarray, lambda array: (array.shape, array.astype("<i8").tobytes()), _load)
+wire.register_type(np.ndarray, lambda array: (array.shape, array.astype("<i8").tobytes()), _load)
 
 
-def none() -> Counts:
+def empty_counts() -> Counts:
     """The place of an array that `_start` will lay out."""
     return np.zeros(0, np.int64)
 
 
-def zeros(*shape: int) -> Counts:
+def zero_counts(*shape: int) -> Counts:
     """An array of counts, all 0."""
     return np.zeros(shape, np.int64)
 
 
-def pack(array: Counts) -> bytes:
+def pack_counts(array: Counts) -> bytes:
     """A dense array as one byte for the width, then every entry in the fewest bytes that hold the largest."""
     if array.dtype not in _CODE_OF:
-        array = narrow(array)
+        array = narrow_counts(array)
     return b"%c%b" % (_CODE_OF[array.dtype], array.tobytes())
 
 
-def unpack(data: bytes, *shape: int) -> Counts:
+def unpack_counts(data: bytes, *shape: int) -> Counts:
     """The array that `pack` packed; raises InputError unless it has exactly this shape."""
-    return view(data, *shape).astype(np.int64)
+    return view_counts(data, *shape).astype(np.int64)
 
 
-def view(data: bytes, *shape: int) -> Counts:
+def view_counts(data: bytes, *shape: int) -> Counts:
     """The same as it lies in the data: as wide as it is there, and not to be changed."""
     size = prod(shape)
     if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _SIZES[data[0]]:
@@ -65,7 +65,7 @@ def view(data: bytes, *shape: int) -> Counts:
     return array.reshape(shape)
 
 
-def narrow(array: Counts) -> Counts:
+def narrow_counts(array: Counts) -> Counts:
     """The array in the fewest bytes per entry that hold its largest."""
     top = int(array.max()) if array.size else 0
     return array.astype(_WIDTHS[_CODES[(top.bit_length() + 7) // 8]])
@@ -80,26 +80,26 @@ def count_up(array: Counts, x: int, y: int) -> Counts:
     return array
 
 
-def raise_to(array: Counts, other: Counts) -> Counts:
+def raise_counts(array: Counts, other: Counts) -> Counts:
     """The larger of each two entries, in a narrow array: the array itself, or a wider one if need be."""
     if other.itemsize > array.itemsize:
-        other = narrow(other)
+        other = narrow_counts(other)
     if other.itemsize > array.itemsize:
         array = array.astype(other.dtype)
     return np.maximum(array, other, out=array)
 
 
-def exceeds(vector: Counts, other: Counts) -> bool:
+def exceeds_somewhere(vector: Counts, other: Counts) -> bool:
     """Whether some entry is larger than the other's; for short vectors the quickest way to ask."""
     return b"\1" in (vector > other).tobytes()
 
 
-def pairs(column: Counts) -> list[tuple[int, int]]:
+def list_nonzero(column: Counts) -> list[tuple[int, int]]:
     """The non-zero entries of a vector as (slot, count)."""
     at = column.nonzero()[0]
     return list(zip(at.tolist(), column[at].tolist(), strict=True))
 
 
-def entries_of(data: bytes) -> int:
+def count_packed(data: bytes) -> int:
     """How many counts a packed array holds."""
     return (len(data) - 1) // _WIDTHS[data[0]].itemsize

@@ -22,7 +22,7 @@ class Recent(msgspec.Struct, array_like=True):
     vector: list[wire.Count]
 
 
-def alarms(
+def find_alarms(
     keys: Sequence[int], vector: list[int], before: dict[int, int], recent: Sequence[Recent]
 ) -> tuple[str, ...]:
     """The detectors that suspect the message with this stamp, whose sender owns `keys`, to be late."""

@@ -6,7 +6,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.protocols.stamps import refuse_kind
 
-_read = wire.reader(wire.Count, "stamp of 'fifo'")
+_decode_stamp = wire.make_reader(wire.Count, "stamp of 'fifo'")
 
 
 class Fifo(Gated, kw_only=True):
@@ -27,10 +27,10 @@ class Fifo(Gated, kw_only=True):
 
     sequence: dict[int, int] = {}
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             earlier = self.sequence.get(target, 0)
-            self._emit(target, wire.encode(earlier), payload)
+            self._emit_packet(target, wire.encode(earlier), payload)
             self.sequence[target] = earlier + 1
 
     @staticmethod
@@ -38,7 +38,7 @@ class Fifo(Gated, kw_only=True):
         """How many messages the sender has sent here before."""
         if kind != "message":
             refuse_kind("fifo", kind)
-        return _read(data)
+        return _decode_stamp(data)
 
     @staticmethod
     def apply_rule(stamp: int, source: int, me: int) -> tuple[Pairs, Pairs]:

@@ -35,7 +35,7 @@ class HistoryStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     log: list[Past]
 
 
-_read = wire.reader(HistoryStamp, "stamp of 'history'")
+_decode_stamp = wire.make_reader(HistoryStamp, "stamp of 'history'")
 
 
 class History(Boxed, kw_only=True):
@@ -60,12 +60,12 @@ class History(Boxed, kw_only=True):
     past: list[int] = []
     log: list[Past] = []
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         self.past = [0] * self.n
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
-        stamp = wire.encode(wire.canonical((self.past, targets, self.log)))
-        self._emit_all(targets, stamp, payload)
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
+        stamp = wire.encode(wire.to_canonical((self.past, targets, self.log)))
+        self._emit_copies(targets, stamp, payload)
         self.past[self.me] += 1
         if targets:
             self.log.append(Past(self.me, self.past[self.me], set(targets), payload))
@@ -75,7 +75,7 @@ class History(Boxed, kw_only=True):
         """The past of the message, its destinations and what it brings along."""
         if kind != "message":
             refuse_kind("history", kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         check_length(stamp.past, n)
         check_destinations(stamp.dests, source, me, n)
         for old in stamp.log:
@@ -102,35 +102,35 @@ class History(Boxed, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """The past, the destinations, and what is said of each message that comes along."""
-        read = _read(stamp)
+        read = _decode_stamp(stamp)
         brought = sum(2 + len(old.waiting) for old in read.log)
         return len(read.past) + len(read.dests) + brought
 
-    def _read(self, packet: Packet) -> HistoryStamp:
+    def _read_packet(self, packet: Packet) -> HistoryStamp:
         stamp = self.read_stamp(packet.kind, packet.stamp, self.index[packet.source], self.me, self.n)
         check_own(stamp.past[self.me], self.past[self.me])
         return stamp
 
-    def _arrive(self, packet: Packet, stamp: HistoryStamp) -> None:
+    def _take_in(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
         _, [(_, count)] = self.apply_rule(stamp, source, self.me)
         news = [old for old in stamp.log if old.count > self.past[old.sender]]
-        self._prune(stamp)
+        self._prune_log(stamp)
         if count > self.past[source]:
             news.append(Past(source, count, set(stamp.dests), packet.payload))
             stamp.past[source] = count
         for message in news:
-            self._learn(message, packet.number)
+            self._file_message(message, packet.number)
         self.past = [max(pair) for pair in zip(self.past, stamp.past, strict=True)]
 
-    def _learn(self, message: Past, number: int) -> None:
+    def _file_message(self, message: Past, number: int) -> None:
         if self.me in message.waiting:
             message.waiting.remove(self.me)
             self.inbox.append(Letter(self.group[message.sender], number, message.payload))
         if message.waiting:
             self.log.append(message)
 
-    def _prune(self, stamp: HistoryStamp) -> None:
+    def _prune_log(self, stamp: HistoryStamp) -> None:
         """Keep of the log what the packet's sender does not know to be delivered everywhere."""
         theirs = {(old.sender, old.count): old.waiting for old in stamp.log}
         for old in self.log:

@@ -10,13 +10,13 @@ from functools import lru_cache
 from math import comb
 
 
-def sets(k: int, r: int) -> int:
+def count_sets(k: int, r: int) -> int:
     """How many sets of k keys there are among r entries: set ids are below it."""
     return comb(r, k)
 
 
 @lru_cache(maxsize=4096)
-def entries(set_id: int, k: int, r: int) -> tuple[int, ...]:
+def unrank_keys(set_id: int, k: int, r: int) -> tuple[int, ...]:
     """The subset of 0..r-1 with k elements that has this number, 0 <= set_id < comb(r, k)."""
     chosen: list[int] = []
     candidate = 0
@@ -29,7 +29,7 @@ def entries(set_id: int, k: int, r: int) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def set_id_of(process: str, k: int, r: int) -> int:
+def draw_set_id(process: str, k: int, r: int) -> int:
     """A set id drawn from the name alone, so that nobody has to agree and nobody's set ever changes."""
     digest = hashlib.blake2b(process.encode(), digest_size=16).digest()
-    return int.from_bytes(digest, "big") % sets(k, r)
+    return int.from_bytes(digest, "big") % count_sets(k, r)

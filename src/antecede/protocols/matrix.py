@@ -14,7 +14,17 @@ from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.counts import Counts, count_up, entries_of, narrow, none, pack, raise_to, view, zeros
+from antecede.protocols.counts import (
+    Counts,
+    count_packed,
+    count_up,
+    empty_counts,
+    narrow_counts,
+    pack_counts,
+    raise_counts,
+    view_counts,
+    zero_counts,
+)
 from antecede.protocols.stamps import check_destinations, check_own_row, refuse_kind
 
 
@@ -25,7 +35,7 @@ class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     sent: bytes
 
 
-_read = wire.reader(MatrixStamp, "stamp of 'matrix'")
+_decode_stamp = wire.make_reader(MatrixStamp, "stamp of 'matrix'")
 
 
 class Matrix(VectorGated, kw_only=True):
@@ -44,18 +54,18 @@ class Matrix(VectorGated, kw_only=True):
         stamp="n^2",
     )
 
-    sent: Counts = msgspec.field(default_factory=none)
+    sent: Counts = msgspec.field(default_factory=empty_counts)
 
     def __post_init__(self) -> None:
-        self.sent = narrow(self.sent)  # from a snapshot it comes wide
+        self.sent = narrow_counts(self.sent)  # from a snapshot it comes wide
 
-    def _start(self) -> None:
-        self.sent = narrow(zeros(self.n, self.n))
+    def _lay_out_state(self) -> None:
+        self.sent = narrow_counts(zero_counts(self.n, self.n))
         self._count_from_zero(self.n)
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
-        stamp = wire.encode((targets if len(targets) > 1 else (), pack(self.sent)))
-        self._emit_all(targets, stamp, payload)
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
+        stamp = wire.encode((targets if len(targets) > 1 else (), pack_counts(self.sent)))
+        self._emit_copies(targets, stamp, payload)
         for target in targets:
             self.sent = count_up(self.sent, self.me, target)
 
@@ -64,10 +74,10 @@ class Matrix(VectorGated, kw_only=True):
         """The destinations, and SENT of the sender before this message."""
         if kind != "message":
             refuse_kind("matrix", kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         if stamp.dests:
             check_destinations(stamp.dests, source, me, n)
-        return stamp.dests or [me], view(stamp.sent, n, n)
+        return stamp.dests or [me], view_counts(stamp.sent, n, n)
 
     @staticmethod
     def apply_rule(stamp: tuple[list[int], Counts], source: int, me: int) -> tuple[list[int], Pairs]:
@@ -78,15 +88,15 @@ class Matrix(VectorGated, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """The destinations, and a number for each pair of processes."""
-        read = _read(stamp)
-        return len(read.dests) + entries_of(read.sent)
+        read = _decode_stamp(stamp)
+        return len(read.dests) + count_packed(read.sent)
 
-    def _check_own(self, stamp: tuple[list[int], Counts]) -> None:
+    def _check_own_sends(self, stamp: tuple[list[int], Counts]) -> None:
         check_own_row(stamp[1][self.me], self.sent[self.me])
 
-    def _delivered(self, source: int, stamp: tuple[list[int], Counts]) -> None:
+    def _learn_from(self, source: int, stamp: tuple[list[int], Counts]) -> None:
         dests, carried = stamp
         carried = carried.copy()
         for d in dests:
             carried = count_up(carried, source, d)
-        self.sent = raise_to(self.sent, carried)
+        self.sent = raise_counts(self.sent, carried)

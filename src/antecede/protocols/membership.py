@@ -32,7 +32,7 @@ class Welcome(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     left: dict[str, wire.Count]
 
 
-_read = wire.reader(Welcome, "state of a sponsor")
+_decode_welcome = wire.make_reader(Welcome, "state of a sponsor")
 
 
 class Probabilistic(Sharing, kw_only=True):
@@ -61,14 +61,14 @@ class Probabilistic(Sharing, kw_only=True):
 
     left: dict[str, int] = {}
 
-    def _agreement(self) -> tuple[object, ...]:
+    def _list_agreement(self) -> tuple[object, ...]:
         return (self.R, self.K)
 
     def admit(self, name: str) -> int:
         """Let a newcomer in; returns how many messages this process sent before."""
         if check_name(name) in self.seen or name == self.process:
             raise CallerError(f"{name!r} is or was a member; a newcomer needs a name of its own")
-        self._regroup({*self.group, name})
+        self._change_group({*self.group, name})
         self.seen[name] = Seen()
         return self.sent
 
@@ -79,7 +79,7 @@ class Probabilistic(Sharing, kw_only=True):
         if not isinstance(sent, int) or not 0 <= sent <= wire.LARGEST:
             raise CallerError(f"sent={sent}: give the number of messages that {name} has broadcast")
         self.left[name] = sent
-        self._regroup({*self.group} - {name})
+        self._change_group({*self.group} - {name})
 
     def welcome(self, name: str, sent: dict[str, int]) -> bytes:
         """The state for a newcomer, once everything that members sent before they admitted it is here."""
@@ -96,7 +96,7 @@ class Probabilistic(Sharing, kw_only=True):
 
     def join(self, state: bytes) -> None:
         """Begin as a newcomer, with the state of a sponsor."""
-        welcome = _read(state)
+        welcome = _decode_welcome(state)
         if welcome.tag != self.tag or welcome.name != self.process:
             raise InputError(
                 f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}"
@@ -110,7 +110,7 @@ class Probabilistic(Sharing, kw_only=True):
         self.gate.have, self.known, self.recent = welcome.have, welcome.known, welcome.recent
         self.left = welcome.left
 
-    def _regroup(self, members: set[str]) -> None:
+    def _change_group(self, members: set[str]) -> None:
         self.group = sorted(members)
         for cached in ("index", "me", "n", "others"):
             self.__dict__.pop(cached, None)

@@ -13,7 +13,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.protocols.stamps import check_length, check_own, refuse_kind
 
-_read = wire.reader(list[wire.Count], "stamp")
+_decode_stamp = wire.make_reader(list[wire.Count], "stamp")
 
 
 class OnePlace(VectorGated, kw_only=True):
@@ -29,18 +29,18 @@ class OnePlace(VectorGated, kw_only=True):
         """The process that receives in causal order."""
         raise NotImplementedError
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         if self.place not in self.index:
             raise CallerError(f"the {self.facts.name} {self.place!r} is not in the group {self.group}")
         self.past = [0] * self.n
         self._count_from_zero(self.n)
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             to_place = self.group[target] == self.place
             if to_place and self.counts_itself:
                 self.past[self.me] += 1
-            self._emit(target, wire.encode(self.past), payload)
+            self._emit_packet(target, wire.encode(self.past), payload)
             if to_place and not self.counts_itself:
                 self.past[self.me] += 1
 
@@ -49,16 +49,16 @@ class OnePlace(VectorGated, kw_only=True):
         """The past of the sender."""
         if kind != "message":
             refuse_kind(cls.facts.name, kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         check_length(stamp, n)
         return stamp
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """One number per process."""
-        return len(_read(stamp))
+        return len(_decode_stamp(stamp))
 
-    def _check_own(self, stamp: list[int]) -> None:
+    def _check_own_sends(self, stamp: list[int]) -> None:
         check_own(stamp[self.me], self.past[self.me])
 
     def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
@@ -66,7 +66,7 @@ class OnePlace(VectorGated, kw_only=True):
             return [], []
         return super()._find_needs(source, stamp)
 
-    def _delivered(self, source: int, stamp: list[int]) -> None:
+    def _learn_from(self, source: int, stamp: list[int]) -> None:
         self.past = list(map(max, self.past, stamp))
         if self.process == self.place and not self.counts_itself:
             self.past[source] += 1

@@ -32,13 +32,13 @@ Stamp = tuple[int, list[int], list[int], Waiting, Pairs]
 
 
 @lru_cache
-def _reader(n: int) -> Callable[[bytes], tuple[int, list[int], list[int], Waiting]]:
+def _make_reader(n: int) -> Callable[[bytes], tuple[int, list[int], list[int], Waiting]]:
     who = Annotated[int, Meta(ge=0, lt=n)]
     pair = Annotated[int, Meta(ge=0, lt=n * n)]
     time = Annotated[int, Meta(ge=1, le=wire.LARGEST)]
     newest = Annotated[list[wire.Count], Meta(min_length=n, max_length=n)]
     stamp: type[tuple[int, list[int], list[int], Waiting]] = tuple[time, list[who], newest, dict[pair, time]]
-    return wire.reader(stamp, "stamp of 'optimal'")
+    return wire.make_reader(stamp, "stamp of 'optimal'")
 
 
 _decode = msgspec.msgpack.Decoder(tuple[int, list[int], list[int], Waiting]).decode
@@ -67,7 +67,7 @@ class Optimal(Gated, kw_only=True):
     newest: list[int] = []
     waiting: Waiting = {}
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         self.newest = [0] * self.n
 
     @cached_property
@@ -75,12 +75,12 @@ class Optimal(Gated, kw_only=True):
         """For each destination the pairs that it is in."""
         return [frozenset(range(d, self.n * self.n, self.n)) for d in range(self.n)]
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         first = self.me * self.n
         self.clock += 1  # SND 1
         for d in targets:  # SND 2: from the unchanged LOG
-            stamp = (self.clock, targets, self.newest, self._carried(targets, d))
-            self._emit(d, wire.encode(stamp), payload)
+            stamp = (self.clock, targets, self.newest, self._select_carried(targets, d))
+            self._emit_packet(d, wire.encode(stamp), payload)
         for d in targets:  # SND 3
             for pair in self.waiting.keys() & self.columns[d]:
                 del self.waiting[pair]
@@ -88,7 +88,7 @@ class Optimal(Gated, kw_only=True):
         for d in targets:
             self.waiting[first + d] = self.clock
 
-    def _carried(self, dests: list[int], d: int) -> Waiting:
+    def _select_carried(self, dests: list[int], d: int) -> Waiting:
         if len(dests) == 1:  # d is kept, and nobody else is in dests
             return self.waiting
         others, n = set(dests) - {d}, self.n
@@ -99,7 +99,7 @@ class Optimal(Gated, kw_only=True):
         """As `Stamp` says."""
         if kind != "message":
             refuse_kind("optimal", kind)
-        clock, dests, newest, waiting = _reader(n)(data)
+        clock, dests, newest, waiting = _make_reader(n)(data)
         if dests != [me]:
             check_destinations(dests, source, me, n)
         if newest[source] >= clock:
@@ -125,11 +125,11 @@ class Optimal(Gated, kw_only=True):
         _, dests, newest, waiting = _decode(stamp)
         return 1 + len(dests) + len(newest) + 2 * len(waiting)
 
-    def _check_own(self, stamp: Stamp) -> None:
+    def _check_own_sends(self, stamp: Stamp) -> None:
         _, _, newest, _, _ = stamp
         check_own(newest[self.me], self.clock)
 
-    def _delivered(self, source: int, stamp: Stamp) -> None:
+    def _learn_from(self, source: int, stamp: Stamp) -> None:
         clock, dests, newest, waiting, here = stamp
         n, me = self.n, self.me
         newest[source] = clock  # RCV 3
@@ -138,9 +138,9 @@ class Optimal(Gated, kw_only=True):
         for s, _ in here:
             waiting.pop(s * n + me, None)
         waiting.pop(source * n + me, None)
-        self._merge(newest, waiting)
+        self._merge_log(newest, waiting)
 
-    def _merge(self, newest: list[int], waiting: Waiting) -> None:
+    def _merge_log(self, newest: list[int], waiting: Waiting) -> None:
         """RCV 4: what one side lacks and yet has heard of, it knew to be settled; both know of the rest.
 
         Where both have a time for a pair, the later one is of a message that the other has not heard of.

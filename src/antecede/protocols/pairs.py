@@ -22,7 +22,7 @@ class PairsStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     last: dict[wire.Count, Time]
 
 
-_read = wire.reader(PairsStamp, "stamp of 'pairs'")
+_decode_stamp = wire.make_reader(PairsStamp, "stamp of 'pairs'")
 
 
 class Pairs89(VectorGated, kw_only=True):
@@ -48,15 +48,15 @@ class Pairs89(VectorGated, kw_only=True):
 
     last: dict[int, Time] = {}
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         self._count_from_zero(self.n)
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             have = self.gate.have
             self.gate.gain(self.me, have[self.me] + 1)
             time = list(have.values())
-            self._emit(target, wire.encode((time, self.last)), payload)
+            self._emit_packet(target, wire.encode((time, self.last)), payload)
             self.last[target] = time
 
     @staticmethod
@@ -64,7 +64,7 @@ class Pairs89(VectorGated, kw_only=True):
         """The time of this message, and V of the sender before it."""
         if kind != "message":
             refuse_kind("pairs", kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         check_ids(stamp.last, n)
         check_length(stamp.time, n)
         for time in stamp.last.values():
@@ -80,10 +80,10 @@ class Pairs89(VectorGated, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """A time, and for each process written to its id and a time."""
-        read = _read(stamp)
+        read = _decode_stamp(stamp)
         return len(read.time) + sum(1 + len(time) for time in read.last.values())
 
-    def _check_own(self, stamp: PairsStamp) -> None:
+    def _check_own_sends(self, stamp: PairsStamp) -> None:
         sent = self.gate.have[self.me]
         check_own(stamp.time[self.me], sent)
         for time in stamp.last.values():
@@ -95,7 +95,7 @@ class Pairs89(VectorGated, kw_only=True):
         have = self.gate.have
         return needs, [(slot, count) for slot, count in gains if slot == source or count > have[slot]]
 
-    def _delivered(self, source: int, stamp: PairsStamp) -> None:
+    def _learn_from(self, source: int, stamp: PairsStamp) -> None:
         for q, time in stamp.last.items():
             ours = self.last.get(q, time)
             if q != self.me:

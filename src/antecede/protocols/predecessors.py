@@ -26,7 +26,7 @@ class PredecessorsStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=T
     barriers: Barriers
 
 
-_read = wire.reader(PredecessorsStamp, "stamp of 'predecessors'")
+_decode_stamp = wire.make_reader(PredecessorsStamp, "stamp of 'predecessors'")
 
 
 class Predecessors(Gated, kw_only=True):
@@ -50,10 +50,10 @@ class Predecessors(Gated, kw_only=True):
     count: int = 0
     barriers: Barriers = {}
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         self.count += 1
         stamp = wire.encode((self.count, targets, self.barriers))
-        self._emit_all(targets, stamp, payload)
+        self._emit_copies(targets, stamp, payload)
         for target in targets:
             self.barriers[target] = {self.me: self.count}
 
@@ -62,7 +62,7 @@ class Predecessors(Gated, kw_only=True):
         """The count of this message, its destinations, and CB of the sender before it."""
         if kind != "message":
             refuse_kind("predecessors", kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         check_destinations(stamp.dests, source, me, n)
         if stamp.count == 0:
             raise InputError("stamp of 'predecessors': the count starts at 1")
@@ -80,15 +80,15 @@ class Predecessors(Gated, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """The count, the destinations, and for each destination its name and two numbers per barrier."""
-        read = _read(stamp)
+        read = _decode_stamp(stamp)
         barriers = sum(1 + 2 * len(barrier) for barrier in read.barriers.values())
         return 1 + len(read.dests) + barriers
 
-    def _check_own(self, stamp: PredecessorsStamp) -> None:
+    def _check_own_sends(self, stamp: PredecessorsStamp) -> None:
         for barrier in stamp.barriers.values():
             check_own(barrier.get(self.me, 0), self.count)
 
-    def _delivered(self, source: int, stamp: PredecessorsStamp) -> None:
+    def _learn_from(self, source: int, stamp: PredecessorsStamp) -> None:
         for q in stamp.dests:
             if q != self.me:
                 older = stamp.barriers.get(q, {})

@@ -19,8 +19,8 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
 from antecede.core.seen import Seen
-from antecede.protocols.detectors import Recent, alarms
-from antecede.protocols.keys import entries, set_id_of, sets
+from antecede.protocols.detectors import Recent, find_alarms
+from antecede.protocols.keys import count_sets, draw_set_id, unrank_keys
 from antecede.protocols.stamps import check_length, refuse_kind
 
 NOBODY = -1
@@ -35,7 +35,7 @@ class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=
     vector: list[wire.Count]
 
 
-decode_stamp = wire.reader(ProbabilisticStamp, "stamp of 'probabilistic'")
+decode_stamp = wire.make_reader(ProbabilisticStamp, "stamp of 'probabilistic'")
 
 
 class KeyedStamp(NamedTuple):
@@ -64,32 +64,32 @@ class Sharing(VectorGated, kw_only=True):
     recent: list[Recent] = []
     sent: int = 0
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         if self.K > self.R:
             raise CallerError(f"K={self.K} keys cannot be chosen among R={self.R} entries; use K <= R")
-        if sets(self.K, self.R) > wire.LARGEST:
+        if count_sets(self.K, self.R) > wire.LARGEST:
             raise CallerError(f"there are too many sets of K={self.K} keys for R={self.R}; use a smaller K")
         if self.set_id is None:
-            self.set_id = self._own_set_id()
-        if not 0 <= self.set_id < sets(self.K, self.R):
-            raise CallerError(f"set_id={self.set_id} must be from 0 to {sets(self.K, self.R) - 1}")
+            self.set_id = self._choose_set_id()
+        if not 0 <= self.set_id < count_sets(self.K, self.R):
+            raise CallerError(f"set_id={self.set_id} must be from 0 to {count_sets(self.K, self.R) - 1}")
         self._count_from_zero(self.R)
         self.gate.add = True
 
-    def _own_set_id(self) -> int:
-        return set_id_of(self.process, self.K, self.R)
+    def _choose_set_id(self) -> int:
+        return draw_set_id(self.process, self.K, self.R)
 
     @property
     def keys(self) -> tuple[int, ...]:
         """f(p_i): the entries that this process's broadcasts count on."""
-        return entries(self.set_id or 0, self.K, self.R)
+        return unrank_keys(self.set_id or 0, self.K, self.R)
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:  # Algorithm 1
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:  # Algorithm 1
         for x in self.keys:
             self.gate.gain(x, 1)
         self.sent += 1
         stamp = wire.encode((self.set_id, self.sent, list(self.gate.have.values())))
-        self._emit_all(targets, stamp, payload)
+        self._emit_copies(targets, stamp, payload)
 
     @classmethod
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
@@ -101,15 +101,15 @@ class Sharing(VectorGated, kw_only=True):
         """The set of keys, the number of the message, and the entries."""
         return 2 + len(decode_stamp(stamp).vector)
 
-    def _read(self, packet: Packet) -> KeyedStamp:
+    def _read_packet(self, packet: Packet) -> KeyedStamp:
         name = self.facts.name
         if packet.kind != "message":
             refuse_kind(name, packet.kind)
         stamp = decode_stamp(packet.stamp)
         check_length(stamp.vector, self.R)
-        if stamp.set_id >= sets(self.K, self.R):
+        if stamp.set_id >= count_sets(self.K, self.R):
             raise InputError(f"stamp of {name!r}: there is no set of keys {stamp.set_id}")
-        keys = entries(stamp.set_id, self.K, self.R)
+        keys = unrank_keys(stamp.set_id, self.K, self.R)
         if any(stamp.vector[x] == 0 for x in keys):
             raise InputError(f"stamp of {name!r}: the sender's own entries must count this message")
         return KeyedStamp(keys, stamp.number, stamp.vector)
@@ -122,26 +122,26 @@ class Sharing(VectorGated, kw_only=True):
             wanted[x] -= 1
         return wanted, [(x, 1) for x in stamp.keys]
 
-    def _arrive(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
+    def _take_in(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
         if self.known.setdefault(packet.source, Seen()).has(stamp.number):
             return None  # came with the state of the sponsor
         needs, gains = self._find_needs(NOBODY, stamp)
         if not self.manual and self.gate.passes(needs, gains):
-            return self._deliver(packet, stamp)
+            return self._deliver_packet(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
         return None
 
-    def _deliver(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
+    def _deliver_packet(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
         keys = stamp.keys
         before = {x: self.gate.have[x] - 1 for x in keys}
-        suspicions = alarms(keys, stamp.vector, before, self.recent)
+        suspicions = find_alarms(keys, stamp.vector, before, self.recent)
         self.known[packet.source].add(stamp.number)
         self.recent.append(Recent(keys, stamp.vector))
         if len(self.recent) > 2 * self.memory:
             self.recent = self.recent[self.memory + 1 :]
         return Delivery(packet.source, packet.payload, suspicions)
 
-    def _slot(self, slot: int) -> str:
+    def _name_slot(self, slot: int) -> str:
         return f"entry {slot}"
 
 
@@ -187,5 +187,5 @@ class Plausible(Sharing, kw_only=True):
 
     K: int = 1
 
-    def _own_set_id(self) -> int:
+    def _choose_set_id(self) -> int:
         return self.me % self.R

@@ -34,8 +34,8 @@ _CLASSES: tuple[type[Endpoint], ...] = (
     Bounded, Monitor, Buffered, Semantic, Probabilistic, Plausible, Scalar,
 )  # fmt: skip
 _BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
-_READERS = {name: wire.reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}
-_read_snapshot = wire.reader(tuple[int, str, int, bytes], "not a snapshot of antecede")
+_READERS = {name: wire.make_reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}
+_read_snapshot = wire.make_reader(tuple[int, str, int, bytes], "not a snapshot of antecede")
 
 
 def list_protocols() -> dict[str, Facts]:
@@ -81,10 +81,10 @@ def endpoint(
     kind = _BY_NAME.get(protocol) if isinstance(protocol, str) else None
     if kind is None:
         raise CallerError(f"unknown protocol {protocol!r}; choose one of {', '.join(_BY_NAME)}")
-    return build(kind, process=process, group=group, manual=manual, **options)
+    return build_endpoint(kind, process=process, group=group, manual=manual, **options)
 
 
-def build(
+def build_endpoint(
     kind: type[Endpoint], *, process: str, group: list[str], manual: bool = False, **options: object
 ) -> Endpoint:
     """An endpoint of the given class, with everything checked."""
@@ -93,14 +93,14 @@ def build(
     if unknown:
         known = ", ".join(kind.facts.options) or "none"
         raise CallerError(f"{protocol!r} has no option {', '.join(sorted(unknown))}; it has: {known}")
-    names = _checked_group(group, process)
+    names = _check_group(group, process)
     fields = {"process": process, "group": names, "manual": manual, **options}
     try:
         made = msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         raise CallerError(f"{protocol!r}: {error}; its options: {dict(kind.facts.options)}") from None
     made.seen = {name: Seen() for name in names if name != process}
-    made._start()
+    made._lay_out_state()
     return made
 
 
@@ -114,7 +114,7 @@ def restore(snapshot: bytes) -> Endpoint:
     return _READERS[name](state)
 
 
-def _checked_group(group: list[str], process: str) -> list[str]:
+def _check_group(group: list[str], process: str) -> list[str]:
     if isinstance(group, str | bytes) or not isinstance(group, Iterable):
         raise CallerError(f"group is a list of process names, not {type(group).__name__}")
     names = sorted(check_name(name) for name in group)

@@ -24,7 +24,14 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Effects, Packet
-from antecede.protocols.counts import Counts, entries_of, none, pack, unpack, zeros
+from antecede.protocols.counts import (
+    Counts,
+    count_packed,
+    empty_counts,
+    pack_counts,
+    unpack_counts,
+    zero_counts,
+)
 from antecede.protocols.stamps import check_destinations, check_own, refuse_kind
 
 
@@ -41,7 +48,7 @@ class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True)
 Read = tuple[list[int], Counts, Counts, Counts, Counts]
 """Destinations, SP, SC, MCV and ECV of a stamp."""
 
-_read = wire.reader(SemanticStamp, "stamp of 'semantic'")
+_decode_stamp = wire.make_reader(SemanticStamp, "stamp of 'semantic'")
 
 
 class Semantic(VectorGated, kw_only=True):
@@ -66,14 +73,14 @@ class Semantic(VectorGated, kw_only=True):
     shared = ("variant",)
 
     variant: Literal["corrected", "printed"] = "corrected"
-    sp: Counts = msgspec.field(default_factory=none)
-    sc: Counts = msgspec.field(default_factory=none)
-    mcv: Counts = msgspec.field(default_factory=none)
-    ecv: Counts = msgspec.field(default_factory=none)
+    sp: Counts = msgspec.field(default_factory=empty_counts)
+    sc: Counts = msgspec.field(default_factory=empty_counts)
+    mcv: Counts = msgspec.field(default_factory=empty_counts)
+    ecv: Counts = msgspec.field(default_factory=empty_counts)
 
-    def _start(self) -> None:
-        self.sp, self.sc = zeros(self.n, self.n), zeros(self.n, self.n)
-        self.mcv, self.ecv = zeros(self.n), zeros(self.n)
+    def _lay_out_state(self) -> None:
+        self.sp, self.sc = zero_counts(self.n, self.n), zero_counts(self.n, self.n)
+        self.mcv, self.ecv = zero_counts(self.n), zero_counts(self.n)
         self._count_from_zero(self.n)
         self.gate.add = self.variant == "printed"
 
@@ -95,11 +102,11 @@ class Semantic(VectorGated, kw_only=True):
         latest = self.events if depends_on is None else depends_on
         if not isinstance(latest, int) or not 0 <= latest <= self.events:
             raise CallerError(f"depends_on={depends_on!r}: own events so far are numbered 1 to {self.events}")
-        effects = self._dispatch(payload, to, partial(self._send, depends_on=latest))
+        effects = self._dispatch_message(payload, to, partial(self._send_message, depends_on=latest))
         own = [msgspec.structs.replace(copy, event=self.events) for copy in effects.deliveries]
         return msgspec.structs.replace(effects, deliveries=own)
 
-    def _send(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
+    def _send_message(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
         before = self.ecv.copy()
         self.ecv[self.me] += 1
         if depends_on > self.mcv[self.me]:  # E1 to E5
@@ -107,8 +114,10 @@ class Semantic(VectorGated, kw_only=True):
             self.sc[:] = 0
             self.mcv = before if self.variant == "corrected" else self.ecv.copy()
         dests = targets if len(targets) > 1 else ()
-        stamp = wire.encode((dests, pack(self.sp), pack(self.sc), pack(self.mcv), pack(self.ecv)))
-        self._emit_all(targets, stamp, payload)  # E6
+        stamp = wire.encode(
+            (dests, pack_counts(self.sp), pack_counts(self.sc), pack_counts(self.mcv), pack_counts(self.ecv))
+        )
+        self._emit_copies(targets, stamp, payload)  # E6
         self.sc[self.me, targets] += 1  # E7
 
     @staticmethod
@@ -116,11 +125,11 @@ class Semantic(VectorGated, kw_only=True):
         """The destinations, SP, SC, MCV and ECV."""
         if kind != "message":
             refuse_kind("semantic", kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         if stamp.dests:
             check_destinations(stamp.dests, source, me, n)
-        sp, sc = unpack(stamp.sp, n, n), unpack(stamp.sc, n, n)
-        mcv, ecv = unpack(stamp.mcv, n), unpack(stamp.ecv, n)
+        sp, sc = unpack_counts(stamp.sp, n, n), unpack_counts(stamp.sc, n, n)
+        mcv, ecv = unpack_counts(stamp.mcv, n), unpack_counts(stamp.ecv, n)
         return stamp.dests or [me], sp, sc, mcv, ecv
 
     @staticmethod
@@ -134,10 +143,10 @@ class Semantic(VectorGated, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """The destinations, two numbers for each pair of processes, two for each process."""
-        read = _read(stamp)
-        return len(read.dests) + sum(map(entries_of, (read.sp, read.sc, read.mcv, read.ecv)))
+        read = _decode_stamp(stamp)
+        return len(read.dests) + sum(map(count_packed, (read.sp, read.sc, read.mcv, read.ecv)))
 
-    def _check_own(self, stamp: Read) -> None:
+    def _check_own_sends(self, stamp: Read) -> None:
         *_, mcv, ecv = stamp
         check_own(int(max(mcv[self.me], ecv[self.me])), self.events)
 
@@ -147,7 +156,7 @@ class Semantic(VectorGated, kw_only=True):
         _, sp, _, _, _ = stamp
         return list(enumerate(sp[:, self.me].tolist())), [(source, 1)]
 
-    def _delivered(self, source: int, stamp: Read) -> None:
+    def _learn_from(self, source: int, stamp: Read) -> None:
         dests, sp, sc, mcv, ecv = stamp
         sc[source, dests if self.variant == "corrected" else self.me] += 1  # R3
         largest = np.maximum(self.sp, sp)
@@ -157,6 +166,6 @@ class Semantic(VectorGated, kw_only=True):
         self.ecv = np.maximum(self.ecv, ecv)
         self.ecv[self.me] += 1
 
-    def _deliver(self, packet: Packet, stamp: Read) -> Delivery:
-        self._delivered(self.index[packet.source], stamp)
+    def _deliver_packet(self, packet: Packet, stamp: Read) -> Delivery:
+        self._learn_from(self.index[packet.source], stamp)
         return Delivery(packet.source, packet.payload, (), self.events)

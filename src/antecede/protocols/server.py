@@ -44,8 +44,8 @@ class Server(OnePlace, kw_only=True):
         wanted[source] = max(stamp[source] - 1, 0)  # 0 in a stamp is right elsewhere than at the server
         return wanted, [(source, stamp[source])]
 
-    def _read(self, packet: Packet) -> list[int]:
-        stamp: list[int] = super()._read(packet)
+    def _read_packet(self, packet: Packet) -> list[int]:
+        stamp: list[int] = super()._read_packet(packet)
         if self.process == self.server and stamp[self.index[packet.source]] == 0:
             raise InputError("stamp of 'server': the client's own entry is 0, it must count this message")
         return stamp

@@ -6,7 +6,7 @@ from typing import NoReturn
 import numpy as np
 
 from antecede.core.errors import InputError
-from antecede.protocols.counts import Counts, exceeds
+from antecede.protocols.counts import Counts, exceeds_somewhere
 
 
 def refuse_kind(protocol: str, kind: str) -> NoReturn:
@@ -31,7 +31,7 @@ def check_own(claimed: int, own: int) -> None:
 
 def check_own_row(claimed: Counts, own: Counts) -> None:
     """The same for counts by destination, as a row of a matrix has them."""
-    if not exceeds(claimed, own):
+    if not exceeds_somewhere(claimed, own):
         return
     ahead = claimed.astype(np.int64) - own.astype(np.int64)
     check_own(int(claimed[ahead.argmax()]), int(own[ahead.argmax()]))

@@ -14,7 +14,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
 
-_read = wire.reader(wire.Count, "stamp of 'sync'")
+_decode_stamp = wire.make_reader(wire.Count, "stamp of 'sync'")
 
 
 class Sync(Boxed, kw_only=True):
@@ -42,39 +42,39 @@ class Sync(Boxed, kw_only=True):
         """One in an acknowledgement, none in a message."""
         return 1 if stamp else 0
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            self.awaiting = (self.group[target], self._emit(target, b"", payload))
+            self.awaiting = (self.group[target], self._emit_packet(target, b"", payload))
 
-    def _read(self, packet: Packet) -> None:
+    def _read_packet(self, packet: Packet) -> None:
         if packet.kind not in ("message", "ack") or (packet.kind == "message" and packet.stamp):
             raise InputError(f"'sync' has no {packet.kind!r} packets, or none with such a stamp")
-        if packet.kind == "ack" and (packet.source, _read(packet.stamp)) != self.awaiting:
+        if packet.kind == "ack" and (packet.source, _decode_stamp(packet.stamp)) != self.awaiting:
             raise InputError(f"{packet.source} acknowledges something that {self.process} does not wait for")
 
-    def _arrive(self, packet: Packet, stamp: None) -> None:
+    def _take_in(self, packet: Packet, stamp: None) -> None:
         if packet.kind == "ack":
             self.awaiting = None
             return
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
         if self.form == "site":
-            self._emit(packet.source, wire.encode(packet.number), kind="ack")
+            self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
 
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         return self.awaiting is not None
 
-    def _find(self, sender: str | None) -> int | None:
-        if self._stopped():
+    def _find_next(self, sender: str | None) -> int | None:
+        if self._is_stopped():
             return None
         if self.form == "site":
-            return super()._find(sender)
-        return self._first(sender)  # whoever is in a rendezvous sends nothing else: all are concurrent
+            return super()._find_next(sender)
+        return self._find_first(sender)  # whoever is in a rendezvous sends nothing else: all are concurrent
 
-    def _pop(self, key: int) -> Delivery:
+    def _pop_delivery(self, key: int) -> Delivery:
         letter = self.inbox[key]
         if self.form == "rendezvous":
-            self._emit(letter.sender, wire.encode(letter.number), kind="ack")
-        return super()._pop(key)
+            self._emit_packet(letter.sender, wire.encode(letter.number), kind="ack")
+        return super()._pop_delivery(key)
 
     def held(self) -> list[Held]:
         """What arrived while the application is blocked in its own send."""

@@ -27,16 +27,16 @@ class Unordered(Boxed, kw_only=True):
         """None."""
         return 0
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            self._emit(target, b"", payload)
+            self._emit_packet(target, b"", payload)
 
-    def _read(self, packet: Packet) -> None:
+    def _read_packet(self, packet: Packet) -> None:
         if packet.kind != "message" or packet.stamp:
             raise InputError(f"'unordered' has no {packet.kind} packets and no stamps")
 
-    def _arrive(self, packet: Packet, stamp: None) -> None:
+    def _take_in(self, packet: Packet, stamp: None) -> None:
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
 
-    def _find(self, sender: str | None) -> int | None:
-        return self._first(sender)
+    def _find_next(self, sender: str | None) -> int | None:
+        return self._find_first(sender)

@@ -12,7 +12,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.protocols.stamps import check_length, check_own, refuse_kind
 
-_read = lru_cache(1024)(wire.reader(list[wire.Count], "stamp of 'vector'"))
+_decode_stamp = lru_cache(1024)(wire.make_reader(list[wire.Count], "stamp of 'vector'"))
 """Remembers the latest: copies of one message that arrive in one program are read once, and never changed."""
 
 
@@ -30,21 +30,21 @@ class Vector(VectorGated, kw_only=True):
         stamp="n",
     )
 
-    def _start(self) -> None:
+    def _lay_out_state(self) -> None:
         self._count_from_zero(self.n)
 
-    def _send(self, payload: bytes, targets: list[int]) -> None:
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
         have = self.gate.have
         self.gate.gain(self.me, have[self.me] + 1)
         stamp = wire.encode(list(have.values()))
-        self._emit_all(targets, stamp, payload)
+        self._emit_copies(targets, stamp, payload)
 
     @staticmethod
     def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> list[int]:
         """V of the sender, which counts this message."""
         if kind != "message":
             refuse_kind("vector", kind)
-        stamp = _read(data)
+        stamp = _decode_stamp(data)
         if len(stamp) != n:
             check_length(stamp, n)
         if stamp[source] == 0:
@@ -61,9 +61,9 @@ class Vector(VectorGated, kw_only=True):
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """One number per process."""
-        return len(_read(stamp))
+        return len(_decode_stamp(stamp))
 
-    def _check_own(self, stamp: list[int]) -> None:
+    def _check_own_sends(self, stamp: list[int]) -> None:
         claimed, sent = stamp[self.me], self.gate.have[self.me]
         if claimed > sent:
             check_own(claimed, sent)

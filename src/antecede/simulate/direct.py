@@ -23,7 +23,7 @@ class Direct:
         self.latest: list[dict[str, int]] = [{} for _ in endpoints]
         self.others = [[x for x in range(len(endpoints)) if x != i] for i in range(len(endpoints))]
         self.hand_up = applications.delivered if applications.answers else watch.delivered
-        self.blocking = type(endpoints[0])._stopped is not Endpoint._stopped
+        self.blocking = type(endpoints[0])._is_stopped is not Endpoint._is_stopped
 
     def may_send(self, i: int) -> bool:
         """Whether the application of a process need not wait now."""

@@ -13,7 +13,7 @@ import msgspec
 from antecede.core import wire
 from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError
-from antecede.protocols.registry import build, endpoint, restore
+from antecede.protocols.registry import build_endpoint, endpoint, restore
 from antecede.simulate.moves import Make, Moves, Restore, State, Step
 from antecede.simulate.programs import Program, Receive, Send, parse
 
@@ -170,8 +170,8 @@ def explore(
 def _makers(protocol: str | type[Endpoint], options: dict[str, object]) -> tuple[Make, Restore]:
     if not isinstance(protocol, type):
         return lambda me, group: endpoint(protocol, process=me, group=group, manual=True, **options), restore
-    read = wire.reader(protocol, "snapshot")
+    read = wire.make_reader(protocol, "snapshot")
     return (
-        lambda me, group: build(protocol, process=me, group=group, manual=True, **options),
+        lambda me, group: build_endpoint(protocol, process=me, group=group, manual=True, **options),
         lambda snapshot: read(msgspec.msgpack.decode(snapshot)[-1]),
     )

@@ -8,7 +8,7 @@ nothing is written down.
 import numpy as np
 
 from antecede.core.endpoint import Endpoint
-from antecede.core.link import Frame, link
+from antecede.core.link import Frame, make_link
 from antecede.core.packet import Delivery
 from antecede.core.site import Input, Output, Site, recover
 from antecede.protocols.registry import restore
@@ -53,7 +53,7 @@ class Linked:
         self.counts = wires.counts
         self.crashes = 0
         settings = {"patience": patience, "ordered": ordered}
-        self.homes = [Home(Site(end, link(end.process, self.names, **settings))) for end in endpoints]
+        self.homes = [Home(Site(end, make_link(end.process, self.names, **settings))) for end in endpoints]
 
     def plan_crashes(self, number: int, span: float, down_time: float, rng: np.random.Generator) -> None:
         """Doom processes at random times; each crash has its moment."""
