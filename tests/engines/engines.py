@@ -1,4 +1,4 @@
-"""Both engines with one face: an Arrow table in, Arrow tables and windows out."""
+"""All engines with one face: an Arrow table in, Arrow tables and windows out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,8 +105,11 @@ class LocalEngine:
 
 
 class SparkEngine:
-    def __init__(self, spark: Any) -> None:
+    """Executions of more events than `huge` are each judged by many tasks."""
+
+    def __init__(self, spark: Any, huge: int = 5_000_000) -> None:
         self.spark = spark
+        self.huge = huge
 
     def read_logs(
         self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
@@ -129,7 +132,7 @@ class SparkEngine:
         from antecede.spark.pictures.windows import pick_windows
 
         frame = self.spark.createDataFrame(events)
-        done = audit(frame)
+        done = audit(frame, huge=self.huge)
         summary = done.summary(sample)
         picked = pick_windows(frame, done, summary) if windows else []
         results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked)

@@ -57,9 +57,9 @@ def many_executions() -> pa.Table:
     return read(lines(*rows).encode(), "log").events
 
 
-def test_summary(engine):
+def test_summary(audit_engine):
     rows = [row for number in range(30) for row in overtaking(f"x{number:02}")] + overtaking(None)
-    results = engine.audit(table(*rows), sample=3)
+    results = audit_engine.audit(table(*rows), sample=3)
     brief = results.summary
     assert brief.executions == 31 and brief.counts == {"late": 31} and brief.findings == 31
     assert brief.totals["pairs"] == 31 and brief.totals["events"] == 155 and brief.uncounted == 0
@@ -68,35 +68,35 @@ def test_summary(engine):
     assert results.findings.schema.names == FINDINGS.names and results.totals.schema.names == TOTALS.names
 
 
-def test_an_empty_log(engine):
-    brief = engine.audit(EVENTS.empty_table()).summary
+def test_an_empty_log(audit_engine):
+    brief = audit_engine.audit(EVENTS.empty_table()).summary
     assert (brief.executions, brief.counts, len(brief.sample)) == (0, {}, 0)
 
 
-def test_the_summary_says_what_is_known(engine):
+def test_the_summary_says_what_is_known(audit_engine):
     plain = simulated("matrix", False, rate=150.0)
     talking = simulated("matrix", False, workload="conversation", rate=150.0, seed=2)
     both = plain + [row | {"execution": "talk"} for row in talking]
     for rows, wanted in ((plain, False), (both, True)):
-        totals = engine.audit(table(*rows)).summary.totals
+        totals = audit_engine.audit(table(*rows)).summary.totals
         assert ("needless_waits" in totals) == wanted == (totals.get("false_pairs", 0) > 0)
 
 
-def test_few_columns_are_enough(engine):
-    brief = engine.audit(pa.table(FEW)).summary
+def test_few_columns_are_enough(audit_engine):
+    brief = audit_engine.audit(pa.table(FEW)).summary
     assert (brief.executions, brief.totals["events"], brief.counts) == (1, 4, {})
 
 
-def test_timestamps_are_times(engine):
+def test_timestamps_are_times(audit_engine):
     times = [datetime(2026, 1, 1, 0, 0, kind == "send") for kind in FEW["kind"]]
-    brief = engine.audit(pa.table({**FEW, "time": pa.array(times, pa.timestamp("us"))})).summary
+    brief = audit_engine.audit(pa.table({**FEW, "time": pa.array(times, pa.timestamp("us"))})).summary
     assert brief.counts == {"timestamp": 4}
     assert "1,000 ms" in brief.sample["sentence"][0].as_py()
 
 
-def test_numbers_are_read_from_text_and_names_from_numbers(engine):
+def test_numbers_are_read_from_text_and_names_from_numbers(audit_engine):
     columns = {**FEW, "index": ["0", "1", "0", "1"], "process": [1, 2, 2, 1]}
-    results = engine.audit(pa.table(columns | {"message": [7, 7, 8, 9]}))
+    results = audit_engine.audit(pa.table(columns | {"message": [7, 7, 8, 9]}))
     assert sorted(row["sentence"] for row in results.findings.to_pylist()) == [
         "1 delivered 9, but the log has no send of it",
         "2 sent 8, which was never delivered",
@@ -110,13 +110,13 @@ def test_numbers_are_read_from_text_and_names_from_numbers(engine):
         ("receivers", r"'receivers' is string and must be (array<string>|list<.*string>): cast it first"),
     ],
 )
-def test_a_column_of_no_use_is_refused(engine, column, sentence):
+def test_a_column_of_no_use_is_refused(audit_engine, column, sentence):
     with pytest.raises(CallerError, match=sentence):
-        engine.audit(pa.table({**FEW, column: ["a:1"] * 4}))
+        audit_engine.audit(pa.table({**FEW, column: ["a:1"] * 4}))
 
 
-def test_a_large_log_is_drawn_around_its_finding(engine):
-    results = engine.audit(long_log(400), windows=True)
+def test_a_large_log_is_drawn_around_its_finding(audit_engine):
+    results = audit_engine.audit(long_log(400), windows=True)
     (window,) = results.windows
     ids = window.events["event"].to_pylist()
     place = {event: at for at, event in enumerate(ids)}
@@ -128,17 +128,17 @@ def test_a_large_log_is_drawn_around_its_finding(engine):
     assert set(window.events["process"].to_pylist()) == {"p1", "p2"}
 
 
-def test_windows_of_many_executions(engine):
+def test_windows_of_many_executions(audit_engine):
     events = many_executions()
-    (window,) = engine.audit(events, windows=True).windows
+    (window,) = audit_engine.audit(events, windows=True).windows
     assert window.title == "execution x007" and window.left_out == "500 other executions are not drawn."
     assert window.events["event"].to_pylist() == ["gone", "e", "f"] and window.ghosts == {"gone"}
 
 
-def test_windows_of_clean_executions(engine):
+def test_windows_of_clean_executions(audit_engine):
     events = many_executions()
     clean = events.filter(pa.compute.not_equal(events["execution"], "x007"))
-    windows = engine.audit(clean, windows=True).windows
+    windows = audit_engine.audit(clean, windows=True).windows
     titles = ["execution big: the beginning", "execution x000", "execution x001"]
     assert [window.title for window in windows] == titles
     assert windows[0].events.num_rows == DRAWN_NEARBY
@@ -147,10 +147,12 @@ def test_windows_of_clean_executions(engine):
 
 
 @pytest.mark.spark
-def test_both_engines_give_the_same_tables_and_windows(spark):
+def test_all_engines_give_the_same_tables_and_windows(spark):
     rows = [row for seed in range(6) for row in without(talk(seed, 4, 60, f"x{seed}", 0.2), "parents")]
     rows += without(talk(9, 3, 700, "large", 0.1), "clock")
     rows += [row | {"index": None} for row in without(talk(8, 5, 600, "lines", 0.1), "clock", "parents")]
     for events in (table(*rows), long_log(300), many_executions()):
-        one, two = (on.audit(events, windows=True).rows() for on in (LocalEngine(), SparkEngine(spark)))
-        assert one == two and one["windows"]
+        local = LocalEngine().audit(events, windows=True).rows()
+        assert local["windows"]
+        assert local == SparkEngine(spark).audit(events, windows=True).rows()
+        assert local == SparkEngine(spark, huge=0).audit(events, windows=True).rows()

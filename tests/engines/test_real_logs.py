@@ -109,3 +109,16 @@ def test_both_engines_give_the_same_tables_and_windows(spark, file):
     engines = (LocalEngine(), SparkEngine(spark))
     one, two = (engine.audit(events, windows=True).rows() for engine in engines)
     assert one == two
+
+
+@pytest.mark.spark
+def test_huge_executions_give_the_same_tables(spark):
+    """All logs at once, each of their executions judged by many tasks."""
+    logs = []
+    for file, layout in sorted(LAYOUTS.items()):
+        events = read_events(file, **layout)
+        names = [f"{file} {name or ''}" for name in events["execution"].to_pylist()]
+        logs.append(events.set_column(0, "execution", pa.array(names)))
+    events = pa.concat_tables(logs)
+    one = LocalEngine().audit(events).rows()
+    assert one == SparkEngine(spark, huge=0).audit(events).rows()

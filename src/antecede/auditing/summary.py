@@ -7,15 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from antecede.auditing.judge import MEANT, NUMBERS
 from antecede.auditing.sentences import KINDS
-from antecede.events.columns import coded, column
-from antecede.kernels.ragged import Ints
+from antecede.events.columns import coded, column, numbers
+from antecede.kernels.ragged import Ints, starts_of_lengths
 from antecede.tables import FINDINGS
 
 SAMPLE = 20
 """Findings of each kind in a summary, unless the caller wants another number."""
+
+RANKED_FINDINGS = FINDINGS.append(pa.field("rank", pa.int64()))
+"""Findings with their rank among those of their kind, of an execution or of several."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,19 @@ def rank_within_kind(findings: pa.Table) -> Ints:
     ranks = np.empty(len(kind), dtype=np.int64)
     ranks[order] = np.arange(len(kind)) - np.searchsorted(sorted_kind, sorted_kind)
     return ranks
+
+
+def nest_findings(findings: pa.Table, totals: pa.Table) -> pa.Table:
+    """The totals of executions, each with a list of its findings in a column `findings`."""
+    execution = column(findings, "execution")
+    place = numbers(pc.index_in(execution, value_set=column(totals, "execution")), -1)
+    nested = findings.drop_columns("execution").take(pa.array(np.argsort(place, kind="stable")))
+    structs = pa.StructArray.from_arrays(
+        [column(nested, name) for name in nested.column_names], fields=list(nested.schema)
+    )
+    starts = starts_of_lengths(np.bincount(place, minlength=len(totals)))
+    lists = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), structs)
+    return totals.append_column("findings", lists)
 
 
 def sample_findings(ranked: pa.Table, sample: int) -> pa.Table:

@@ -34,8 +34,6 @@ class AuditRun(Protocol):
     note: str | None
     refused: list[dict[str, Any]]
     """The first records that cannot be read."""
-    chunked: int
-    """Executions that were audited in chunks, since they are too large for one task."""
 
     def windows(self) -> list[Window]:
         """What is to be drawn."""
@@ -75,8 +73,6 @@ def _run_locally(
 
 
 class _LocalRun:
-    chunked = 0
-
     def __init__(self, engine: Engine, logs: Any) -> None:
         from antecede.local.audit import audit
 
@@ -131,7 +127,6 @@ class _SparkRun:
             self.audit = audit(logs.events, number=sum(file.events for file in logs.files))
             self.summary = self.audit.summary(SAMPLED_FINDINGS)
             self.refused = self._first_refused()
-        self.chunked = self.audit.huge
 
     def _first_refused(self) -> list[dict[str, Any]]:
         if not any(file.quarantined for file in self.files):

@@ -24,11 +24,6 @@ SHOWN_TOTALS = {
     "concurrent_pairs": "concurrent pair",
 }
 """The totals that are told on the screen, and what one of each is called."""
-UNCHECKED = (
-    "there, what is late was judged by messages and the order of processes alone; not looked at were "
-    "parents, clocks of several processes together, false causality, messages astray and ids used twice"
-)
-"""What an audit in chunks leaves out."""
 
 
 def count_quarantined(run: AuditRun) -> int:
@@ -74,8 +69,6 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.uncounted:
         yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
-    if run.chunked:
-        yield f"{pluralize(run.chunked, 'execution')} too large for one task: {UNCHECKED}"
     tables = dict(group_by_kind(summary.sample))
     for kind, count in _rank_kinds(summary):
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"

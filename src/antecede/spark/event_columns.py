@@ -22,7 +22,7 @@ def event_columns(events: DataFrame) -> dict[str, Column]:
     return columns
 
 
-def complete(events: DataFrame) -> DataFrame:
+def add_missing_columns(events: DataFrame) -> DataFrame:
     """The events with all columns of EVENTS; those that they do not have are null."""
     lacking = [field for field in _TYPES.fields if field.name not in events.columns]
     return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})

@@ -1,30 +1,35 @@
 """The audit of event logs of any size: findings with witnesses, totals for each execution, and a summary.
 
-Executions are spread over partitions, and a partition is judged in one go. A huge execution of messages
-is judged in chunks by several tasks instead, and there only its messages, its times and what the clocks of
-each process show by themselves.
+Executions are spread over partitions, and a partition is judged in one go. An execution that is too large for
+that is judged by many tasks (`distributed_audit`), with the same result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.auditing.judge import TOTALS, judge
-from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
-from antecede.events.columns import column
+from antecede.auditing.summary import (
+    RANKED_FINDINGS,
+    SAMPLE,
+    Summary,
+    nest_findings,
+    rank_within_kind,
+    sample_findings,
+    summarize,
+)
 from antecede.events.graph import build_event_graph
 from antecede.spark.arrow_batches import lift_arrow_batch_limit
-from antecede.spark.auditing import chunked_clocks as huge_clocks
-from antecede.spark.auditing.chunked_audit import audit_messages
-from antecede.spark.event_columns import complete, event_columns
+from antecede.spark.auditing.distributed_audit import audit_executions, select_totals, unnest_findings
+from antecede.spark.event_columns import add_missing_columns, event_columns
 from antecede.tables import FINDINGS
 
 HUGE = 5_000_000
@@ -33,42 +38,43 @@ TASK = 1_000_000
 """Events of many executions that a task judges together, about."""
 SMALL = 20_000
 """Events that are judged sooner than other tasks would be up."""
-BATCH = 100_000
-_NAMES = TOTALS.names[1:]
-_ROWS = FINDINGS.append(pa.field("rank", pa.int64())).append(pa.field("counts", pa.list_(pa.int64())))
-"""A finding and its rank among those of its kind in a partition; or, of kind null, totals of an execution."""
+BATCH = 1_000
+"""Executions that are handed to Spark at once."""
+_FINDING = [field for field in RANKED_FINDINGS if field.name != "execution"]
+JUDGED_EXECUTIONS = TOTALS.append(pa.field("findings", pa.list_(pa.struct(_FINDING))))
+"""An execution with its totals and its findings."""
 
 
 @dataclass(frozen=True)
 class SparkAudit:
     """`findings` as in FINDINGS, by kind and execution at most 10,000; `totals` as in `judge.TOTALS`.
 
-    Both are parts of `rows`, kept on disk from its first use on; `done` gives the disk back. Of `huge`
-    executions, what their totals do not have was not looked at.
+    Both are worked out at their first use, and kept on disk in `sources`; `done` gives the disk back. There
+    were so many `huge` executions that many tasks judged together.
     """
 
     findings: DataFrame
     totals: DataFrame
-    rows: DataFrame
+    ranked: DataFrame
+    sources: tuple[DataFrame, ...]
     huge: int = 0
-    sources: tuple[DataFrame, ...] = ()
 
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones.
 
         The audit is run if it was not yet. What comes to the driver does not grow with the input.
         """
-        sums = [sf.sum(f"`{name}`").alias(name) for name in _NAMES]
+        names = TOTALS.names[1:]
+        sums = [sf.sum(f"`{name}`").alias(name) for name in names]
         sizes = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
         (known,) = self.totals.agg(*sums, *sizes).toArrow().to_pylist()
-        is_candidate = sf.col("kind").isNotNull() & (sf.col("rank") < sample)
-        candidates = self.rows.where(is_candidate).toArrow()
+        candidates = self.ranked.where(sf.col("rank") < sample).toArrow()
         sampled = sample_findings(candidates, sample)
         return summarize(known["executions"], known["counted"], known, sampled)
 
     def done(self) -> None:
         """Forget what was kept on disk."""
-        for frame in (self.rows, *self.sources):
+        for frame in self.sources:
             frame.unpersist()
 
 
@@ -79,84 +85,52 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     """
     lift_arrow_batch_limit(events.sparkSession)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
-    few = number is not None and number <= min(huge, SMALL)
-    size, large = (number or 0, []) if few else _sizes(named, huge)
-    apart = sf.col("execution").isin(large)
+    is_small = number is not None and number <= min(huge, SMALL)
+    sizes = _Sizes(number or 0, []) if is_small else _measure_executions(named, huge)
+    is_large = sf.col("execution").isin(sizes.large)
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    parts = 1 if size <= SMALL else max(usual, -(-size // TASK))
-    spread = (named.where(~apart) if large else named).repartition(parts, "execution")
-    rows = spread.mapInArrow(_judged, from_arrow_schema(_ROWS))
-    sources: tuple[DataFrame, ...] = ()
-    if large:
-        chunked, sources = _chunked(complete(named.where(apart)), parts)
-        rows = rows.unionByName(chunked)
-    rows = rows.persist(StorageLevel.DISK_ONLY)
-    findings = rows.where("kind is not null").select(*FINDINGS.names)
-    places = enumerate(_NAMES)
-    totals = rows.where("kind is null").select(
-        "execution", *(sf.col("counts")[i].alias(name) for i, name in places)
-    )
-    return SparkAudit(findings, totals, rows, len(large), sources)
+    parts = 1 if sizes.events <= SMALL else max(usual, -(-sizes.events // TASK))
+    spread = (named.where(~is_large) if sizes.large else named).repartition(parts, "execution")
+    judged = spread.mapInArrow(_judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
+    judged = judged.persist(StorageLevel.DISK_ONLY)
+    ranked, totals = unnest_findings(judged), select_totals(judged)
+    sources: tuple[DataFrame, ...] = (judged,)
+    if sizes.large:
+        apart = audit_executions(add_missing_columns(named.where(is_large)))
+        ranked, totals = ranked.unionByName(apart.findings), totals.unionByName(apart.totals)
+        sources += apart.sources
+    findings = ranked.select(*FINDINGS.names)
+    return SparkAudit(findings, totals, ranked, sources, len(sizes.large))
 
 
-def _sizes(events: DataFrame, huge: int) -> tuple[int, list[str]]:
-    """How many events there are, and the executions too large for one task that many tasks can judge.
+class _Sizes(NamedTuple):
+    """How many events there are, and the executions that many tasks are to judge."""
 
-    Those are executions with messages in which every event has a place.
-    """
+    events: int
+    large: list[str]
+
+
+def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
+    """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
-    counts = [
-        sf.count(name) if name in events.columns else sf.lit(0) for name in ("message", "process", "index")
-    ]
-    large = (size > huge) & (counts[0] > 0) & (counts[1] == size) & (counts[2] == size)
-    found = events.groupBy("execution").agg(size.alias("size"), large.alias("large"))
-    names = sf.collect_list(sf.when(sf.col("large"), sf.col("execution")))
-    (row,) = found.agg(sf.sum("size").alias("size"), names.alias("large")).collect()
-    return row.size or 0, row.large
+    is_large = size > huge
+    for name in ("process", "index"):
+        number = sf.count(name) if name in events.columns else sf.lit(0)
+        is_large &= number == size
+    executions = events.groupBy("execution").agg(size.alias("size"), is_large.alias("is_large"))
+    names = sf.collect_list(sf.when(sf.col("is_large"), sf.col("execution")))
+    (row,) = executions.agg(sf.sum("size").alias("size"), names.alias("large")).collect()
+    return _Sizes(row.size or 0, row.large)
 
 
-def _chunked(events: DataFrame, parts: int) -> tuple[DataFrame, tuple[DataFrame, ...]]:
-    """Huge executions, judged by many tasks, as rows of _ROWS; what is not counted there is null.
-
-    And what is kept on disk for them.
-    """
-    found, clocks = audit_messages(events), huge_clocks.clock_rows(events, parts)
-    ranks = Window.partitionBy("kind").orderBy("execution", "file", "line", "process", "message", "sentence")
-    rank = (sf.row_number().over(ranks) - 1).cast("long")
-    findings = found.findings.unionByName(huge_clocks.findings(clocks))
-    findings = findings.withColumns({"rank": rank, "counts": sf.lit(None).cast("array<bigint>")})
-    totals = found.totals.join(huge_clocks.totals(clocks), "execution", "left")
-    unknown = sf.lit(None).cast("long")
-    numbers = [sf.col(f"`{name}`") if name in totals.columns else unknown for name in _NAMES]
-    columns = {"execution": sf.col("execution"), "counts": sf.array(*numbers)}
-    schema = from_arrow_schema(_ROWS)
-    empty = {field.name: sf.lit(None).cast(field.dataType).alias(field.name) for field in schema}
-    totals = totals.select(*({**empty, **columns}[name].alias(name) for name in schema.names))
-    return findings.select(*schema.names).unionByName(totals), (*found.sources, clocks)
-
-
-def _judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Judge a whole partition."""
+def _judge_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Judge all executions of a partition; gives JUDGED_EXECUTIONS."""
     parts = list(batches)
     if not parts:
         return
     table = pa.Table.from_batches(parts)
     del parts
     findings, totals = judge(build_event_graph(table))
-    nothing = pa.nulls(len(findings), pa.list_(pa.int64()))
-    ranked = findings.append_column("rank", pa.array(rank_within_kind(findings))).append_column(
-        "counts", nothing
-    )
-    for part in (ranked, _tagged(totals)):
-        yield from part.cast(_ROWS).to_batches(max_chunksize=BATCH)
-
-
-def _tagged(totals: pa.Table) -> pa.Table:
-    """Totals as rows of kind null."""
-    numbers = [column(totals, name) for name in _NAMES]
-    flat = pa.concat_arrays(numbers)
-    size, width = len(totals), len(numbers)
-    turned = flat.take(pa.array(np.arange(size * width).reshape(width, size).T.ravel()))
-    counts = pa.ListArray.from_arrays(pa.array(np.arange(size + 1) * width, pa.int32()), turned)
-    columns = {"execution": totals["execution"], "counts": counts}
-    return pa.table([columns.get(field.name, pa.nulls(size, field.type)) for field in _ROWS], schema=_ROWS)
+    ranked = findings.append_column("rank", pa.array(rank_within_kind(findings)))
+    judged = nest_findings(ranked, totals).cast(JUDGED_EXECUTIONS)
+    yield from judged.to_batches(max_chunksize=BATCH)

@@ -1,0 +1,205 @@
+"""The task that judges a huge execution: it gets every event as a few numbers, and none of the strings.
+
+The numbers make the same graph that `events.graph` makes of a table of events, and the same functions judge
+it. Only what they find is told in another way: by the numbers of events, for the tasks that have the strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from antecede.auditing.distributed.catalog import ProcessCatalog
+from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FINDINGS
+from antecede.auditing.findings import Found, pick_first_findings
+from antecede.auditing.judge import examine
+from antecede.auditing.summary import nest_findings, rank_within_kind
+from antecede.events.columns import Bools, coded, column, lists, number_names, numbers
+from antecede.events.graph import EventGraph, assemble_graph, place_events
+from antecede.events.ids import GHOSTS, IdLinks
+from antecede.events.processes import Actors, clean_clocks
+from antecede.kernels.histories import Edges
+from antecede.kernels.linking import MessageLinks
+from antecede.kernels.links import OTHER
+from antecede.kernels.ragged import Ints, expand_ranges, invert_permutation, join_keys, starts_of_lengths
+
+_STRINGS = pa.array([], pa.string())
+
+
+class JudgeTask(NamedTuple):
+    """Called by Spark with all MATCHED rows of some executions; gives JUDGED rows."""
+
+    catalog: ProcessCatalog
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = list(batches)
+        if parts:
+            table = pa.Table.from_batches(parts)
+            del parts
+            yield from judge_executions(table, self.catalog).to_batches()
+
+
+def judge_executions(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
+    """JUDGED rows of all events of executions whose codes follow one another."""
+    first_row = int(column(table, "row").to_numpy().min())
+    graph = build_numbered_graph(table, catalog)
+    del table
+    examined = examine(graph)
+    parts = [_number_findings(graph, part, first_row) for part in examined.parts if len(part.at)]
+    findings = pa.concat_tables([NUMBERED_FINDINGS.empty_table(), *parts])
+    rank = pa.array(rank_within_kind(findings))
+    findings = findings.set_column(findings.column_names.index("rank"), "rank", rank)
+    return nest_findings(findings, examined.totals).cast(JUDGED)
+
+
+class _Names(NamedTuple):
+    """The processes of a task, with codes from 0: those that act, then those that are only named."""
+
+    names: pa.Array
+    lost_receiver: Ints  # of each lost copy, -1 for nobody
+    wrong_sender: Ints  # of each event that names a wrong one
+    clock_slots: Ints  # of all entries of all clocks
+
+
+def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph:
+    """The graph of MATCHED rows in any order: all of some executions whose codes follow one another."""
+    row = numbers(column(table, "row"), -1)
+    first_row = int(row.min())
+    table = table.take(pa.array(invert_permutation(row - first_row)))
+    execution = numbers(column(table, "execution"), -1)
+    first, last = int(execution[0]), int(execution[-1])
+    executions = pa.array(catalog.executions[first : last + 1], pa.string())
+    names = _encode_names(table, execution, catalog)
+    process = numbers(column(table, "process"), -1)
+    process = process - process[0]
+    execution = execution - first
+    entries = lists(column(table, "clock_counts"))
+    counts = numbers(entries.items[0], 0) if entries.items else names.clock_slots
+    clocks, own = clean_clocks(entries.starts, names.clock_slots, counts, process)
+    sender = np.full(len(table), -1, dtype=np.int64)
+    sender[_is_valid(column(table, "wrong_sender"))] = names.wrong_sender
+    no_receivers = (np.zeros(len(table) + 1, dtype=np.int64), sender[:0])
+    who = Actors(process, names.names, sender, no_receivers, clocks, own)
+    events = place_events(table, execution, executions, who, numbers(column(table, "act"), OTHER))
+    links = _read_links(table, first_row, names)
+    return assemble_graph(events, links, _read_ids(table, first_row, execution, executions))
+
+
+def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> _Names:
+    """Codes for all processes that are named anywhere."""
+    lost, strangers = lists(column(table, "lost_receivers")), lists(column(table, "clock_strangers"))
+    wrong = column(table, "wrong_sender")
+    is_wrong = _is_valid(wrong)
+    named = [
+        lost.items[0] if lost.items else _STRINGS,
+        wrong.drop_null(),
+        strangers.items[0] if strangers.items else _STRINGS,
+    ]
+    names, (name,) = number_names([pa.concat_arrays(named)])
+    scope = np.concatenate((execution[lost.rows], execution[is_wrong], execution[strangers.rows]))
+    code = catalog.look_up(scope, names, name)
+    is_stranger = (code < 0) & (name >= 0)
+    strangers_named = names.take(pa.array(name[is_stranger]))
+    stranger_names, stranger = _number_strangers(scope[is_stranger], strangers_named)
+    process = numbers(column(table, "process"), -1)
+    first, end = int(process[0]), int(process[-1]) + 1
+    code = np.where(code < 0, -1, code - first)
+    code[is_stranger] = end - first + stranger
+    ends = np.cumsum([len(part) for part in named])
+    lost_receiver, wrong_sender, clock_strangers = np.split(code, ends[:-1])
+    known = lists(column(table, "clock_processes"))
+    slots = numbers(known.items[0], -1) - first if known.items else code[:0]
+    slots[slots < 0] = clock_strangers
+    acting = pa.array(catalog.names[first:end], pa.string())
+    return _Names(pa.concat_arrays([acting, stranger_names]), lost_receiver, wrong_sender, slots)
+
+
+def _number_strangers(scope: Ints, name: pa.Array) -> tuple[pa.Array, Ints]:
+    """The processes that do not act, by execution and name; and the number of each that is given."""
+    names, (code,) = coded([name])
+    width = max(len(names), 1)
+    keys, number = np.unique(join_keys(scope, code, width), return_inverse=True)
+    return names.take(pa.array(keys % width)), number
+
+
+def _is_valid(array: pa.Array) -> Bools:
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _read_rows(array: pa.Array, first_row: int) -> Ints:
+    """Numbers of events as rows of the task, and -1 for null."""
+    return numbers(array, first_row - 1) - first_row
+
+
+def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
+    """The messages; a code tells only whether an event has one."""
+    send, cause, arrival, original = (
+        _read_rows(column(table, name), first_row) for name in ("send", "cause", "arrival", "original")
+    )
+    has_message = column(table, "has_message").to_numpy(zero_copy_only=False)
+    lost_send = lists(column(table, "lost_receivers")).rows
+    # By send, and then by receiver, as the linking kernel has them.
+    order = np.lexsort((names.lost_receiver, lost_send))
+    return MessageLinks(
+        code=np.where(has_message, 0, -1),
+        first_send=send[:0],
+        send=send,
+        cause=cause,
+        arrival=arrival,
+        original=original,
+        misdelivered=column(table, "is_misdelivered").to_numpy(zero_copy_only=False),
+        wrong_sender=_is_valid(column(table, "wrong_sender")),
+        lost_send=lost_send[order],
+        lost_receiver=names.lost_receiver[order],
+    )
+
+
+def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.Array) -> IdLinks:
+    """What events tell of others by their ids."""
+    parents, missing = lists(column(table, "parents")), lists(column(table, "missing_parents"))
+    source = _read_rows(parents.items[0], first_row) if parents.items else parents.rows
+    is_edge = source >= 0
+    ghosts = pa.Table.from_arrays(
+        [
+            executions.take(pa.array(execution[missing.rows])),
+            missing.items[0] if missing.items else _STRINGS,
+            pa.array(missing.rows),
+        ],
+        schema=GHOSTS,
+    )
+    namesake = _read_rows(column(table, "namesake"), first_row)
+    doubles = np.flatnonzero(namesake >= 0)
+    return IdLinks(
+        Edges(source[is_edge], parents.rows[is_edge]),
+        np.flatnonzero(column(table, "is_own_parent").to_numpy(zero_copy_only=False)),
+        ghosts,
+        (namesake[doubles], doubles),
+    )
+
+
+def _number_findings(graph: EventGraph, part: Found, first_row: int) -> pa.Table:
+    """NUMBERED_FINDINGS of one kind, not yet ranked."""
+    execution = graph.events.execution
+    picks = pick_first_findings(execution[part.at], part.at)
+    at = part.at[picks]
+    lengths = np.diff(part.starts)[picks]
+    witness = part.events[expand_ranges(part.starts[picks], lengths)] + first_row
+    details = []
+    for field in DETAILS:
+        values = part.details.get(field.name)
+        chosen = [None] * len(picks) if values is None else [values[i] for i in picks]
+        details.append(pa.array(chosen, field.type))
+    columns = {
+        "kind": pa.array([part.kind] * len(picks), pa.string()),
+        "execution": graph.events.executions.take(pa.array(execution[at])),
+        "rank": pa.nulls(len(picks), pa.int64()),
+        "row": pa.array(at + first_row),
+        "witness": pa.ListArray.from_arrays(
+            pa.array(starts_of_lengths(lengths), pa.int32()), pa.array(witness)
+        ),
+        "details": pa.StructArray.from_arrays(details, fields=list(DETAILS)),
+    }
+    return pa.table([columns[name] for name in NUMBERED_FINDINGS.names], schema=NUMBERED_FINDINGS)

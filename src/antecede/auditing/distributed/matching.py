@@ -1,0 +1,161 @@
+"""Tasks that match sends, arrivals and deliveries: each has all events of some messages.
+
+Names come in, and numbers go out. The events of a process may be spread over any number of tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from antecede.auditing.distributed.catalog import ProcessCatalog
+from antecede.auditing.distributed.layouts import CAUSES, MATCHED, STEP
+from antecede.events.columns import Bools, Lists, column, lists, number_names, numbers
+from antecede.events.messages import match_events
+from antecede.events.processes import Actors
+from antecede.kernels.linking import ARRIVE, MessageLinks
+from antecede.kernels.links import OTHER
+from antecede.kernels.ragged import Ints, Rows, join_keys, starts_of_lengths
+
+BATCH = 200_000
+"""Rows that are handed to Spark at once."""
+_NONE = np.empty(0, dtype=np.int64)
+
+
+class MatchTask(NamedTuple):
+    """Called by Spark with NUMBERED rows of whole messages; gives MATCHED rows."""
+
+    catalog: ProcessCatalog
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = list(batches)
+        if parts:
+            table = pa.Table.from_batches(parts)
+            del parts
+            yield from match_rows(table, self.catalog).to_batches(BATCH)
+
+
+def match_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
+    """MATCHED rows of NUMBERED rows that have whole messages."""
+    # Where nothing else tells which of two events comes first, the order of rows does.
+    table = table.sort_by("row")
+    row = numbers(column(table, "row"), -1)
+    who = _encode_processes(table, catalog)
+    execution = catalog.execution[who.process]
+    act = numbers(column(table, "act"), OTHER)
+    clocks = lists(column(table, "clock"))
+    # An arrival without a clock is no step of its process, and stands on no line.
+    is_alone = (act == ARRIVE) & ~_count_something(clocks)
+    track = who.process.copy()
+    track[is_alone] = len(catalog.names) + np.arange(np.count_nonzero(is_alone))
+    links = match_events(table, execution, act, who, track, numbers(column(table, "index"), 0))
+    columns = {name: column(table, name) for name in (*STEP.names, *CAUSES.names)}
+    columns["execution"] = pa.array(execution)
+    columns |= _number_links(links, row)
+    columns["wrong_sender"] = _keep_where(column(table, "sender"), links.wrong_sender)
+    columns["lost_receivers"] = _name_lost_receivers(links, who, lists(column(table, "receivers")))
+    columns |= _encode_clocks(clocks, execution, catalog)
+    arrays = [columns[field.name].cast(field.type) for field in MATCHED]
+    return pa.table(arrays, schema=MATCHED)
+
+
+def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
+    """Who acts, sends and receives, without clocks.
+
+    A process that is only named gets a code behind those of the catalog, which other tasks do not know.
+    """
+    process = numbers(column(table, "process"), -1)
+    execution = catalog.execution[process]
+    receivers = lists(column(table, "receivers"))
+    receiver_names = receivers.items[0] if receivers.items else pa.array([], pa.string())
+    names, (sender_name, receiver_name) = number_names([column(table, "sender"), receiver_names])
+    scope = np.concatenate((execution, execution[receivers.rows]))
+    name = np.concatenate((sender_name, receiver_name))
+    code = catalog.look_up(scope, names, name)
+    is_stranger = (code < 0) & (name >= 0)
+    strangers = join_keys(scope[is_stranger], name[is_stranger], max(len(names), 1))
+    code[is_stranger] = len(catalog.names) + np.unique(strangers, return_inverse=True)[1]
+    sender, receiver = np.split(code, [len(process)])
+    no_clocks = Rows(np.zeros(len(process) + 1, dtype=np.int64), _NONE, _NONE)
+    return Actors(
+        process=process,
+        names=names,
+        sender=sender,
+        receivers=(receivers.starts, receiver),
+        clocks=no_clocks,
+        own=np.zeros(len(process), dtype=np.int64),
+    )
+
+
+def _count_something(clocks: Lists) -> Bools:
+    """Which events have a clock that counts any event."""
+    events = len(clocks.starts) - 1
+    if not clocks.items:
+        return np.zeros(events, dtype=np.bool_)
+    is_entry = numbers(clocks.items[1], 0) >= 1
+    return np.bincount(clocks.rows[is_entry], minlength=events) > 0
+
+
+def _encode_clocks(clocks: Lists, execution: Ints, catalog: ProcessCatalog) -> dict[str, pa.Array]:
+    """The columns of MATCHED rows that tell clocks."""
+    events = len(clocks.starts) - 1
+    if not clocks.items or not len(clocks.items[0]):
+        nothing = pa.nulls(events)
+        return {"clock_processes": nothing, "clock_strangers": nothing, "clock_counts": nothing}
+    keys, counts = clocks.items
+    names, (name,) = number_names([keys])
+    code = catalog.look_up(execution[clocks.rows], names, name)
+    is_stranger = code < 0
+    strangers_of_event = np.bincount(clocks.rows[is_stranger], minlength=events)
+    strangers = keys.filter(pa.array(is_stranger))
+    return {
+        "clock_processes": _make_lists(clocks.starts, pa.array(code, mask=is_stranger)),
+        "clock_strangers": _make_lists(starts_of_lengths(strangers_of_event), strangers),
+        "clock_counts": _make_lists(clocks.starts, counts),
+    }
+
+
+def _make_lists(starts: Ints, items: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), items)
+
+
+def _number_links(links: MessageLinks, row: Ints) -> dict[str, pa.Array]:
+    """The links with the numbers of events in place of rows of this task."""
+    columns = {
+        "has_message": pa.array(links.code >= 0),
+        "is_misdelivered": pa.array(links.misdelivered),
+    }
+    for name in ("send", "cause", "arrival", "original"):
+        linked = getattr(links, name)
+        columns[name] = pa.array(row[linked], mask=linked < 0)
+    return columns
+
+
+def _keep_where(values: pa.Array, is_kept: Bools) -> pa.Array:
+    """The values, and null where they are not kept."""
+    return values.take(pa.array(np.arange(len(values)), mask=~is_kept))
+
+
+def _name_lost_receivers(links: MessageLinks, who: Actors, named: Lists) -> pa.ListArray:
+    """For each send, the processes that lack its message; one without a name, if none was named."""
+    starts = starts_of_lengths(np.bincount(links.lost_send, minlength=len(who.process)))
+    if not named.items or not len(named.items[0]):
+        return _make_lists(starts, pa.nulls(len(links.lost_send), pa.string()))
+    item = _find_receivers(links, who, named.rows)
+    names = named.items[0].take(pa.array(item, mask=links.lost_receiver < 0))
+    return _make_lists(starts, names)
+
+
+def _find_receivers(links: MessageLinks, who: Actors, send_of_item: Ints) -> Ints:
+    """Where in the lists of receivers each one stands that lacks a message."""
+    codes = who.receivers[1]
+    width = int(codes.max()) + 2
+    # One more than the code, so that a receiver without a name, which is -1, has a key of its own.
+    keys = join_keys(send_of_item, codes + 1, width)
+    wanted = join_keys(links.lost_send, links.lost_receiver + 1, width)
+    by_key = np.argsort(keys, kind="stable")
+    place = np.searchsorted(keys[by_key], wanted)
+    return by_key[np.minimum(place, len(keys) - 1)]

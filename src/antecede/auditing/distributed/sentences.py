@@ -1,0 +1,49 @@
+"""Tasks that tell findings: each has the strings of the events that its findings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from antecede.auditing.distributed.layouts import DETAILS
+from antecede.auditing.sentences import say
+from antecede.auditing.summary import RANKED_FINDINGS
+from antecede.auditing.wording import Event
+from antecede.tables import EVENTS
+
+WITNESS = pa.struct([EVENTS.field(name) for name in Event._fields])
+"""What is to be known of an event."""
+TELLABLE = pa.schema(
+    {
+        "kind": pa.string(),
+        "execution": pa.string(),
+        "rank": pa.int64(),
+        "details": DETAILS,
+        "fault": WITNESS,  # the event at fault
+        "witness": pa.list_(WITNESS),
+    }
+)
+"""A finding with the strings of its events."""
+
+
+def tell_findings(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Called by Spark with TELLABLE rows; gives RANKED_FINDINGS."""
+    for batch in batches:
+        rows = [_tell_finding(row) for row in batch.to_pylist()]
+        yield pa.RecordBatch.from_pylist(rows, RANKED_FINDINGS)
+
+
+def _tell_finding(row: dict[str, Any]) -> dict[str, Any]:
+    events = [Event(**event) for event in row["witness"]]
+    details = {name: value for name, value in row["details"].items() if value is not None}
+    place = {name: row["fault"][name] for name in ("process", "message", "file", "line")}
+    return {
+        "kind": row["kind"],
+        "execution": row["execution"],
+        "rank": row["rank"],
+        **place,
+        "events": [event.event for event in events if event.event is not None],
+        "sentence": say(row["kind"], events, **details),
+    }

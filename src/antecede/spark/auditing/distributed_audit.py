@@ -1,0 +1,105 @@
+"""The audit of executions too large for one task.
+
+1. Events are numbered in the canonical order, and ids become numbers (`numbering`).
+2. Events that have to do with one message meet in a task, which matches them (`matching.MatchTask`).
+3. The events of an execution, now a few numbers each, meet in a task, which judges them as any audit does
+   (`judging.JudgeTask`). It needs some 300 bytes of memory for each event, and what the clocks take, if there
+   are any: 30 bytes for each entry.
+4. The strings of events that findings name are looked up, and findings are told (`sentences.tell_findings`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from antecede.auditing.distributed.judging import JudgeTask
+from antecede.auditing.distributed.layouts import JUDGED, MATCHED
+from antecede.auditing.distributed.matching import MatchTask
+from antecede.auditing.distributed.sentences import TELLABLE, tell_findings
+from antecede.auditing.judge import TOTALS
+from antecede.auditing.summary import RANKED_FINDINGS
+from antecede.auditing.wording import Event
+from antecede.kernels.links import OTHER
+from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.auditing.numbering import collect_participants, number_events, number_ids
+
+MATCHED_TOGETHER = 1_000_000
+"""Events that a task matches, about."""
+JUDGES = 16
+"""Tasks that judge, at most; a task has one execution or several."""
+
+
+class DistributedAudit(NamedTuple):
+    """Findings as in RANKED_FINDINGS, totals as in TOTALS, and what is kept on disk for them."""
+
+    findings: DataFrame
+    totals: DataFrame
+    sources: tuple[DataFrame, ...]
+
+
+def audit_executions(events: DataFrame) -> DistributedAudit:
+    """Audit huge executions; `events` has the columns of EVENTS, and all have a process and an index.
+
+    This runs jobs that look at names and ids; all else is done when findings or totals are asked for.
+    """
+    lift_arrow_batch_limit(events.sparkSession)
+    participants = collect_participants(events)
+    catalog = participants.catalog
+    numbered = number_events(events, participants)
+    usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    tasks = max(usual, -(-participants.events // MATCHED_TOGETHER))
+    by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _message_key())
+    matched = by_message.mapInArrow(MatchTask(catalog).run, from_arrow_schema(MATCHED))
+    judges = min(len(catalog.executions), JUDGES)
+    # Executions that a task judges follow one another, and so do the numbers of their events.
+    judge = sf.floor(sf.col("execution") * judges / len(catalog.executions)).cast("int")
+    by_execution = matched.repartitionById(judges, judge)
+    judged = by_execution.mapInArrow(JudgeTask(catalog).run, from_arrow_schema(JUDGED))
+    judged = judged.persist(StorageLevel.DISK_ONLY)
+    findings = _tell_findings(judged, numbered).persist(StorageLevel.DISK_ONLY)
+    return DistributedAudit(findings, select_totals(judged), (findings, judged, numbered))
+
+
+def select_totals(judged: DataFrame) -> DataFrame:
+    """The totals of executions, without their findings."""
+    return judged.select(*(f"`{name}`" for name in TOTALS.names))
+
+
+def _message_key() -> Column:
+    """The same for all events of a message; the others are spread."""
+    has_message = sf.col("message").isNotNull() & (sf.col("act") != OTHER)
+    return sf.when(has_message, sf.xxhash64("message")).otherwise(sf.col("row"))
+
+
+def unnest_findings(judged: DataFrame) -> DataFrame:
+    """The findings of executions that each have a list of them."""
+    findings = judged.select("execution", sf.explode("findings").alias("finding"))
+    return findings.select("execution", "finding.*")
+
+
+def _tell_findings(judged: DataFrame, numbered: DataFrame) -> DataFrame:
+    """RANKED_FINDINGS of JUDGED rows; a finding is known by its kind, execution and rank."""
+    key = ["kind", "execution", "rank"]
+    found = unnest_findings(judged)
+    rows = sf.concat(sf.array("row"), "witness")
+    named = found.select(*key, "details", sf.posexplode(rows).alias("place", "row"))
+    words = sf.struct(*Event._fields).alias("words")
+    wanted = named.select("row").distinct()
+    strings = numbered.join(sf.broadcast(wanted), "row").select("row", words)
+    events = sf.sort_array(sf.collect_list(sf.struct("place", "words")))
+    whole = (
+        named.join(strings, "row")
+        .groupBy(*key)
+        .agg(
+            sf.any_value("details").alias("details"),
+            sf.transform(events, lambda event: event.words).alias("events"),
+        )
+    )
+    columns = {"fault": sf.col("events")[0], "witness": sf.slice("events", 2, sf.size("events"))}
+    tellable = whole.withColumns(columns).select(*TELLABLE.names)
+    return tellable.mapInArrow(tell_findings, from_arrow_schema(RANKED_FINDINGS))
