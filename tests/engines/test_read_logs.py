@@ -15,8 +15,9 @@ from antecede.formats import Settings
 from antecede.formats import read as read_one
 from antecede.formats.native import count_native_rows
 from antecede.formats.staging import Stage
+from antecede.spark.reading.logs import read_logs, staging_folder
 from antecede.tables import EVENTS
-from tests.engines.engines import rows_of
+from tests.engines.engines import LocalEngine, in_any_order, rows_of
 from tests.formats.samples import DATA, GO, SAMPLES, lines, needs_data, opened
 
 
@@ -377,3 +378,60 @@ def texts_in_order(events):
 def test_real_logs(engine, folder) -> None:
     logs = engine.read_logs([str(DATA / folder)], None, Settings())
     assert len(logs.events) == sum(file.events for file in logs.files) > 0
+
+
+def counts_on(count: int) -> list[dict[str, Any]]:
+    return [
+        {"process": "ab"[i % 2], "kind": "local", "clock": {"ab"[i % 2]: i // 2 + 1}, "n": i}
+        for i in range(count)
+    ]
+
+
+def unmatched(count: int) -> list[dict[str, Any]]:
+    sends = [{"event": ">", "node": 0, "pkt": {"snd": 0, "rcv": 1, "vc": {"0": i + 1}}} for i in range(count)]
+    receipts = [
+        {"event": "<", "node": 1, "pkt": {"snd": 0, "rcv": 1, "vc": {"0": i + 1, "1": i + 1}}}
+        for i in range(count)
+    ]
+    return [{"N": 2}, *sends, *receipts]
+
+
+IN_PARTS = {
+    "lines": lines(*({"process": "ab"[i % 2], "kind": "odd" if i % 7 == 0 else "local"} for i in range(60))),
+    "clocks, and damaged lines": "{\n".join(lines(record) for record in counts_on(40)),
+    "parents": lines(*({"process": "a", "kind": "local", "parents": []} for _ in range(40))),
+    "messages to match": lines(*unmatched(30)),
+    "csv": "process,kind,text\r\n" + "a,send,x\r\n" * 150,
+}
+NOT_IN_PARTS = {
+    "an index in one part": lines(*counts_on(40), {"process": "a", "kind": "local", "index": 7}),
+    "clocks that start again": lines(*counts_on(40), *counts_on(4)),
+    "an open cell": 'process,kind,text\na,send,"x\n\n\n' + "a,send,x\n" * 160,
+    "an array": json.dumps(counts_on(40), indent=1),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", [*IN_PARTS, *NOT_IN_PARTS])
+def test_one_large_file_in_parts_is_the_file_read_whole(name, spark, tmp_path) -> None:
+    path = tmp_path / "log"
+    path.write_text((IN_PARTS | NOT_IN_PARTS)[name])
+    whole = LocalEngine().read_logs([str(path)])
+    with staging_folder() as folder:
+        logs = read_logs(spark, [str(path)], None, Settings(), folder, part_bytes=300)
+        assert in_any_order(logs.events.toArrow()) == in_any_order(whole.events)
+        assert in_any_order(logs.quarantine.toArrow()) == in_any_order(whole.quarantine)
+        staged = list(Path(folder).glob("parts/events/*.parquet"))
+        was_whole = (Path(folder) / "events").is_dir()
+    assert (logs.files, logs.note) == (whole.files, whole.note)
+    assert was_whole == (name in NOT_IN_PARTS)
+    assert len(staged) > 3 or name == "an array"
+
+
+@pytest.mark.spark
+def test_wrong_settings_are_the_callers_fault_also_in_parts(spark, tmp_path) -> None:
+    (tmp_path / "log").write_text(IN_PARTS["lines"])
+    with staging_folder() as folder, pytest.raises(CallerError, match="no field when"):
+        read_logs(
+            spark, [str(tmp_path / "log")], None, Settings(fields={"when": "t"}), folder, part_bytes=300
+        )

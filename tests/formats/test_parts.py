@@ -1,6 +1,5 @@
 """A file read in parts is the file read as a whole, or the parts say that they cannot be put together."""
 
-from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -11,10 +10,10 @@ from hypothesis import strategies as st
 
 from antecede.formats import NotInParts, PartPlan, Settings, common_basis, plan_parts, read, read_part
 from antecede.formats.matching import match_again
+from antecede.formats.part_staging import LineCounter, cut_file, measure_part, place_parts, read_lines_between
+from antecede.formats.settle import name_events
 from antecede.tables import EVENTS
 from tests.formats.samples import SAMPLES, lines
-
-Process = tuple[str, str]
 
 
 def cut_at_lines(data: bytes, cuts: list[int]) -> list[tuple[int, bytes]]:
@@ -24,34 +23,20 @@ def cut_at_lines(data: bytes, cuts: list[int]) -> list[tuple[int, bytes]]:
     return [(begin + 1, b"".join(found[begin:end])) for begin, end in pairwise(bounds)]
 
 
-def own_entry(row: dict[str, Any]) -> int:
-    clock: dict[str, int] = dict(row["clock"] or [])
-    return clock.get(row["process"], 0)
-
-
 def put_together(tables: list[pa.Table], basis: str | None, unmatched: bool) -> pa.Table:
     """The events of all parts, as `antecede.formats.parts` says what is left to do."""
-    before: Counter[Process] = Counter()
-    highest: dict[Process, int] = {}
+    spans = pa.concat_tables([measure_part(table, part) for part, table in enumerate(tables)])
+    further = {
+        (row["part"], row["execution"], row["process"]): row["further"]
+        for row in place_parts(spans, basis).to_pylist()
+    }
     events = []
-    for table in tables:
-        here: dict[Process, list[int]] = {}
+    for part, table in enumerate(tables):
         for row in table.to_pylist():
-            process = row["execution"], row["process"]
-            here.setdefault(process, []).append(own_entry(row))
-            if basis in ("line", "clock"):
-                row["index"] += before[process]
-            if row["event"] is None and row["index"] is None:
-                row["event"] = f"log:{row['line']}"
-            elif row["event"] is None:
-                row["event"] = f"{row['process']}#{row['index']}"
+            if further:
+                row["index"] += further[part, row["execution"], row["process"]]
             events.append(row)
-        for process, owns in here.items():
-            if basis == "clock" and min(owns) <= highest.get(process, -1):
-                raise NotInParts("own entries do not grow from part to part")
-            highest[process] = max(owns)
-            before[process] += len(owns)
-    table = pa.Table.from_pylist(events, EVENTS)
+    table = name_events(pa.Table.from_pylist(events, EVENTS), "log")
     return match_again(table) if unmatched else table
 
 
@@ -180,3 +165,20 @@ def test_a_line_of_host_and_clock_in_a_later_part_is_not_overlooked():
     plan = plan_parts(text[:30].encode(), "x")
     assert plan is not None and plan.format == "csv" and read(text.encode(), "x").format == "shiviz"
     assert not read_part(text[31:].encode(), "x", plan, Settings(), 3).alone
+
+
+@given(st.text(alphabet="ab\n", min_size=1, max_size=40), st.integers(1, 50))
+def test_ranges_of_bytes_have_the_lines_that_begin_in_them(tmp_path_factory, text, part_bytes):
+    path = tmp_path_factory.mktemp("parts") / "log"
+    path.write_text(text)
+    lines_before = 0
+    whole = b""
+    for part in cut_file(len(text), part_bytes).to_pylist():
+        with path.open("rb") as file:
+            data = read_lines_between(file, part["begin"], part["end"])
+        assert not data or whole.count(b"\n") == lines_before
+        whole += data
+        count = LineCounter(str(path)).count_lines(part["begin"], part["end"])
+        assert count == len(data.splitlines())
+        lines_before += count
+    assert whole == text.encode()

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.core.errors import CallerError
@@ -35,6 +36,7 @@ from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
 from antecede.spark.reading.gather import apply_gathering
 from antecede.spark.reading.native import can_open, read_native_tables
+from antecede.spark.reading.parts import PART_BYTES, read_in_parts
 from antecede.tables import EVENTS, QUARANTINE
 
 TASKS_PER_PARTITION = 4
@@ -51,11 +53,17 @@ def staging_folder(parent: str | None = None) -> Iterator[str]:
 
 
 def read_logs(
-    spark: SparkSession, paths: Sequence[str], format: str | None, settings: Settings, staging: str
+    spark: SparkSession,
+    paths: Sequence[str],
+    format: str | None,
+    settings: Settings,
+    staging: str,
+    part_bytes: int = PART_BYTES,
 ) -> Logs[DataFrame]:
-    """Read the logs in these files, folders and globs; runs a job that stages their events.
+    """Read the logs in these files, folders and globs; runs jobs that stage their events.
 
-    A file that no reader knows is quarantined whole, unless there is none that can be read.
+    A file that no reader knows is quarantined whole, unless there is none that can be read. If there is one
+    file, it has lines and is larger than `part_bytes`, many tasks read parts of it.
     """
     check_settings(format, settings)
     names = expand(list(paths))
@@ -66,17 +74,26 @@ def read_logs(
     }
     to_stage = {number: name for number, name in enumerate(names) if number not in native_rows}
     reads = {number: FileRead(names[number], "parquet", rows, 0) for number, rows in native_rows.items()}
-    reads |= _stage_files(spark, to_stage, format, settings, staging)
+    parted, number = None, next(iter(to_stage), 0)
+    if len(to_stage) == 1:
+        parted = read_in_parts(spark, names[number], format, settings, staging, part_bytes)
+    if parted is None:
+        reads |= _stage_files(spark, to_stage, format, settings, staging)
+        events, gather_note = _gather_files(spark, names, staging)
+        quarantine = _load_staged(spark, staging, "quarantine", QUARANTINE)
+    else:
+        reads[number] = parted.file
+        events, gather_note = parted.events.withColumn("number", sf.lit(number).cast("long")), None
+        quarantine = parted.quarantine
     files = [reads[number] for number in range(len(names))]
     check_any_readable(files)
-    events, gather_note = _gather_files(spark, names, staging)
-    events, across_note = _settle_formats(events, files)
+    events, across_note = _settle_formats(events, files, parted is not None and parted.is_unmatched)
     events = events.select(EVENTS.names)
     if native_rows:
         native = read_native_tables(spark, [names[number] for number in native_rows])
         events = events.unionByName(native)
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
-    return Logs(events, _quarantine(spark, files, staging), files, note)
+    return Logs(events, _add_whole_files(quarantine, files), files, note)
 
 
 def _stage_files(
@@ -125,12 +142,17 @@ def _gather_files(spark: SparkSession, names: list[str], folder: str) -> tuple[D
     return apply_gathering(spark, events, gathering), gathering.note
 
 
-def _settle_formats(events: DataFrame, files: list[FileRead]) -> tuple[DataFrame, str | None]:
-    """The events, with those settled that only all files of a format tell together; and a note."""
+def _settle_formats(
+    events: DataFrame, files: list[FileRead], is_unmatched: bool
+) -> tuple[DataFrame, str | None]:
+    """The events, with those settled that only all files of a format tell together; and a note.
+
+    `is_unmatched` if a file was read in parts, and what is in them is still to be settled together.
+    """
     note = None
     for format in RULES:
         numbers = [number for number, file in enumerate(files) if file.format == format]
-        if len(numbers) > 1:
+        if len(numbers) > 1 or (numbers and is_unmatched):
             events = settle_files(events, format, numbers)
         if numbers and format == CAN_BE_AMBIGUOUS:
             note = describe_ambiguous_causes(events, numbers)
@@ -145,9 +167,9 @@ def _load_staged(spark: SparkSession, folder: str, name: str, schema: pa.Schema)
     return spark.read.schema(columns).parquet(path)
 
 
-def _quarantine(spark: SparkSession, files: list[FileRead], folder: str) -> DataFrame:
-    records = _load_staged(spark, folder, "quarantine", QUARANTINE)
+def _add_whole_files(quarantine: DataFrame, files: list[FileRead]) -> DataFrame:
+    """The records in quarantine, and the files that could not be read at all."""
     whole_files = quarantine_files(files)
     if not len(whole_files):
-        return records
-    return records.unionByName(spark.createDataFrame(whole_files))
+        return quarantine
+    return quarantine.unionByName(quarantine.sparkSession.createDataFrame(whole_files))
