@@ -12,9 +12,10 @@ pytestmark = pytest.mark.spark
 
 def test_only_the_causal_order_keeps_effects_behind_their_causes(spark, tmp_path):
     console = Console(width=110, record=True, file=io.StringIO())
-    landed, timed, ordered = lake.show(console, tmp_path, rooms=2, messages=150)
+    landed, timed, ordered = lake.show_lake(console, tmp_path, rooms=2, messages=150)
     assert landed.late > 0 and timed.late > 0 and ordered.late == 0
     assert {reading.summary.totals["deliveries"] for reading in (landed, timed, ordered)} == {2 * 150 * 5}
     text = console.export_text()
+    assert "engine: spark" in text
     assert "lake delivered" in text and "in causal order" in text
     assert "<svg" in (tmp_path / "page.html").read_text()

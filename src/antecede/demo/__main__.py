@@ -9,5 +9,5 @@ from antecede.demo import lake, triangle
 if __name__ == "__main__":
     console = Console(width=110)
     triangle.show_all(console)
-    lake.show(console, Path("antecede-demo"))
+    lake.show_lake(console, Path("antecede-demo"))
     console.print("Try it: .venv/bin/antecede audit examples/chat.jsonl --report page.html")

@@ -5,10 +5,13 @@ that disagree. Copies of all messages go to a data lake, some on slow ways: its 
 landing, with the vector stamp that each message carried.
 """
 
+from __future__ import annotations
+
 import multiprocessing
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from antecede.core.packet import Packet
 from antecede.simulate.network import PRESETS
+from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, simulate
-from antecede.simulate.trace import Collected, Trace
-from antecede.tables import EVENTS, MESSAGES
+from antecede.tables import EVENTS
 
 PEOPLE = ["Ana (eu)", "Bob (us)", "Chen (asia)", "Dora (eu)", "Ed (us)"]
 SAYINGS = [
@@ -53,9 +57,55 @@ LANDED = pa.schema(
     }
 )
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
-def write(folder: Path, rooms: int, messages: int, tick: Callable[[int], None]) -> None:
+class RoomRecorder:
+    """The sends and deliveries of a run as they happen: all that the shop needs of it, in flat lists."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        self.people: list[int] = []
+        self.senders: list[int] = []
+        self.messages: list[int] = []
+        self.times: list[float] = []
+
+    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+        """A process sends."""
+        self.deliver(i, i, message)
+
+    def deliver(self, i: int, source: int, message: int) -> None:
+        """A message is delivered."""
+        self.people.append(i)
+        self.senders.append(source)
+        self.messages.append(message)
+        self.times.append(self.queue.now)
+
+    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+        """Arrivals are not logged: nothing depends on them."""
+
+    def add_orders(self, orders: list[str | None]) -> None:
+        """The people do not know what was late."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class RoomLog(NamedTuple):
+    """The sends and deliveries of a room in the order in which they happened."""
+
+    person: Ints
+    sender: Ints  # of the message; of a send the person itself
+    message: Ints
+    time: Floats  # true, and by nobody's clock
+
+    @property
+    def is_send(self) -> NDArray[np.bool_]:
+        """Nobody delivers what they sent themselves."""
+        return np.equal(self.person, self.sender)
+
+
+def write_shop(folder: Path, rooms: int, messages: int, tick: Callable[[int], None]) -> None:
     """Fill folder/events and folder/landed, a file per room in each; `tick` hears of every room."""
     for name in ("events", "landed"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -65,13 +115,23 @@ def write(folder: Path, rooms: int, messages: int, tick: Callable[[int], None]) 
 
 
 def _write_room(folder: Path, messages: int, number: int) -> None:
-    events, landed = room(number, messages)
+    events, landed = make_room_tables(number, messages)
     pq.write_table(events, folder / "events" / f"room-{number:02}.parquet")
     pq.write_table(landed, folder / "landed" / f"room-{number:02}.parquet")
 
 
-def room(number: int, messages: int) -> tuple[pa.Table, pa.Table]:
+def make_room_tables(number: int, messages: int) -> tuple[pa.Table, pa.Table]:
     """The events of a room, and the copies of its messages in the order in which they landed."""
+    log = _simulate_room(number, messages)
+    draws = np.random.default_rng(number)
+    skew = draws.normal(0, SKEW, len(PEOPLE))
+    time = log.time + skew[log.person]
+    name = f"room {number:02}"
+    return _make_events(name, log, time), _make_copies(name, log, time, draws)
+
+
+def _simulate_room(number: int, messages: int) -> RoomLog:
+    """People write to all others in the room, and vector clocks keep their screens in causal order."""
     plan = Plan(
         protocol="vector",
         processes=len(PEOPLE),
@@ -81,79 +141,91 @@ def room(number: int, messages: int) -> tuple[pa.Table, pa.Table]:
         network=PRESETS["regions"],
         seed=number,
     )
-    sink = Collected(EVENTS)
-    simulate(plan, lambda queue, names: Trace(queue, f"room {number:02}", names, sink, Collected(MESSAGES)))
-    table = sink.table().combine_chunks()
-    table = table.filter(pc.not_equal(table["kind"], "receive"))
-    draws = np.random.default_rng(number)
-    person = _codes(table["process"], plan.names)
-    skew = draws.normal(0, SKEW, len(PEOPLE))
-    time = table["time"].to_numpy() + skew[person]
-    sends = np.flatnonzero(pc.equal(table["kind"], "send").to_numpy())
-    stamps = _stamps(person, _codes(table["sender"], plan.names))[sends]
-    landed = table["time"].to_numpy()[sends] + draws.exponential(UPLOAD, len(sends))
-    sayings = pa.array(SAYINGS).take(pa.array(draws.integers(0, len(SAYINGS), len(sends))))
-    copies = pa.Table.from_arrays(
-        [
-            table["execution"].take(sends),
-            _named(person[sends]),
-            table["message"].take(sends),
-            sayings,
-            pa.array(time[sends]),
-            _maps(stamps),
-            pa.array(landed),
-        ],
-        schema=LANDED,
+    recorders: list[RoomRecorder] = []
+
+    def start_recording(queue: Queue, names: list[str]) -> RoomRecorder:
+        recorders.append(RoomRecorder(queue))
+        return recorders[0]
+
+    simulate(plan, start_recording)
+    (recorder,) = recorders
+    person, sender, message = (
+        np.array(column, dtype=np.int64) for column in (recorder.people, recorder.senders, recorder.messages)
     )
-    return _events(table, person, time), copies.sort_by("landed")
+    return RoomLog(person, sender, message, np.array(recorder.times, dtype=np.float64))
 
 
-def _events(table: pa.Table, person: Ints, time: NDArray[np.float64]) -> pa.Table:
-    """The events as the people logged them, without clocks: names, own positions, and wrong times."""
-    index = _places(person)
-    others = pa.array([[*(p for p in PEOPLE if p != one), LAKE] for one in PEOPLE])
-    sends = pc.equal(table["kind"], "send").to_numpy()
+def _make_copies(name: str, log: RoomLog, time: Floats, draws: np.random.Generator) -> pa.Table:
+    """A copy of each message, in the order in which they landed."""
+    sends = np.flatnonzero(log.is_send)
+    landed = log.time[sends] + draws.exponential(UPLOAD, len(sends))
+    sayings = draws.integers(0, len(SAYINGS), len(sends))
     columns = {
-        "execution": table["execution"],
-        "process": _named(person),
+        "room": _repeat_text(name, len(sends)),
+        "sender": _name_people(log.person[sends]),
+        "message": _name_messages(log.message[sends]),
+        "text": pa.array(SAYINGS).take(pa.array(sayings)),
+        "time": pa.array(time[sends]),
+        "stamp": _make_stamps(_count_seen(log)[sends]),
+        "landed": pa.array(landed),
+    }
+    return pa.table(columns, schema=LANDED).sort_by("landed")
+
+
+def _make_events(name: str, log: RoomLog, time: Floats) -> pa.Table:
+    """The events as the people logged them, without clocks: names, own positions, and wrong times."""
+    size = len(log.person)
+    index = _count_own_events(log.person)
+    people, numbers = _name_people(log.person), pc.cast(pa.array(index), pa.string())
+    others = pa.array([[*(p for p in PEOPLE if p != one), LAKE] for one in PEOPLE])
+    kinds = pa.array(["deliver", "send"])
+    columns = {
+        "execution": _repeat_text(name, size),
+        "process": people,
         "index": pa.array(index),
-        "event": pc.binary_join_element_wise(_named(person), pc.cast(pa.array(index), pa.string()), "#"),
-        "kind": table["kind"],
-        "message": table["message"],
-        "receivers": others.take(pa.array(person, mask=~sends)),
+        "event": pc.binary_join_element_wise(people, numbers, "#"),
+        "kind": kinds.take(pa.array(log.is_send.astype(np.int64))),
+        "message": _name_messages(log.message),
+        "receivers": others.take(pa.array(log.person, mask=~log.is_send)),
         "time": pa.array(time),
     }
-    arrays = [columns.get(field.name, pa.nulls(len(table), field.type)) for field in EVENTS]
+    arrays = [columns.get(field.name, pa.nulls(size, field.type)) for field in EVENTS]
     return pa.Table.from_arrays(arrays, schema=EVENTS)
 
 
-def _codes(column: pa.ChunkedArray, names: list[str]) -> Ints:
-    return np.asarray(pc.index_in(column, pa.array(names)), dtype=np.int64)
+def _repeat_text(text: str, size: int) -> pa.Array:
+    return pa.repeat(pa.scalar(text), size)
 
 
-def _named(person: Ints) -> pa.Array:
+def _name_people(person: Ints) -> pa.Array:
     return pa.array(PEOPLE).take(pa.array(person))
 
 
-def _places(person: Ints) -> Ints:
+def _name_messages(message: Ints) -> pa.Array:
+    return pc.binary_join_element_wise("m", pc.cast(pa.array(message), pa.string()), "")
+
+
+def _count_own_events(person: Ints) -> Ints:
     """The place of each event among those of its process."""
     places = np.empty(len(person), dtype=np.int64)
     for one in range(len(PEOPLE)):
-        mine = np.flatnonzero(person == one)
-        places[mine] = np.arange(len(mine))
+        own = np.flatnonzero(person == one)
+        places[own] = np.arange(len(own))
     return places
 
 
-def _stamps(person: Ints, sender: Ints) -> Ints:
+def _count_seen(log: RoomLog) -> Ints:
     """For each event how many messages of everybody its process had sent or read by then."""
-    seen = np.zeros((len(person), len(PEOPLE)), dtype=np.int64)
+    seen = np.zeros((len(log.person), len(PEOPLE)), dtype=np.int64)
+    one_of_each = np.eye(len(PEOPLE), dtype=np.int64)
     for one in range(len(PEOPLE)):
-        mine = np.flatnonzero(person == one)
-        seen[mine] = np.cumsum(np.eye(len(PEOPLE), dtype=np.int64)[sender[mine]], axis=0)
+        own = np.flatnonzero(log.person == one)
+        seen[own] = np.cumsum(one_of_each[log.sender[own]], axis=0)
     return seen
 
 
-def _maps(stamps: Ints) -> pa.Array:
-    offsets = pa.array(np.arange(len(stamps) + 1) * len(PEOPLE), pa.int32())
-    names = pa.array(PEOPLE * len(stamps))
-    return pa.MapArray.from_arrays(offsets, names, pa.array(stamps.ravel()))
+def _make_stamps(counts: Ints) -> pa.Array:
+    """Vector stamps: how many messages of each person, by name."""
+    offsets = pa.array(np.arange(len(counts) + 1) * len(PEOPLE), pa.int32())
+    names = pa.array(PEOPLE * len(counts))
+    return pa.MapArray.from_arrays(offsets, names, pa.array(counts.ravel()))

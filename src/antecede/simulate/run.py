@@ -16,13 +16,13 @@ from antecede.simulate.direct import Direct
 from antecede.simulate.linked import Linked
 from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
-from antecede.simulate.trace import Trace
+from antecede.simulate.trace import Recorder
 from antecede.simulate.watch import Verdict, Watch
 from antecede.simulate.wires import Wires
 from antecede.simulate.workloads import SECOND, workload
 
 Progress = Callable[[int], None]
-Tracing = Callable[[Queue, list[str]], Trace]
+Tracing = Callable[[Queue, list[str]], Recorder]
 STEP = 20_000
 """Events between two reports of progress."""
 
@@ -124,7 +124,7 @@ class Simulation:
             self.watch.settle()
             if progress:
                 progress(self.watch.messages)
-        if self.trace:
+        if self.trace is not None:
             self.trace.close()
         faults = {kind: count for kind, count in sorted(self.carrier.counts.items()) if count}
         costs = self.watch.tally.costs(self.watch.messages)

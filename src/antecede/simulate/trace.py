@@ -8,7 +8,7 @@ or to Parquet files, whose size does not depend on what fits into memory.
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +20,25 @@ from antecede.tables import EVENTS, MESSAGES
 BLOCK, CELLS = 50_000, 1_000_000
 """Most rows in memory, and most entries of their clocks."""
 Sink = Callable[[pa.Table], None]
+
+
+class Recorder(Protocol):
+    """Whoever is told what happens in a run, as it happens. Processes and messages are numbers."""
+
+    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+        """A process sends."""
+
+    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+        """A packet arrives."""
+
+    def deliver(self, i: int, source: int, message: int) -> None:
+        """A message is delivered; `add_orders` will tell if that was in order."""
+
+    def add_orders(self, orders: list[str | None]) -> None:
+        """Of each delivery since the last time: if it was "early" or "late"."""
+
+    def close(self) -> None:
+        """The run is over."""
 
 
 class Rows:
@@ -60,7 +79,7 @@ class Trace:
         self.queue, self.execution, self.names = queue, execution, names
         block = max(1, min(BLOCK, CELLS // len(names)))
         self.ask: Callable[[], None] = _nothing
-        """Called before rows leave: `judged` is then told of every delivery so far."""
+        """Called before rows leave: `add_orders` is then told of every delivery so far."""
         self.unjudged: list[dict[str, Any]] = []
         self.events = Rows(EVENTS, events, block, lambda: self.ask())
         self.messages = Rows(MESSAGES, messages, block, _nothing)
@@ -103,7 +122,7 @@ class Trace:
             self._event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
 
     def deliver(self, i: int, source: int, message: int) -> None:
-        """A message is delivered; `judged` will tell if that was in order."""
+        """A message is delivered; `add_orders` will tell if that was in order."""
         mine = self.clocks[i]
         for name, count in self.sends[message].clock.items():
             if count > mine.get(name, 0):
@@ -114,7 +133,7 @@ class Trace:
         text = f"deliver m{message} from {sender}"
         self._event(i, "deliver", message, sender, text, clock=list(clock.items()))
 
-    def judged(self, orders: list[str | None]) -> None:
+    def add_orders(self, orders: list[str | None]) -> None:
         """Of each delivery since the last time: if it was "early" or "late"."""
         for row, order in zip(self.unjudged, orders, strict=True):
             if order is not None:

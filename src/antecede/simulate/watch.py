@@ -15,7 +15,7 @@ from antecede.protocols.registry import count_entries
 from antecede.simulate.costs import Tally
 from antecede.simulate.queue import Queue
 from antecede.simulate.records import Records
-from antecede.simulate.trace import Trace
+from antecede.simulate.trace import Recorder, Trace
 from antecede.simulate.verdict.judge import Example, Judge
 from antecede.simulate.verdict.layout import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT
 
@@ -51,7 +51,7 @@ class Watch:
     """Processes are numbered; `promised` says where order is promised."""
 
     def __init__(
-        self, queue: Queue, names: list[str], facts: Facts, promised: list[bool], trace: Trace | None
+        self, queue: Queue, names: list[str], facts: Facts, promised: list[bool], trace: Recorder | None
     ) -> None:
         n = len(names)
         self.queue, self.names, self.facts, self.promised, self.trace = queue, names, facts, promised, trace
@@ -79,7 +79,7 @@ class Watch:
         self.alarms: Counter[str] = Counter()
         self.caught: Counter[str] = Counter()
         self.examples: list[str] = []
-        if trace is not None:
+        if isinstance(trace, Trace):
             trace.ask = self.settle
 
     def sent(self, i: int, targets: list[int], depends_on: int | None) -> bytes:
@@ -173,7 +173,7 @@ class Watch:
         self.examples += map(self._told, judged.examples)
         if self.trace is not None:
             orders = judged.orders[block.what // len(self.names) == DELIVER]
-            self.trace.judged([_ORDERS[order] for order in orders.tolist()])
+            self.trace.add_orders([_ORDERS[order] for order in orders.tolist()])
         self.alarmed = []
 
     def verdict(self) -> Verdict:

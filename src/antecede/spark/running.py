@@ -17,11 +17,11 @@ SHOWN = 300
 
 
 @contextmanager
-def running(master: str | None = None) -> Iterator[SparkSession]:
-    """A session for the block, stopped behind it unless it was there before."""
+def running(master: str | None = None, **settings: str) -> Iterator[SparkSession]:
+    """A session for the block, stopped behind it unless it was there before; settings as in `session`."""
     found = SparkSession.getActiveSession()
     try:
-        yield found or session(master)
+        yield found or session(master, **settings)
     except (PySparkException, Py4JError) as error:
         raise ours(error) from error
     finally:
