@@ -27,15 +27,16 @@ CONSOLE = re.findall(r"```console\n\$ antecede (.*?)\n(.*?)```", (ROOT / "README
 
 
 @pytest.mark.parametrize(("command", "output"), CONSOLE, ids=lambda text: text.split()[0])
-def test_commands_of_the_readme_print_what_it_says(command: str, output: str) -> None:
+def test_commands_of_the_readme_print_what_it_says(command: str, output: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     words = [sys.executable, "-m", "antecede", *shlex.split(command)]
     environment = {**os.environ, "COLUMNS": "110"}
-    run = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    run = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
     assert [line.rstrip() for line in run.stdout.rstrip().splitlines()] == output.splitlines()
 
 
 def test_the_readme_shows_commands() -> None:
-    assert [command.split()[0] for command, _ in CONSOLE] == ["audit", "simulate", "explore"]
+    assert [command.split()[0] for command, _ in CONSOLE] == ["audit", "order", "simulate", "explore"]
 
 
 def test_tables_of_the_readme() -> None:

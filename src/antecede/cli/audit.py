@@ -17,7 +17,13 @@ from antecede.cli.audit_words import (
     state_verdict,
 )
 from antecede.cli.engine import EngineOption, Master, choose_engine
-from antecede.cli.folders import Overwrite, check_output_file, check_output_folder, write_text
+from antecede.cli.folders import (
+    Overwrite,
+    check_output_file,
+    check_output_folder,
+    describe_places,
+    write_text,
+)
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 
@@ -72,7 +78,7 @@ def audit_command(
         print_json(list_audit_facts(run) | {"written": written})
     else:
         print_lines(describe_audit(run))
-        print_lines(_describe_written(written))
+        print_lines(describe_places(written))
     raise typer.Exit(1 if run.summary.findings or count_quarantined(run) else 0)
 
 
@@ -85,12 +91,6 @@ class _Wanted(NamedTuple):
     dot: Path | None
     out: str | None
     overwrite: bool
-
-
-def _describe_written(written: dict[str, str]) -> list[str]:
-    from rich.markup import escape
-
-    return [escape(f"{name}: {place}") for name, place in written.items()]
 
 
 def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:

@@ -36,6 +36,14 @@ def place_of_table(out: str, name: str) -> str:
     return f"{out.rstrip('/')}/{name}" if "://" in out else str(Path(out).absolute() / name)
 
 
+def describe_places(places: dict[str, str]) -> list[str]:
+    """A line for each thing written, in rich's markup; what is below the working folder is told from there."""
+    from rich.markup import escape
+
+    here = f"{os.getcwd()}/"
+    return [escape(f"{name}: {place.removeprefix(here)}") for name, place in places.items()]
+
+
 def write_spark_table(table: Any, out: str, name: str, overwrite: bool) -> str:
     """Write a DataFrame as Parquet into the folder; where it is."""
     place = place_of_table(out, name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.markup import escape
 
+from antecede.cli.folders import describe_places
 from antecede.cli.order_runs import TABLES, OrderRun
 from antecede.report.text import make_visible, pluralize
 
@@ -31,8 +32,7 @@ def describe_order(run: OrderRun) -> Iterator[str]:
     color = "green" if run.is_clean else "yellow"
     yield f"[bold {color}]{pluralize(run.counts['input'], 'row')} = {parts}[/]"
     yield from _describe_gaps(run)
-    for name, place in run.places.items():
-        yield escape(f"{name}: {place}")
+    yield from describe_places(run.places)
 
 
 def _describe_gaps(run: OrderRun) -> Iterator[str]:
