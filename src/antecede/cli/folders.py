@@ -37,7 +37,7 @@ def place_of_table(out: str, name: str) -> str:
 
 
 def describe_places(places: dict[str, str]) -> list[str]:
-    """A line for each thing written, in rich's markup; what is below the working folder is told from there."""
+    """A line for each thing written, in rich's markup; paths below the working folder start there."""
     from rich.markup import escape
 
     here = f"{os.getcwd()}/"
