@@ -27,12 +27,16 @@ class Boxed(Endpoint, kw_only=True):
 
     def _find_next(self, sender: str | None) -> int | None:
         """The head of the box or nothing: a letter further back may be an effect of the head."""
-        return 0 if self.inbox and sender in (None, self.inbox[0].sender) else None
+        if not self.inbox or sender not in (None, self.inbox[0].sender):
+            return None
+        return 0
 
     def _find_first(self, sender: str | None) -> int | None:
         """The first letter (from `sender`), wherever it stands."""
-        letters = enumerate(self.inbox)
-        return next((at for at, letter in letters if sender in (None, letter.sender)), None)
+        for at, letter in enumerate(self.inbox):
+            if sender in (None, letter.sender):
+                return at
+        return None
 
     def _pop_delivery(self, key: int) -> Delivery:
         letter = self.inbox.pop(key)

@@ -6,6 +6,7 @@ concurrent. For applications that write stamped logs and leave the order to `ant
 """
 
 from dataclasses import dataclass, field
+from operator import le
 
 
 @dataclass
@@ -41,11 +42,10 @@ class ClockStamp:
         """
         if self.process == other.process:
             return self.entries[self.entry] < other.entries[self.entry]
-        counted = (
-            self.entries[self.entry] <= other.entries[self.entry]
-            and self.entries[other.entry] < other.entries[other.entry]
-        )
-        return counted and all(a <= b for a, b in zip(self.entries, other.entries, strict=True))
+        own_entry_passed = self.entries[self.entry] <= other.entries[self.entry]
+        other_entry_ahead = self.entries[other.entry] < other.entries[other.entry]
+        none_larger = all(map(le, self.entries, other.entries))
+        return own_entry_passed and other_entry_ahead and none_larger
 
     def is_concurrent_with(self, other: "ClockStamp") -> bool:
         """Whether neither happened before the other, as far as the entries tell."""
@@ -71,7 +71,7 @@ class PlausibleClock:
 
     def receive(self, stamp: ClockStamp) -> ClockStamp:
         """A receipt of something stamped so; returns the stamp of the receipt."""
-        self.entries = [max(pair) for pair in zip(self.entries, stamp.entries, strict=True)]
+        self.entries = list(map(max, self.entries, stamp.entries))
         return self.tick()
 
 

@@ -89,7 +89,8 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """
         if not self.manual:
             raise CallerError("take() needs an endpoint made with manual=True; this one delivers by itself")
-        if sender is not None and (not isinstance(sender, str) or sender not in self.index):
+        known = sender is None or (isinstance(sender, str) and sender in self.index)
+        if not known:
             raise CallerError(f"{sender!r} is not in the group {self.group}")
         key = None if self._is_stopped() else self._find_next(sender)
         if key is None:
@@ -185,7 +186,8 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         targets, own = self._resolve_targets(to)
         self.pending_take = None
         send(payload, targets)
-        return self._collect_effects([Delivery(self.process, payload)] if own else [])
+        own_copies = [Delivery(self.process, payload)] if own else []
+        return self._collect_effects(own_copies)
 
     def _resolve_targets(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
         """The ids of the other processes named, and whether this one is; most calls name all or one."""
@@ -243,16 +245,18 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             raise CallerError(f"a destination is named twice in {names}")
         if to is not None and not names:
             raise CallerError("no destination: name at least one process, or leave `to` out to broadcast")
-        self._check_traffic({name for name in names if name != self.process}, own=self.process in names)
+        self._check_traffic(len({*names} - {self.process}))
         return names
 
-    def _check_traffic(self, others: set[str], own: bool) -> None:
+    def _check_traffic(self, others: int) -> None:
+        """Refuse a message to so many other processes if the protocol cannot send it."""
         facts = self.facts
-        if facts.broadcast and not facts.unicast and len(others) < self.n - 1:
+        only_broadcasts = facts.broadcast and not facts.unicast
+        if only_broadcasts and others < self.n - 1:
             raise CallerError(f"{facts.name!r} only broadcasts: leave `to` out, or use 'optimal' or 'matrix'")
-        if len(others) > 1 and not (facts.multicast or facts.broadcast):
+        if others > 1 and not (facts.multicast or facts.broadcast):
             raise CallerError(
-                f"{facts.name!r} sends to one process at a time, not to {len(others)}: copies sent one after "
+                f"{facts.name!r} sends to one process at a time, not to {others}: copies sent one after "
                 "the other are not in causal order; use a protocol with multicast, such as 'optimal'"
             )
 
@@ -282,7 +286,8 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     def _list_agreement(self) -> tuple[object, ...]:
         """What all members must have in common; packets of those who differ are refused."""
-        return (self.group, *(getattr(self, name) for name in self.shared))
+        options = [getattr(self, name) for name in self.shared]
+        return (self.group, *options)
 
     def _lay_out_state(self) -> None:
         """Check the options and lay out the initial state (not called when restored)."""

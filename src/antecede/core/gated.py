@@ -44,11 +44,12 @@ class Gated(Endpoint, kw_only=True):
     @classmethod
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
-        needs, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
-        return needs, gains
+        read = cls.read_stamp(kind, stamp, source, me, n)
+        return cls.apply_rule(read, source, me)
 
     def _read_packet(self, packet: Packet) -> Any:
-        stamp = self.read_stamp(packet.kind, packet.stamp, self.index[packet.source], self.me, self.n)
+        source = self.index[packet.source]
+        stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
         self._check_own_sends(stamp)
         return stamp
 
@@ -89,8 +90,9 @@ class Gated(Endpoint, kw_only=True):
         """Every message that waits here, and what each one misses."""
         waiting = []
         for packet, unmet in self.gate.held():
-            missing = tuple(Missing(self._name_slot(slot), have, count) for slot, have, count in unmet)
-            waiting.append(Held(packet.source, packet.number, packet.payload, packet.kind, missing))
+            missing = [Missing(self._name_slot(slot), have, count) for slot, have, count in unmet]
+            held = Held(packet.source, packet.number, packet.payload, packet.kind, tuple(missing))
+            waiting.append(held)
         return waiting
 
     def root_gaps(self) -> list[Gap]:
@@ -112,7 +114,8 @@ class VectorGated(Gated, kw_only=True):
     @classmethod
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
-        wanted, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
+        read = cls.read_stamp(kind, stamp, source, me, n)
+        wanted, gains = cls.apply_rule(read, source, me)
         return list(enumerate(wanted)), gains
 
     def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
@@ -120,7 +123,8 @@ class VectorGated(Gated, kw_only=True):
         have = self.gate.have
         if not any(map(gt, wanted, have.values())):  # nothing is missing, as is most often so
             return [], gains
-        return [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]], gains
+        unmet = [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
+        return unmet, gains
 
     def _count_from_zero(self, slots: int) -> None:
         """Begin with a count of 0 in each of so many slots; `_find_needs` asks for that."""

@@ -30,7 +30,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     kind: Literal["data", "ack"]
     source: str
     target: str
-    number: Annotated[int, msgspec.Meta(ge=1, le=wire.LARGEST)]
+    number: wire.Number
     low: wire.Count = 0
     data: bytes = b""
 
@@ -97,8 +97,10 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             return [], self._take_acknowledgement(frame, peer, now)
         if frame.number > peer.seen.low + self.window:
             raise InputError(f"frame {frame.number} is more than {self.window} ahead: another window size?")
-        data = [] if peer.seen.has(frame.number) else self._take_data(peer, frame)
-        return data, [Frame("ack", self.process, frame.source, frame.number, peer.seen.low)]
+        is_new = not peer.seen.has(frame.number)
+        data = self._take_data(peer, frame) if is_new else []
+        answer = Frame("ack", self.process, frame.source, frame.number, peer.seen.low)
+        return data, [answer]
 
     def tick(self, now: float) -> list[Frame]:
         """The frames that are due to be sent again."""
@@ -109,7 +111,8 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             if waiting is not None and waiting.due == due:
                 patience = min(2 * waiting.patience, MOST_PATIENCE * self.patience)
                 self._set_timer(target, number, waiting, now, patience)
-                again.append(Frame("data", self.process, target, number, 0, waiting.data))
+                frame = Frame("data", self.process, target, number, 0, waiting.data)
+                again.append(frame)
         self.resent += len(again)
         return again
 
@@ -122,7 +125,8 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     @property
     def congested(self) -> bool:
         """Whether a peer is so slow that the caller should wait before it sends more."""
-        return any(peer.numbered - peer.sent > self.window for peer in self.peers.values())
+        longest = max((peer.numbered - peer.sent for peer in self.peers.values()), default=0)
+        return longest > self.window
 
     def _take_data(self, peer: Peer, frame: Frame) -> list[bytes]:
         before = peer.seen.low
@@ -130,7 +134,8 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         if not self.ordered:
             return [frame.data]
         peer.early[frame.number] = frame.data
-        return [peer.early.pop(number) for number in range(before + 1, peer.seen.low + 1)]
+        in_turn = range(before + 1, peer.seen.low + 1)
+        return [peer.early.pop(number) for number in in_turn]
 
     def _take_acknowledgement(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
         if max(frame.number, frame.low) > peer.sent:
@@ -144,18 +149,21 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         """Put on its way what the window allows."""
         frames = []
         oldest = next(iter(peer.waiting), 0)
-        while peer.sent < peer.numbered and peer.sent + 1 < oldest + self.window:
+        last_allowed = min(peer.numbered, oldest + self.window - 1)
+        while peer.sent < last_allowed:
             peer.sent += 1
             waiting = peer.waiting[peer.sent]
             self._set_timer(target, peer.sent, waiting, now, self.patience)
-            frames.append(Frame("data", self.process, target, peer.sent, 0, waiting.data))
+            frame = Frame("data", self.process, target, peer.sent, 0, waiting.data)
+            frames.append(frame)
         return frames
 
     def _set_timer(self, target: str, number: int, waiting: Waiting, now: float, patience: float) -> None:
         """Set the timer of a frame; when most timers are of acknowledged frames, drop those."""
         waiting.patience, waiting.due = patience, now + patience
         heappush(self.timers, (waiting.due, target, number))
-        if len(self.timers) > SPARE_TIMERS + 2 * sum(len(peer.waiting) for peer in self.peers.values()):
+        unacknowledged = sum(len(peer.waiting) for peer in self.peers.values())
+        if len(self.timers) > SPARE_TIMERS + 2 * unacknowledged:
             self.timers = [timer for timer in self.timers if self._is_live(*timer)]
             heapify(self.timers)
 

@@ -4,7 +4,7 @@ A packet is an envelope (protocol, group, addresses, number) around a stamp and 
 is the same for all protocols; the stamp is what a protocol adds, so its size is the protocol's cost.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     kind: Kind
     source: str
     target: str
-    number: Annotated[int, msgspec.Meta(ge=1, le=wire.LARGEST)]
+    number: wire.Number
     stamp: bytes
     payload: bytes
 
@@ -36,10 +36,12 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
     def check(self) -> None:
         """Raise InputError if a field is not of its type; packets from `decode` always are."""
-        texts = (self.protocol, self.kind, self.source, self.target)
-        if not (type(self.number) is int and type(self.stamp) is type(self.payload) is bytes):
+        has_bytes = type(self.stamp) is type(self.payload) is bytes
+        if not (type(self.number) is int and has_bytes):
             raise InputError("a packet's number is a whole number, its stamp and its payload are bytes")
-        if not (0 < self.number <= wire.LARGEST and all(type(text) is str for text in texts)):
+        texts = (self.protocol, self.kind, self.source, self.target)
+        has_texts = all(type(text) is str for text in texts)
+        if not (0 < self.number <= wire.LARGEST and has_texts):
             raise InputError("a packet's numbers start at 1, and its protocol, kind and names are strings")
 
     def encode(self) -> bytes:
@@ -54,7 +56,7 @@ class _Versioned(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fi
     kind: Kind
     source: str
     target: str
-    number: Annotated[int, msgspec.Meta(ge=1, le=wire.LARGEST)]
+    number: wire.Number
     stamp: bytes
     payload: bytes
 
@@ -66,7 +68,8 @@ def decode(data: bytes) -> Packet:
     """Read the wire form; raises InputError for anything that is not one whole packet."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"a packet is decoded from bytes, not from {type(data).__name__}")
-    return Packet(*msgspec.structs.astuple(_read_versioned(bytes(data)))[1:])
+    _, *fields = msgspec.structs.astuple(_read_versioned(bytes(data)))
+    return Packet(*fields)
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):

@@ -21,6 +21,8 @@ from antecede.core.errors import CallerError, InputError
 from antecede.core.link import Frame, Link, decode_frame
 from antecede.core.packet import Delivery, Packet, decode
 
+RestoreEndpoint = Callable[[bytes], Endpoint]
+
 
 class Input(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Something that happens to a site. `how`: further arguments of the protocol's `send`."""
@@ -75,14 +77,17 @@ class Site:
     def __init__(self, endpoint: Endpoint, link: Link, delivered: int = 0, applied: int = 0) -> None:
         if endpoint.process != link.process or endpoint.manual:
             raise CallerError("a site has an endpoint and a link of one process, and delivers by itself")
-        strangers = set(endpoint.group) - {endpoint.process} - set(link.peers)
+        others = set(endpoint.group) - {endpoint.process}
+        strangers = others - set(link.peers)
         if strangers:
             raise CallerError(f"the link of {link.process!r} does not reach {sorted(strangers)}")
-        self.endpoint, self.link, self.delivered, self.applied = endpoint, link, delivered, applied
+        self.endpoint, self.link = endpoint, link
+        self.delivered, self.applied = delivered, applied
 
     def record(self, happening: Input) -> bytes:
         """What to write down before the input is applied; what could not be read again is refused here."""
-        written = wire.encode(_Record(self.endpoint.process, self.applied + 1, happening))
+        record = _Record(self.endpoint.process, self.applied + 1, happening)
+        written = wire.encode(record)
         try:
             _read_record(written)
         except InputError as error:
@@ -102,16 +107,16 @@ class Site:
             except TypeError:
                 protocol, how = self.endpoint.facts.name, sorted(happening.how)
                 raise CallerError(f"send of {protocol!r} does not take {how}: leave it out") from None
-            return self._finish_output(Output([], effects.deliveries, effects.packets), happening.now)
+            output = Output([], effects.deliveries, effects.packets)
+            return self._finish_output(output, happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
         return self._take_frame(decode_frame(happening.data), happening.now)
 
     def snapshot(self) -> bytes:
         """The whole state, with a checksum."""
-        saved = wire.encode(
-            wire.to_canonical(_Saved(self.endpoint.snapshot(), self.link, self.delivered, self.applied))
-        )
+        state = _Saved(self.endpoint.snapshot(), self.link, self.delivered, self.applied)
+        saved = wire.encode(wire.to_canonical(state))
         return wire.encode(_Sealed(1, zlib.crc32(saved), saved))
 
     def _take_frame(self, frame: Frame, now: float) -> Output:
@@ -131,7 +136,8 @@ class Site:
 
     def _finish_output(self, output: Output, now: float) -> Output:
         for packet in output.made:
-            output.frames.extend(self.link.send(packet.target, packet.encode(), now))
+            frames = self.link.send(packet.target, packet.encode(), now)
+            output.frames.extend(frames)
         self.delivered += len(output.deliveries)
         return output
 
@@ -144,9 +150,7 @@ class Recovered(msgspec.Struct, frozen=True):
     outputs: list[Output]
 
 
-def recover(
-    snapshot: bytes, records: list[bytes], taken: int, restore: Callable[[bytes], Endpoint]
-) -> Recovered:
+def recover(snapshot: bytes, records: list[bytes], taken: int, restore: RestoreEndpoint) -> Recovered:
     """The site that took this snapshot and wrote down these records; its application took `taken`.
 
     `restore` makes an endpoint of its snapshot: `antecede.restore`. Records from before the snapshot are
@@ -165,7 +169,7 @@ def recover(
     return Recovered(site, deliveries[taken - first :], outputs)
 
 
-def _restore_site(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> Site:
+def _restore_site(snapshot: bytes, restore: RestoreEndpoint) -> Site:
     sealed = _read_sealed(snapshot)
     if zlib.crc32(sealed.saved) != sealed.checksum:
         raise InputError("the snapshot of a site is damaged (wrong checksum); use an earlier one")

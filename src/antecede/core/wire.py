@@ -16,21 +16,25 @@ LARGEST = 2**62 - 1
 """No counter on the wire is larger: two of them still add up within 64 bits."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Number = Annotated[int, msgspec.Meta(ge=1, le=LARGEST)]
+Convert = Callable[[Any], Any]
 
-_foreign_types: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+_foreign_types: dict[type, tuple[Convert, Convert]] = {}
 
 
-def register_type(kind: type, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+def register_type(kind: type, pack: Convert, unpack: Convert) -> None:
     """Teach the codec a type that MessagePack does not have."""
     _foreign_types[kind] = (pack, unpack)
 
 
 def _pack_foreign(value: Any) -> Any:
-    return _foreign_types[type(value)][0](value)
+    pack, _ = _foreign_types[type(value)]
+    return pack(value)
 
 
 def _unpack_foreign(kind: type, value: Any) -> Any:
-    return _foreign_types[get_origin(kind) or kind][1](value)
+    _, unpack = _foreign_types[get_origin(kind) or kind]
+    return unpack(value)
 
 
 def to_canonical(value: Any) -> Any:

@@ -31,7 +31,7 @@ class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=
     """`number` counts the sender's broadcasts from 1."""
 
     set_id: wire.Count
-    number: Annotated[int, msgspec.Meta(ge=1, le=wire.LARGEST)]
+    number: wire.Number
     vector: list[wire.Count]
 
 
