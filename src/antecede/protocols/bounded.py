@@ -10,6 +10,7 @@ extras are counted in M and in DELIV like any other message; k must let the loop
 k >= n-1 for `>`), which the paper's k > n always does. k is each process's own choice.
 """
 
+from itertools import chain
 from typing import Annotated, Literal
 
 import msgspec
@@ -62,8 +63,10 @@ class Bounded(VectorGated, kw_only=True):
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             rows, columns = self.m.nonzero()
-            triples = np.stack((rows, columns, self.m[rows, columns]), axis=1)
-            self._emit_packet(target, wire.encode(triples.ravel().tolist()), payload)
+            counts = self.m[rows, columns]
+            triples = np.stack((rows, columns, counts), axis=1).ravel()
+            stamp = wire.encode(triples.tolist())
+            self._emit_packet(target, stamp, payload)
             self._replace_column(target)
         self._shrink_matrix()
 
@@ -75,9 +78,11 @@ class Bounded(VectorGated, kw_only=True):
     def _shrink_matrix(self) -> None:
         limit = self.k if self.rule == ">=" else self.k + 1
         while np.count_nonzero(self.m) >= limit:
-            fullest = int(np.count_nonzero(self.m, axis=0).argmax())
-            column = [number for pair in list_nonzero(self.m[:, fullest]) for number in pair]
-            self._emit_packet(fullest, wire.encode(column), kind="extra")
+            entries = np.count_nonzero(self.m, axis=0)
+            fullest = int(entries.argmax())
+            column = list_nonzero(self.m[:, fullest])
+            stamp = wire.encode([*chain.from_iterable(column)])
+            self._emit_packet(fullest, stamp, kind="extra")
             self._replace_column(fullest)
 
     @staticmethod
@@ -106,12 +111,14 @@ class Bounded(VectorGated, kw_only=True):
     def _take_in(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
             return super()._take_in(packet, stamp)
-        self.stamps[self.gate.offer(packet, *self._find_needs(self.index[packet.source], stamp))] = stamp
+        needs, gains = self._find_needs(self.index[packet.source], stamp)
+        arrival = self.gate.offer(packet, needs, gains)
+        self.stamps[arrival] = stamp
         self._absorb_extras()
         return None
 
     def _absorb_extras(self) -> None:
-        while (extra := self.gate.find(lambda packet: packet.kind == "extra")) is not None:
+        while (extra := self.gate.find(_is_extra)) is not None:
             self._take_packet(extra)
 
     def _learn_from(self, source: int, stamp: Counts) -> None:
@@ -121,15 +128,19 @@ class Bounded(VectorGated, kw_only=True):
         self._absorb_extras()
 
 
+def _is_extra(packet: Packet) -> bool:
+    return packet.kind == "extra"
+
+
 def _read_matrix(data: bytes, n: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 3:
         raise InputError("stamp of 'bounded': not a list of (from, to, count)")
-    rows, columns, counts = flat[::3], flat[1::3], flat[2::3]
+    rows, columns = flat[::3], flat[1::3]
     check_ids(rows, n)
     check_ids(columns, n)
     matrix = zero_counts(n, n)
-    matrix[rows, columns] = counts
+    matrix[rows, columns] = flat[2::3]
     return matrix
 
 
@@ -137,8 +148,8 @@ def _read_column(data: bytes, me: int, n: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 2:
         raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")
-    rows, counts = flat[::2], flat[1::2]
+    rows = flat[::2]
     check_ids(rows, n)
     matrix = zero_counts(n, n)
-    matrix[rows, me] = counts
+    matrix[rows, me] = flat[1::2]
     return matrix

@@ -76,7 +76,8 @@ class Buffered(Boxed, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         if targets:
-            self.outgoing[self.posted + len(self.outgoing)] = Posting(payload, targets)
+            number = self.posted + len(self.outgoing)
+            self.outgoing[number] = Posting(payload, targets)
             self._post_messages()
 
     def _post_messages(self) -> None:
@@ -84,7 +85,10 @@ class Buffered(Boxed, kw_only=True):
             posting = self.outgoing.pop(self.posted)
             self.posted += 1
             stamp = COPY if len(posting.targets) > 1 else b""
-            posted = [(self.group[t], self._emit_packet(t, stamp, posting.payload)) for t in posting.targets]
+            posted = []
+            for target in posting.targets:
+                number = self._emit_packet(target, stamp, posting.payload)
+                posted.append((self.group[target], number))
             self.awaiting.update(posted)
             self.copies = posted if stamp else []
 
@@ -93,11 +97,14 @@ class Buffered(Boxed, kw_only=True):
             return False
         if not self.awaiting:
             return True
+        if self.copies or not self.pipelined:
+            return False
         target, _ = next(iter(self.awaiting))  # without copies they all have one target
-        return self.pipelined and not self.copies and [self.group[t] for t in targets] == [target]
+        return [self.group[t] for t in targets] == [target]
 
     def _read_packet(self, packet: Packet) -> int:
-        if self.pipelined and packet.number != self.seen[packet.source].low + 1:
+        next_number = self.seen[packet.source].low + 1
+        if self.pipelined and packet.number != next_number:
             raise InputError(
                 f"packet {packet.number} from {packet.source} overtook an earlier one: pipelined=True needs "
                 "FIFO channels; offer packets in order, or use pipelined=False"
@@ -107,7 +114,8 @@ class Buffered(Boxed, kw_only=True):
         if packet.kind == "message":
             return 0
         number = _decode_stamp(packet.stamp)
-        expected = {"ack": self.awaiting, "release": self.unreleased}.get(packet.kind, ())
+        expected_by_kind = {"ack": self.awaiting, "release": self.unreleased}
+        expected = expected_by_kind.get(packet.kind, ())
         if (packet.source, number) not in expected:
             raise InputError(f"a {packet.kind!r} packet from {packet.source} that nothing here waits for")
         return number
@@ -139,27 +147,33 @@ class Buffered(Boxed, kw_only=True):
         return self.multicast == "two-phase" and (letter.sender, letter.number) in self.unreleased
 
     def _find_next(self, sender: str | None) -> int | None:
-        return None if self.inbox and self._is_unreleased(self.inbox[0]) else super()._find_next(sender)
+        if self.inbox and self._is_unreleased(self.inbox[0]):
+            return None
+        return super()._find_next(sender)
 
     def held(self) -> list[Held]:
         """Copies before their release and what stands behind them; then the output buffer."""
+        return self._list_waiting_inbox() + self._list_waiting_outgoing()
+
+    def _list_waiting_inbox(self) -> list[Held]:
         waiting: list[Held] = []
         missing: list[Missing] = []
         for letter in self.inbox:
             if self._is_unreleased(letter):
                 missing.append(Missing(f"release by {letter.sender}", 0, letter.number))
             if missing:
-                waiting.append(Held(letter.sender, letter.number, letter.payload, "message", tuple(missing)))
-        before = tuple(
-            Missing(f"acknowledgement by {name}", 0, number) for name, number in sorted(self.awaiting)
-        )
+                held = Held(letter.sender, letter.number, letter.payload, "message", tuple(missing))
+                waiting.append(held)
+        return waiting
+
+    def _list_waiting_outgoing(self) -> list[Held]:
+        missing = [Missing(f"acknowledgement by {name}", 0, number) for name, number in sorted(self.awaiting)]
         if self.multicast == "hold":
-            before += tuple(
-                Missing(f"release by {name}", 0, number) for name, number in sorted(self.unreleased)
-            )
-        return waiting + [
-            Held(self.process, 0, post.payload, "message", before) for post in self.outgoing.values()
-        ]
+            missing += [Missing(f"release by {name}", 0, number) for name, number in sorted(self.unreleased)]
+        waiting = []
+        for post in self.outgoing.values():
+            waiting.append(Held(self.process, 0, post.payload, "message", tuple(missing)))
+        return waiting
 
     def root_gaps(self) -> list[Gap]:
         """The releases and acknowledgements that something here waits for."""

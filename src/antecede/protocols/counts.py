@@ -16,7 +16,7 @@ from antecede.core.errors import InputError
 Counts = NDArray[np.int64]
 """Whole numbers of 64 bits; unsigned ones of fewer where an array is narrow."""
 
-_WIDTHS: tuple[np.dtype[Any], ...] = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4", "<u8"))
+_WIDTHS: tuple[np.dtype[Any], ...] = tuple(map(np.dtype, ("<u1", "<u2", "<u4", "<u8")))
 _SIZES = tuple(width.itemsize for width in _WIDTHS)
 _CODE_OF: dict[np.dtype[Any], int] = {width: code for code, width in enumerate(_WIDTHS)}
 _CODES = (0, 0, 1, 2, 2, 3, 3, 3, 3)
@@ -26,10 +26,15 @@ _CODES = (0, 0, 1, 2, 2, 3, 3, 3, 3)
 def _load(value: tuple[list[int], bytes]) -> Counts:
     if not isinstance(value, list) or len(value) != 2:
         raise ValueError("an array is its shape and its entries")
-    return np.frombuffer(value[1], "<i8").reshape(value[0]).astype(np.int64)
+    shape, entries = value
+    return np.frombuffer(entries, "<i8").reshape(shape).astype(np.int64)
 
 
-wire.register_type(np.ndarray, lambda array: (array.shape, array.astype("<i8").tobytes()), _load)
+def _dump(array: Counts) -> tuple[tuple[int, ...], bytes]:
+    return array.shape, array.astype("<i8").tobytes()
+
+
+wire.register_type(np.ndarray, _dump, _load)
 
 
 def empty_counts() -> Counts:
@@ -57,10 +62,11 @@ def unpack_counts(data: bytes, *shape: int) -> Counts:
 def view_counts(data: bytes, *shape: int) -> Counts:
     """The same as it lies in the data: as wide as it is there, and not to be changed."""
     size = prod(shape)
-    if not data or data[0] >= len(_WIDTHS) or len(data) != 1 + size * _SIZES[data[0]]:
+    code = data[0] if data else len(_WIDTHS)
+    if code >= len(_WIDTHS) or len(data) != 1 + size * _SIZES[code]:
         raise InputError(f"stamp: expected {size} packed counts for this group, got {len(data)} bytes")
-    array = np.frombuffer(data, _WIDTHS[data[0]], size, 1)
-    if data[0] == 3 and array.max(initial=0) > wire.LARGEST:
+    array = np.frombuffer(data, _WIDTHS[code], size, 1)
+    if code == 3 and array.max(initial=0) > wire.LARGEST:
         raise InputError("stamp: a count is out of range")
     return array.reshape(shape)
 
@@ -68,7 +74,8 @@ def view_counts(data: bytes, *shape: int) -> Counts:
 def narrow_counts(array: Counts) -> Counts:
     """The array in the fewest bytes per entry that hold its largest."""
     top = int(array.max()) if array.size else 0
-    return array.astype(_WIDTHS[_CODES[(top.bit_length() + 7) // 8]])
+    needed_bytes = (top.bit_length() + 7) // 8
+    return array.astype(_WIDTHS[_CODES[needed_bytes]])
 
 
 def count_up(array: Counts, x: int, y: int) -> Counts:
@@ -96,8 +103,9 @@ def exceeds_somewhere(vector: Counts, other: Counts) -> bool:
 
 def list_nonzero(column: Counts) -> list[tuple[int, int]]:
     """The non-zero entries of a vector as (slot, count)."""
-    at = column.nonzero()[0]
-    return list(zip(at.tolist(), column[at].tolist(), strict=True))
+    (slots,) = column.nonzero()
+    counts = column[slots]
+    return list(zip(slots.tolist(), counts.tolist(), strict=True))
 
 
 def count_packed(data: bytes) -> int:

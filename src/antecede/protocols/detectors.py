@@ -6,6 +6,7 @@ An alarm says: something that depends on this message may already have been deli
 """
 
 from collections.abc import Sequence
+from operator import ge
 
 import msgspec
 
@@ -26,9 +27,10 @@ def find_alarms(
     keys: Sequence[int], vector: list[int], before: dict[int, int], recent: Sequence[Recent]
 ) -> tuple[str, ...]:
     """The detectors that suspect the message with this stamp, whose sender owns `keys`, to be late."""
-    if any(before.get(x, 0) < vector[x] for x in keys):  # some entry was not covered by others
+    uncovered = [x for x in keys if before.get(x, 0) < vector[x]]
+    if uncovered:
         return ()
-    covering = [old for old in recent if all(old.vector[x] >= vector[x] for x in keys)]
+    covering = [old for old in recent if _covers(old, keys, vector)]
     if not covering:
         return (ALGORITHM_4,)
     if any(_may_follow(old, vector) for old in covering):
@@ -36,7 +38,13 @@ def find_alarms(
     return (ALGORITHM_4, ALGORITHM_5)
 
 
+def _covers(old: Recent, keys: Sequence[int], vector: list[int]) -> bool:
+    """Whether the stamp of `old` alone accounts for the entries that count the message."""
+    return all(old.vector[x] >= vector[x] for x in keys)
+
+
 def _may_follow(old: Recent, vector: list[int]) -> bool:
     """Whether the stamp of `old` is one that an effect of the message could have."""
-    at_least = all(mine >= theirs for mine, theirs in zip(old.vector, vector, strict=True))
-    return at_least and all(old.vector[x] > vector[x] for x in old.keys)
+    nowhere_less = all(map(ge, old.vector, vector))
+    more_on_own_keys = all(old.vector[x] > vector[x] for x in old.keys)
+    return nowhere_less and more_on_own_keys

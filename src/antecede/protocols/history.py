@@ -64,11 +64,13 @@ class History(Boxed, kw_only=True):
         self.past = [0] * self.n
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
-        stamp = wire.encode(wire.to_canonical((self.past, targets, self.log)))
+        parts = wire.to_canonical((self.past, targets, self.log))
+        stamp = wire.encode(parts)
         self._emit_copies(targets, stamp, payload)
         self.past[self.me] += 1
         if targets:
-            self.log.append(Past(self.me, self.past[self.me], set(targets), payload))
+            count = self.past[self.me]
+            self.log.append(Past(self.me, count, set(targets), payload))
 
     @staticmethod
     def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> HistoryStamp:
@@ -84,7 +86,8 @@ class History(Boxed, kw_only=True):
                 raise InputError("stamp of 'history': a message of the log is not covered by the past")
         if stamp.past[source] >= wire.LARGEST:
             raise InputError("stamp of 'history': there is no number left for this message")
-        if len({(old.sender, old.count) for old in stamp.log}) < len(stamp.log):
+        names = {(old.sender, old.count) for old in stamp.log}
+        if len(names) < len(stamp.log):
             raise InputError("stamp of 'history': a message stands twice in the log")
         return stamp
 
@@ -96,7 +99,8 @@ class History(Boxed, kw_only=True):
     @classmethod
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
-        past, gains = cls.apply_rule(cls.read_stamp(kind, stamp, source, me, n), source, me)
+        read = cls.read_stamp(kind, stamp, source, me, n)
+        past, gains = cls.apply_rule(read, source, me)
         return list(enumerate(past)), gains
 
     @staticmethod
@@ -107,13 +111,15 @@ class History(Boxed, kw_only=True):
         return len(read.past) + len(read.dests) + brought
 
     def _read_packet(self, packet: Packet) -> HistoryStamp:
-        stamp = self.read_stamp(packet.kind, packet.stamp, self.index[packet.source], self.me, self.n)
+        source = self.index[packet.source]
+        stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
         check_own(stamp.past[self.me], self.past[self.me])
         return stamp
 
     def _take_in(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
-        _, [(_, count)] = self.apply_rule(stamp, source, self.me)
+        _, gains = self.apply_rule(stamp, source, self.me)
+        [(_, count)] = gains
         news = [old for old in stamp.log if old.count > self.past[old.sender]]
         self._prune_log(stamp)
         if count > self.past[source]:
@@ -121,12 +127,13 @@ class History(Boxed, kw_only=True):
             stamp.past[source] = count
         for message in news:
             self._file_message(message, packet.number)
-        self.past = [max(pair) for pair in zip(self.past, stamp.past, strict=True)]
+        self.past = list(map(max, self.past, stamp.past))
 
     def _file_message(self, message: Past, number: int) -> None:
         if self.me in message.waiting:
             message.waiting.remove(self.me)
-            self.inbox.append(Letter(self.group[message.sender], number, message.payload))
+            sender = self.group[message.sender]
+            self.inbox.append(Letter(sender, number, message.payload))
         if message.waiting:
             self.log.append(message)
 

@@ -35,6 +35,9 @@ class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     sent: bytes
 
 
+Read = tuple[list[int], Counts]
+"""Destinations, and SENT before the message."""
+
 _decode_stamp = wire.make_reader(MatrixStamp, "stamp of 'matrix'")
 
 
@@ -64,13 +67,14 @@ class Matrix(VectorGated, kw_only=True):
         self._count_from_zero(self.n)
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
-        stamp = wire.encode((targets if len(targets) > 1 else (), pack_counts(self.sent)))
+        dests = targets if len(targets) > 1 else ()
+        stamp = wire.encode((dests, pack_counts(self.sent)))
         self._emit_copies(targets, stamp, payload)
         for target in targets:
             self.sent = count_up(self.sent, self.me, target)
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> tuple[list[int], Counts]:
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Read:
         """The destinations, and SENT of the sender before this message."""
         if kind != "message":
             refuse_kind("matrix", kind)
@@ -80,7 +84,7 @@ class Matrix(VectorGated, kw_only=True):
         return stamp.dests or [me], view_counts(stamp.sent, n, n)
 
     @staticmethod
-    def apply_rule(stamp: tuple[list[int], Counts], source: int, me: int) -> tuple[list[int], Pairs]:
+    def apply_rule(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
         """All that the sender knows to be sent to `me` comes first: the column of `me` in SENT."""
         column = stamp[1][:, me].tolist()
         return column, [(source, column[source] + 1)]
@@ -91,10 +95,11 @@ class Matrix(VectorGated, kw_only=True):
         read = _decode_stamp(stamp)
         return len(read.dests) + count_packed(read.sent)
 
-    def _check_own_sends(self, stamp: tuple[list[int], Counts]) -> None:
-        check_own_row(stamp[1][self.me], self.sent[self.me])
+    def _check_own_sends(self, stamp: Read) -> None:
+        _, sent = stamp
+        check_own_row(sent[self.me], self.sent[self.me])
 
-    def _learn_from(self, source: int, stamp: tuple[list[int], Counts]) -> None:
+    def _learn_from(self, source: int, stamp: Read) -> None:
         dests, carried = stamp
         carried = carried.copy()
         for d in dests:

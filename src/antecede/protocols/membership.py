@@ -86,13 +86,15 @@ class Probabilistic(Sharing, kw_only=True):
         counts = sent.values() if isinstance(sent, dict) else [None]
         if not all(isinstance(count, int) for count in counts):
             raise CallerError("`sent` has, for each member, the number that its admit() returned")
-        if check_name(name) not in self.index or set(sent) != {*self.group} - {name}:
+        is_member = check_name(name) in self.index
+        if not is_member or set(sent) != {*self.group} - {name}:
             raise CallerError(f"admit {name!r} everywhere first, and give the answers of {self.group}")
         known = {**self.known, self.process: Seen(self.sent)}
         for member, count in (sent | self.left).items():
             if known.get(member, Seen()).low < count:
                 raise CallerError(f"too early: message {count} of {member} is not delivered here; try later")
-        return wire.encode(Welcome(self.tag, name, self.gate.have, known, self.recent, self.left))
+        welcome = Welcome(self.tag, name, self.gate.have, known, self.recent, self.left)
+        return wire.encode(welcome)
 
     def join(self, state: bytes) -> None:
         """Begin as a newcomer, with the state of a sponsor."""
@@ -101,14 +103,20 @@ class Probabilistic(Sharing, kw_only=True):
             raise InputError(
                 f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}"
             )
-        if self.sent or self.gate.arrivals or any(self.gate.have.values()):
+        delivered = sum(self.gate.have.values())
+        if self.sent or self.gate.arrivals or delivered:
             raise CallerError("join() comes first: this endpoint has already sent or received")
-        keys = [x for recent in welcome.recent for x in recent.keys]
-        sizes = [len(recent.vector) for recent in welcome.recent]
-        if [*welcome.have] != [*range(self.R)] or {*keys} - {*range(self.R)} or {*sizes} - {self.R}:
+        self._check_entries(welcome)
+        self.gate.have = welcome.have
+        self.known, self.recent, self.left = welcome.known, welcome.recent, welcome.left
+
+    def _check_entries(self, welcome: Welcome) -> None:
+        """Refuse the state of a sponsor with another number of entries."""
+        places = range(self.R)
+        keys = {x for recent in welcome.recent for x in recent.keys}
+        sizes = {len(recent.vector) for recent in welcome.recent}
+        if [*welcome.have] != [*places] or keys - {*places} or sizes - {self.R}:
             raise InputError(f"state of a sponsor: made for other entries than the {self.R} here")
-        self.gate.have, self.known, self.recent = welcome.have, welcome.known, welcome.recent
-        self.left = welcome.left
 
     def _change_group(self, members: set[str]) -> None:
         self.group = sorted(members)

@@ -27,21 +27,24 @@ from antecede.protocols.stamps import check_destinations, check_own, refuse_kind
 Waiting = dict[int, int]
 """Sender times n plus destination, to time."""
 
+Fields = tuple[int, list[int], list[int], Waiting]
+"""What is on the wire: the clock of the message, its destinations, and both parts of LOG."""
+
 Stamp = tuple[int, list[int], list[int], Waiting, Pairs]
-"""The clock of the message, its destinations, both parts of LOG, and what of that waits here."""
+"""The same, and what of LOG waits here."""
 
 
 @lru_cache
-def _make_reader(n: int) -> Callable[[bytes], tuple[int, list[int], list[int], Waiting]]:
+def _make_reader(n: int) -> Callable[[bytes], Fields]:
     who = Annotated[int, Meta(ge=0, lt=n)]
     pair = Annotated[int, Meta(ge=0, lt=n * n)]
     time = Annotated[int, Meta(ge=1, le=wire.LARGEST)]
     newest = Annotated[list[wire.Count], Meta(min_length=n, max_length=n)]
-    stamp: type[tuple[int, list[int], list[int], Waiting]] = tuple[time, list[who], newest, dict[pair, time]]
-    return wire.make_reader(stamp, "stamp of 'optimal'")
+    fields: type[Fields] = tuple[time, list[who], newest, dict[pair, time]]
+    return wire.make_reader(fields, "stamp of 'optimal'")
 
 
-_decode = msgspec.msgpack.Decoder(tuple[int, list[int], list[int], Waiting]).decode
+_decode = msgspec.msgpack.Decoder(Fields).decode
 """Reads a stamp of any group, unchecked."""
 
 
@@ -73,14 +76,16 @@ class Optimal(Gated, kw_only=True):
     @cached_property
     def columns(self) -> list[frozenset[int]]:
         """For each destination the pairs that it is in."""
-        return [frozenset(range(d, self.n * self.n, self.n)) for d in range(self.n)]
+        n = self.n
+        return [frozenset(range(d, n * n, n)) for d in range(n)]
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         first = self.me * self.n
         self.clock += 1  # SND 1
         for d in targets:  # SND 2: from the unchanged LOG
-            stamp = (self.clock, targets, self.newest, self._select_carried(targets, d))
-            self._emit_packet(d, wire.encode(stamp), payload)
+            carried = self._select_carried(targets, d)
+            stamp = wire.encode((self.clock, targets, self.newest, carried))
+            self._emit_packet(d, stamp, payload)
         for d in targets:  # SND 3
             for pair in self.waiting.keys() & self.columns[d]:
                 del self.waiting[pair]
@@ -146,7 +151,8 @@ class Optimal(Gated, kw_only=True):
         Where both have a time for a pair, the later one is of a message that the other has not heard of.
         """
         n, mine, ours = self.n, self.newest, self.waiting
-        for p in [p for p, t in ours.items() if p not in waiting and t <= newest[p // n]]:
+        settled = [p for p, t in ours.items() if p not in waiting and t <= newest[p // n]]
+        for p in settled:
             del ours[p]
         for p, t in waiting.items():
             if t > mine[p // n]:

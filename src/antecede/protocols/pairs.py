@@ -56,7 +56,8 @@ class Pairs89(VectorGated, kw_only=True):
             have = self.gate.have
             self.gate.gain(self.me, have[self.me] + 1)
             time = list(have.values())
-            self._emit_packet(target, wire.encode((time, self.last)), payload)
+            stamp = wire.encode((time, self.last))
+            self._emit_packet(target, stamp, payload)
             self.last[target] = time
 
     @staticmethod
@@ -74,14 +75,16 @@ class Pairs89(VectorGated, kw_only=True):
     @staticmethod
     def apply_rule(stamp: PairsStamp, source: int, me: int) -> tuple[list[int], Pairs]:
         """The time of the last message to `me` must have passed; a delivery gains the message's time."""
+        own = (source, stamp.time[source])
         others = [(x, count) for x, count in enumerate(stamp.time) if x != source and count]
-        return stamp.last.get(me, []), [(source, stamp.time[source]), *others]
+        return stamp.last.get(me, []), [own, *others]
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """A time, and for each process written to its id and a time."""
         read = _decode_stamp(stamp)
-        return len(read.time) + sum(1 + len(time) for time in read.last.values())
+        last = sum(1 + len(time) for time in read.last.values())
+        return len(read.time) + last
 
     def _check_own_sends(self, stamp: PairsStamp) -> None:
         sent = self.gate.have[self.me]
@@ -93,10 +96,14 @@ class Pairs89(VectorGated, kw_only=True):
         """Without the gains that change nothing, which are most."""
         needs, gains = super()._find_needs(source, stamp)
         have = self.gate.have
-        return needs, [(slot, count) for slot, count in gains if slot == source or count > have[slot]]
+        identity, *others = gains
+        others = [(slot, count) for slot, count in others if count > have[slot]]
+        return needs, [identity, *others]
 
     def _learn_from(self, source: int, stamp: PairsStamp) -> None:
         for q, time in stamp.last.items():
             ours = self.last.get(q, time)
+            if ours != time:
+                time = list(map(max, time, ours))
             if q != self.me:
-                self.last[q] = time if ours == time else list(map(max, time, ours))
+                self.last[q] = time

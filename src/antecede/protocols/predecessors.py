@@ -92,7 +92,8 @@ class Predecessors(Gated, kw_only=True):
         for q in stamp.dests:
             if q != self.me:
                 older = stamp.barriers.get(q, {})
-                newer = {a: x for a, x in self.barriers.get(q, {}).items() if x > older.get(a, 0)}
+                ours = self.barriers.get(q, {})
+                newer = {a: x for a, x in ours.items() if x > older.get(a, 0)}
                 self.barriers[q] = {**newer, source: stamp.count}
         for q, barrier in stamp.barriers.items():
             if q not in stamp.dests and q != self.me:

@@ -88,7 +88,8 @@ class Sharing(VectorGated, kw_only=True):
         for x in self.keys:
             self.gate.gain(x, 1)
         self.sent += 1
-        stamp = wire.encode((self.set_id, self.sent, list(self.gate.have.values())))
+        vector = list(self.gate.have.values())
+        stamp = wire.encode((self.set_id, self.sent, vector))
         self._emit_copies(targets, stamp, payload)
 
     @classmethod
@@ -123,7 +124,8 @@ class Sharing(VectorGated, kw_only=True):
         return wanted, [(x, 1) for x in stamp.keys]
 
     def _take_in(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
-        if self.known.setdefault(packet.source, Seen()).has(stamp.number):
+        known = self.known.setdefault(packet.source, Seen())
+        if known.has(stamp.number):
             return None  # came with the state of the sponsor
         needs, gains = self._find_needs(NOBODY, stamp)
         if not self.manual and self.gate.passes(needs, gains):

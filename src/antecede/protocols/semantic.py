@@ -79,8 +79,10 @@ class Semantic(VectorGated, kw_only=True):
     ecv: Counts = msgspec.field(default_factory=empty_counts)
 
     def _lay_out_state(self) -> None:
-        self.sp, self.sc = zero_counts(self.n, self.n), zero_counts(self.n, self.n)
-        self.mcv, self.ecv = zero_counts(self.n), zero_counts(self.n)
+        self.sp = zero_counts(self.n, self.n)
+        self.sc = zero_counts(self.n, self.n)
+        self.mcv = zero_counts(self.n)
+        self.ecv = zero_counts(self.n)
         self._count_from_zero(self.n)
         self.gate.add = self.variant == "printed"
 
@@ -102,7 +104,8 @@ class Semantic(VectorGated, kw_only=True):
         latest = self.events if depends_on is None else depends_on
         if not isinstance(latest, int) or not 0 <= latest <= self.events:
             raise CallerError(f"depends_on={depends_on!r}: own events so far are numbered 1 to {self.events}")
-        effects = self._dispatch_message(payload, to, partial(self._send_message, depends_on=latest))
+        send = partial(self._send_message, depends_on=latest)
+        effects = self._dispatch_message(payload, to, send)
         own = [msgspec.structs.replace(copy, event=self.events) for copy in effects.deliveries]
         return msgspec.structs.replace(effects, deliveries=own)
 
@@ -114,9 +117,8 @@ class Semantic(VectorGated, kw_only=True):
             self.sc[:] = 0
             self.mcv = before if self.variant == "corrected" else self.ecv.copy()
         dests = targets if len(targets) > 1 else ()
-        stamp = wire.encode(
-            (dests, pack_counts(self.sp), pack_counts(self.sc), pack_counts(self.mcv), pack_counts(self.ecv))
-        )
+        counts = [pack_counts(array) for array in (self.sp, self.sc, self.mcv, self.ecv)]
+        stamp = wire.encode((dests, *counts))
         self._emit_copies(targets, stamp, payload)  # E6
         self.sc[self.me, targets] += 1  # E7
 
@@ -128,8 +130,10 @@ class Semantic(VectorGated, kw_only=True):
         stamp = _decode_stamp(data)
         if stamp.dests:
             check_destinations(stamp.dests, source, me, n)
-        sp, sc = unpack_counts(stamp.sp, n, n), unpack_counts(stamp.sc, n, n)
-        mcv, ecv = unpack_counts(stamp.mcv, n), unpack_counts(stamp.ecv, n)
+        sp = unpack_counts(stamp.sp, n, n)
+        sc = unpack_counts(stamp.sc, n, n)
+        mcv = unpack_counts(stamp.mcv, n)
+        ecv = unpack_counts(stamp.ecv, n)
         return stamp.dests or [me], sp, sc, mcv, ecv
 
     @staticmethod
@@ -144,23 +148,27 @@ class Semantic(VectorGated, kw_only=True):
     def count_entries(stamp: bytes) -> int:
         """The destinations, two numbers for each pair of processes, two for each process."""
         read = _decode_stamp(stamp)
-        return len(read.dests) + sum(map(count_packed, (read.sp, read.sc, read.mcv, read.ecv)))
+        packed = (read.sp, read.sc, read.mcv, read.ecv)
+        return len(read.dests) + sum(map(count_packed, packed))
 
     def _check_own_sends(self, stamp: Read) -> None:
         *_, mcv, ecv = stamp
-        check_own(int(max(mcv[self.me], ecv[self.me])), self.events)
+        claimed = max(mcv[self.me], ecv[self.me])
+        check_own(int(claimed), self.events)
 
     def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         if self.variant == "corrected":
             return super()._find_needs(source, stamp)
         _, sp, _, _, _ = stamp
-        return list(enumerate(sp[:, self.me].tolist())), [(source, 1)]
+        column = sp[:, self.me].tolist()
+        return list(enumerate(column)), [(source, 1)]
 
     def _learn_from(self, source: int, stamp: Read) -> None:
         dests, sp, sc, mcv, ecv = stamp
         sc[source, dests if self.variant == "corrected" else self.me] += 1  # R3
         largest = np.maximum(self.sp, sp)
-        self.sc = np.maximum(self.sc + self.sp, sp + sc) - largest  # R7
+        all_sent = np.maximum(self.sc + self.sp, sp + sc)
+        self.sc = all_sent - largest  # R7
         self.sp = largest  # R8
         self.mcv = np.maximum(self.mcv, mcv)
         self.ecv = np.maximum(self.ecv, ecv)

@@ -46,6 +46,7 @@ class Server(OnePlace, kw_only=True):
 
     def _read_packet(self, packet: Packet) -> list[int]:
         stamp: list[int] = super()._read_packet(packet)
-        if self.process == self.server and stamp[self.index[packet.source]] == 0:
+        own_entry = stamp[self.index[packet.source]]
+        if self.process == self.server and own_entry == 0:
             raise InputError("stamp of 'server': the client's own entry is 0, it must count this message")
         return stamp

@@ -34,7 +34,8 @@ def check_own_row(claimed: Counts, own: Counts) -> None:
     if not exceeds_somewhere(claimed, own):
         return
     ahead = claimed.astype(np.int64) - own.astype(np.int64)
-    check_own(int(claimed[ahead.argmax()]), int(own[ahead.argmax()]))
+    worst = ahead.argmax()
+    check_own(int(claimed[worst]), int(own[worst]))
 
 
 def check_length(vector: list[int], n: int) -> None:
@@ -46,7 +47,8 @@ def check_length(vector: list[int], n: int) -> None:
 def check_destinations(dests: list[int], source: int, me: int, n: int) -> None:
     """Refuse a destination list without this process, with the sender, or with repeats."""
     check_ids(dests, n)
-    if me not in dests or source in dests or len(set(dests)) < len(dests):
+    has_repeats = len(set(dests)) < len(dests)
+    if me not in dests or source in dests or has_repeats:
         raise InputError(
             "stamp: the list of destinations must name the receiver, each once, never the sender"
         )

@@ -13,6 +13,7 @@ from antecede.core.boxed import Boxed, Letter
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
+from antecede.protocols.stamps import refuse_kind
 
 _decode_stamp = wire.make_reader(wire.Count, "stamp of 'sync'")
 
@@ -44,12 +45,18 @@ class Sync(Boxed, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            self.awaiting = (self.group[target], self._emit_packet(target, b"", payload))
+            number = self._emit_packet(target, b"", payload)
+            self.awaiting = (self.group[target], number)
 
     def _read_packet(self, packet: Packet) -> None:
-        if packet.kind not in ("message", "ack") or (packet.kind == "message" and packet.stamp):
-            raise InputError(f"'sync' has no {packet.kind!r} packets, or none with such a stamp")
-        if packet.kind == "ack" and (packet.source, _decode_stamp(packet.stamp)) != self.awaiting:
+        if packet.kind not in ("message", "ack"):
+            refuse_kind("sync", packet.kind)
+        if packet.kind == "message":
+            if packet.stamp:
+                raise InputError("'sync' has no stamps on messages")
+            return
+        number = _decode_stamp(packet.stamp)
+        if (packet.source, number) != self.awaiting:
             raise InputError(f"{packet.source} acknowledges something that {self.process} does not wait for")
 
     def _take_in(self, packet: Packet, stamp: None) -> None:
@@ -86,4 +93,5 @@ class Sync(Boxed, kw_only=True):
         """The acknowledgement that the blocked send waits for."""
         if self.awaiting is None:
             return []
-        return [Gap(f"acknowledgement by {self.awaiting[0]}", self.awaiting[1], self.awaiting[1])]
+        target, number = self.awaiting
+        return [Gap(f"acknowledgement by {target}", number, number)]
