@@ -34,6 +34,8 @@ def test_afterwards_no_command_compiles(run_python) -> None:
         ("simulate", "--protocol", "matrix", "-n", "3", "-m", "50", "--crashes", "1", "--out", "run"),
         ("audit", str(EXAMPLE), *page),
         ("audit", "run/events.parquet"),
+        ("order", "run/messages.parquet", "--out", "ordered-messages"),
+        ("order", str(EXAMPLE), "--out", "ordered-events"),
     ):
         done = run_python("antecede", *command)
         assert done.returncode in (0, 1) and ANNOUNCEMENT not in done.stderr, command

@@ -68,6 +68,14 @@ def test_python_reads_and_audits(run_bare) -> None:
     assert run_bare("-c", code).stdout == "{'late': 1}\n"
 
 
+def test_a_log_and_a_table_of_messages_are_put_in_order(run_bare, tmp_path) -> None:
+    done = run_bare("-m", "antecede", "order", "log", "--out", "events", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["ordered"] == 6, done.stderr
+    (tmp_path / "table.csv").write_text('sender,stamp\na,"{""a"": 2}"\na,"{""a"": 1}"\n')
+    done = run_bare("-m", "antecede", "order", "table.csv", "--stamp", "stamp", "--out", "messages")
+    assert done.returncode == 0 and "2 rows = 2 ordered" in done.stdout, (done.stdout, done.stderr)
+
+
 def test_runs_are_simulated_and_programs_explored(run_bare) -> None:
     simulated = run_bare("-m", "antecede", "simulate", "-n", "3", "-m", "20", "--out", "run")
     assert simulated.returncode == 0 and "kept its promise" in simulated.stdout, simulated.stderr

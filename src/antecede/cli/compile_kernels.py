@@ -6,10 +6,13 @@ small simulated run and on a small log that has something wrong of every kind.
 
 from __future__ import annotations
 
+import itertools
 import os
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import numpy as np
 
 from antecede.cli.main import app
 
@@ -47,6 +50,27 @@ DEPENDENT_LOG = """\
 """
 """Sends that name what they depend on."""
 
+VECTORS = """\
+{"sender": "a", "stamp": {"a": 2}}
+{"sender": "a", "stamp": {"a": 1}}
+{"sender": "b", "stamp": {"a": 1, "b": 2}}
+{"sender": "c", "stamp": {"c": 1000}}
+"""
+PARENTS = """\
+{"sender": "a", "id": "1", "parents": ["2"]}
+{"sender": "a", "id": "2", "parents": ["1"]}
+{"sender": "a", "id": "3", "parents": ["0"]}
+{"sender": "a", "id": "4", "parents": []}
+"""
+"""Messages to be ordered, of which some wait, and some for each other."""
+
+FILES = {
+    "log.jsonl": LOG,
+    "clocks.log": CLOCKED_LOG,
+    "dependent.jsonl": DEPENDENT_LOG,
+    "vectors.jsonl": VECTORS,
+    "parents.jsonl": PARENTS,
+}
 COMMANDS = (
     "simulate --protocol optimal -n 4 -m 60 --fanout 2 --loss 0.1 --out run",
     "simulate --protocol unordered -n 4 -m 400 --workload broadcast --out unordered",
@@ -55,10 +79,11 @@ COMMANDS = (
     "audit log.jsonl --engine local",
     "audit dependent.jsonl --engine local --shiviz shiviz.log",
     "audit clocks.log --engine local",
+    "order run/messages.parquet --engine local --out ordered-packets",
+    "order log.jsonl --engine local --out ordered-events",
+    "order vectors.jsonl --stamp stamp --engine local --out ordered-vectors",
+    "order parents.jsonl --id id --stamp parents --form parents --engine local --out ordered-parents",
 )
-
-
-LOGS = {"log.jsonl": LOG, "dependent.jsonl": DEPENDENT_LOG, "clocks.log": CLOCKED_LOG}
 
 
 def compile_kernels() -> None:
@@ -68,12 +93,24 @@ def compile_kernels() -> None:
         chdir(folder),
         open(os.devnull, "w") as null,
     ):
-        for name, text in LOGS.items():
+        for name, text in FILES.items():
             Path(name).write_text(text)
         for command in COMMANDS:
             # That a command finds something, and exits with 1, is no error here.
             with redirect_stdout(null), redirect_stderr(null), suppress(SystemExit):
                 app(command.split())
+    _compile_gate()
+
+
+def _compile_gate() -> None:
+    """The gate reads numbers in types that fit their size: these are the types that small inputs do not need."""
+    from antecede.kernels.gate import release
+    from antecede.kernels.ragged import Rows
+
+    nothing = np.zeros(1, dtype=np.int64)
+    for slot_type, count_type in itertools.product((np.uint16, np.uint32), repeat=2):
+        needs = Rows(np.arange(2), np.zeros(1, dtype=slot_type), np.zeros(1, dtype=count_type))
+        release(nothing, needs, Rows(np.arange(2), nothing, nothing))
 
 
 if __name__ == "__main__":
