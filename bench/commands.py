@@ -25,8 +25,8 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "chat.jsonl"
 IMPORT_ALL = "import " + ", ".join(place.partition(":")[0] for place, _ in COMMANDS.values())
 SORT = """
 import sys
-from antecede.spark.session import session
-spark = session()
+from antecede.spark.session import get_session
+spark = get_session()
 spark.read.parquet(sys.argv[1]).sort("time").write.parquet(sys.argv[2])
 spark.stop()
 """

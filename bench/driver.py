@@ -48,9 +48,9 @@ def _measured(place: Path, events: int, huge: int) -> dict[str, float]:
 
 def _audit(folder: str, huge: int) -> dict[str, float]:
     from antecede.spark.auditing.event_audit import audit
-    from antecede.spark.session import session
+    from antecede.spark.session import get_session
 
-    spark = session("local[*]", spark_driver_memory=HEAP)
+    spark = get_session("local[*]", spark_driver_memory=HEAP)
     found = audit(spark.read.parquet(folder), huge=huge)
     found.summary()
     java = spark.sparkContext._jvm.java.lang  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ from antecede.formats.settings import Settings
 from antecede.spark.auditing.event_audit import audit
 from antecede.spark.ordering.message_order import order
 from antecede.spark.reading.logs import read_logs
-from antecede.spark.session import session
+from antecede.spark.session import get_session
 from bench import traffic
 from bench.driver import memory
 from bench.measure import Spent, count, spent, verdict
@@ -28,7 +28,7 @@ MEMORY = "6g"
 
 def tables(quick: bool) -> Iterator[Table]:
     with tempfile.TemporaryDirectory(prefix="antecede-bench-") as folder:
-        spark = session("local[*]", spark_driver_memory=MEMORY)
+        spark = get_session("local[*]", spark_driver_memory=MEMORY)
         yield _order(spark, Path(folder), 40_000 if quick else 2_000_000)
         yield _audit(spark, Path(folder), 20_000 if quick else 1_000_000)
         yield _read(spark, Path(folder), 4_000 if quick else 40_000)

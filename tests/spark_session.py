@@ -8,8 +8,8 @@ import pytest
 
 @pytest.fixture(scope="session")
 def spark():
-    from antecede.spark.session import session
+    from antecede.spark.session import get_session
 
-    started = session("local[2]", spark_driver_memory="2g", spark_sql_shuffle_partitions="3")
+    started = get_session("local[2]", spark_driver_memory="2g", spark_sql_shuffle_partitions="3")
     yield started
     started.stop()

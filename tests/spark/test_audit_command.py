@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import PythonException
 
 from antecede.core.errors import CallerError, SetupError
-from antecede.spark.running import ours
+from antecede.spark.running import translate_error
 from tests.commands import TRIANGLE, apart, here
 
 pytestmark = pytest.mark.spark
@@ -22,9 +22,9 @@ def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
 
 def test_errors_of_tasks_are_ours() -> None:
     text = "Job aborted\n  File x, line 1\nantecede.core.errors.CallerError: stamps are odd; cast them\n"
-    assert str(ours(PythonException(text))) == "stamps are odd; cast them"
-    assert isinstance(ours(PythonException(text)), CallerError)
-    other = ours(PythonException("\nout of memory\n at java.lang"))
+    assert str(translate_error(PythonException(text))) == "stamps are odd; cast them"
+    assert isinstance(translate_error(PythonException(text)), CallerError)
+    other = translate_error(PythonException("\nout of memory\n at java.lang"))
     assert isinstance(other, SetupError) and "Spark failed: out of memory" in str(other)
 
 

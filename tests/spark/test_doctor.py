@@ -30,7 +30,7 @@ def test_each_thing_missing_has_its_remedy(monkeypatch) -> None:
     def no_package(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(java, "find", no_java)
+    monkeypatch.setattr(java, "find_java", no_java)
     monkeypatch.setattr(command, "version", no_package)
     monkeypatch.setattr(command, "memory_gigabytes", lambda: 0.5)
     monkeypatch.setattr(command, "LEAST_SPACE", 10**9)

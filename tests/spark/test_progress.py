@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from antecede.cli import steps as shown
-from antecede.spark.progress import Progress, look, watched
+from antecede.spark.progress import Progress, read_progress, watch_jobs
 
 
 def slow(batches):
@@ -25,7 +25,7 @@ def slow(batches):
 def test_tasks_and_rows_are_told_while_a_job_runs(spark, tmp_path) -> None:
     spark.range(4000, numPartitions=4).write.parquet(str(tmp_path / "t"))
     told: list[Progress] = []
-    with watched(spark, told.append, every=0.05):
+    with watch_jobs(spark, told.append, every=0.05):
         rows = spark.read.parquet(str(tmp_path / "t")).repartition(4)
         assert rows.mapInArrow(slow, "id long").count() == 4000
     assert {one.tasks for one in told} >= {4}
@@ -36,16 +36,16 @@ def test_tasks_and_rows_are_told_while_a_job_runs(spark, tmp_path) -> None:
 
 @pytest.mark.spark
 def test_nothing_is_told_when_nothing_runs_or_cannot_be_asked(spark) -> None:
-    assert look(spark.sparkContext) is None
+    assert read_progress(spark.sparkContext) is None
     told: list[Progress] = []
-    with watched(cast(SparkSession, object()), told.append, every=0.01):
+    with watch_jobs(cast(SparkSession, object()), told.append, every=0.01):
         time.sleep(0.05)
     assert told == []
 
 
 @pytest.mark.spark
 def test_an_error_in_the_block_comes_out(spark) -> None:
-    with pytest.raises(KeyError), watched(spark, print, every=0.01):
+    with pytest.raises(KeyError), watch_jobs(spark, print, every=0.01):
         raise KeyError("mine")
 
 
@@ -54,7 +54,7 @@ def test_a_session_that_is_gone_is_no_error() -> None:
         def statusTracker(self) -> None:  # noqa: N802
             raise ConnectionError
 
-    assert look(Gone()) is None
+    assert read_progress(Gone()) is None
 
 
 def test_lines_come_now_and_then(monkeypatch) -> None:

@@ -18,16 +18,16 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 STARTS = """
 import pyarrow as pa
-from antecede.spark.session import session
+from antecede.spark.session import get_session
 
 def same(table: pa.Table) -> pa.Table:
     return table
 
-spark = session(spark_sql_shuffle_partitions="3")
+spark = get_session(spark_sql_shuffle_partitions="3")
 rows = spark.range(1000).selectExpr("id % 7 as g", "id")
 print(rows.groupBy("g").applyInArrow(same, "g long, id long").count())
 print(spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.ui.enabled"))
-print(session() is spark)
+print(get_session() is spark)
 """
 
 
@@ -40,8 +40,8 @@ def test_a_session_that_exists_is_taken() -> None:
     code = """
 from pyspark.sql import SparkSession
 mine = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-from antecede.spark.session import session
-print(session() is mine, session(master="local[9]").conf.get("spark.master"))
+from antecede.spark.session import get_session
+print(get_session() is mine, get_session(master="local[9]").conf.get("spark.master"))
 """
     done = python(code)
     assert done.stdout.splitlines() == ["True local[1]"]

@@ -103,7 +103,7 @@ def compile_kernels() -> None:
 
 
 def _compile_gate() -> None:
-    """The gate reads numbers in types that fit their size: these are the types that small inputs do not need."""
+    """The gate reads numbers in types that fit their size; small inputs need only the narrowest."""
     from antecede.kernels.gate import release
     from antecede.kernels.ragged import Rows
 

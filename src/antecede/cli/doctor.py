@@ -1,24 +1,26 @@
 """`antecede doctor`: what this machine has of what the pipeline needs, and the remedy for what is missing."""
 
+from __future__ import annotations
+
 import platform
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from antecede import java
-from antecede.cli.output import Json
+from antecede.cli.output import Json, print_json
 from antecede.core.errors import SetupError
 from antecede.machine import memory_gigabytes
 
-PYTHON = (3, 11)
+if TYPE_CHECKING:
+    from rich.table import Table
+
+OLDEST_PYTHON = (3, 11)
 LEAST_MEMORY = 2
 """Gigabytes, for an embedded Spark."""
 LEAST_SPACE = 2
@@ -26,59 +28,81 @@ LEAST_SPACE = 2
 
 
 class Check(NamedTuple):
-    """One thing that is needed; `remedy` is empty where it is there."""
+    """One thing that is needed, and what there is of it; `remedy` is empty where that is enough."""
 
     what: str
     found: str
     remedy: str = ""
 
 
-def doctor(json: Json = False) -> None:
+def doctor_command(json: Json = False) -> None:
     """Check Python, Java, Spark, memory and temporary space, and name the remedy for each thing missing.
+
+    Small inputs need no Java and no Spark: `antecede audit` and `antecede order` run in this process then.
 
     Example: antecede doctor
 
     Exit code: 0 if nothing is missing, else 2.
     """
-    checks = list(_checks())
+    checks = list(check_machine())
     if json:
-        sys.stdout.write(msgspec.json.encode([check._asdict() for check in checks]).decode() + "\n")
+        print_json([check._asdict() for check in checks])
     else:
-        Console().print(_table(checks))
+        from rich.console import Console
+
+        Console().print(_make_table(checks))
     raise typer.Exit(2 if any(check.remedy for check in checks) else 0)
 
 
-def _checks() -> Iterator[Check]:
-    remedy = "" if sys.version_info >= PYTHON else "install Python 3.11 or newer"
-    yield Check("Python", platform.python_version(), remedy)
-    yield _java()
-    yield _spark()
-    memory = memory_gigabytes()
-    yield Check("memory", f"{memory:.1f} GB", "" if memory >= LEAST_MEMORY else "use a cluster: --master")
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free / 2**30
-    remedy = "" if free >= LEAST_SPACE else f"free some space in {folder}, or set TMPDIR to another folder"
-    yield Check("temporary space", f"{free:.1f} GB in {folder}", remedy)
+def check_machine() -> Iterator[Check]:
+    """Everything that is needed, one after the other."""
+    yield _check_python()
+    yield _check_java()
+    yield _check_spark()
+    yield _check_memory()
+    yield _check_space()
 
 
-def _java() -> Check:
+def _check_python() -> Check:
+    is_enough = sys.version_info >= OLDEST_PYTHON
+    return Check("Python", platform.python_version(), "" if is_enough else "install Python 3.11 or newer")
+
+
+def _check_java() -> Check:
     try:
-        found = java.find()
+        chosen = java.find_java()
     except SetupError as error:
         return Check("Java", "none that Spark can use", str(error))
-    return Check("Java", f"{found.version}, {found.path} ({found.origin})")
+    return Check("Java", f"{chosen.version}, {chosen.path} ({chosen.origin})")
 
 
-def _spark() -> Check:
+def _check_spark() -> Check:
     try:
         return Check("Spark", f"PySpark {version('pyspark')}")
     except PackageNotFoundError:
         return Check("Spark", "PySpark is not installed", "run: pip install 'antecede[spark]'")
 
 
-def _table(checks: list[Check]) -> Table:
+def _check_memory() -> Check:
+    memory = memory_gigabytes()
+    return Check("memory", f"{memory:.1f} GB", "" if memory >= LEAST_MEMORY else "use a cluster: --master")
+
+
+def _check_space() -> Check:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free / 2**30
+    remedy = ""
+    if free < LEAST_SPACE:
+        remedy = f"free some space in {folder}, or set TMPDIR to another folder"
+    return Check("temporary space", f"{free:.1f} GB in {folder}", remedy)
+
+
+def _make_table(checks: list[Check]) -> Table:
+    from rich.table import Table
+
     table = Table(show_header=False)
     for check in checks:
         sign = "[red]✗[/]" if check.remedy else "[green]✓[/]"
-        table.add_row(sign, check.what, check.found, f"[yellow]{check.remedy}[/]" if check.remedy else "")
+        remedy = f"[yellow]{check.remedy}[/]" if check.remedy else ""
+        table.add_row(sign, check.what, check.found, remedy)
     return table

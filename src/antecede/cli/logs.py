@@ -61,10 +61,10 @@ def _split_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
 def open_spark(master: str | None) -> AbstractContextManager[Any]:
     """A Spark session for a block."""
     try:
-        from antecede.spark.running import running
+        from antecede.spark.running import open_session
     except ModuleNotFoundError:
         raise SetupError("PySpark is not installed: run pip install 'antecede[spark]'") from None
-    return running(master)
+    return open_session(master)
 
 
 @contextmanager

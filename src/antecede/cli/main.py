@@ -35,7 +35,7 @@ COMMANDS = {
         "Find every execution of a small distributed program under a protocol.",
     ),
     "doctor": (
-        "antecede.cli.doctor:doctor",
+        "antecede.cli.doctor:doctor_command",
         "Check Python, Java, Spark, memory and temporary space, and name the remedy for each thing missing.",
     ),
 }

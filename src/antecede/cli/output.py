@@ -11,7 +11,7 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 
 
-def print_json(facts: Mapping[str, Any]) -> None:
+def print_json(facts: Mapping[str, Any] | list[Any]) -> None:
     """One document on one line."""
     import msgspec
 

@@ -31,11 +31,11 @@ def show_spark_stages(spark: object, what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from antecede.spark.progress import watched
+    from antecede.spark.progress import watch_jobs
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        with watched(spark, StageLines(console, what)):  # type: ignore[arg-type]
+        with watch_jobs(spark, StageLines(console, what)):  # type: ignore[arg-type]
             yield
         return
     columns = (TextColumn(what), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -45,7 +45,7 @@ def show_spark_stages(spark: object, what: str) -> Iterator[None]:
         def show(state: progress.Progress) -> None:
             bar.update(task, description=describe_stage(state), completed=state.done, total=state.tasks)
 
-        with watched(spark, show):  # type: ignore[arg-type]
+        with watch_jobs(spark, show):  # type: ignore[arg-type]
             yield
 
 

@@ -53,7 +53,7 @@ def show_lake(
     console: Console, folder: Path, rooms: int = ROOMS, messages: int = MESSAGES
 ) -> list[LakeReading]:
     """Tell the whole story; tables and page stay in the folder."""
-    from antecede.spark.running import running
+    from antecede.spark.running import open_session
 
     console.print(
         f"\n[bold]A shop in three regions[/]: {len(PEOPLE)} people, {rooms:,} rooms, "
@@ -61,7 +61,7 @@ def show_lake(
     )
     with Work("rooms simulated", rooms) as work:
         write_shop(folder, rooms, messages, work.advance)
-    with running(spark_driver_extraJavaOptions=FAST_START) as spark:
+    with open_session(spark_driver_extraJavaOptions=FAST_START) as spark:
         console.print(
             f"engine: spark (Spark {spark.version}, embedded, on all cores of this machine)", highlight=False
         )

@@ -21,14 +21,14 @@ class Progress(NamedTuple):
 
 
 @contextmanager
-def watched(spark: SparkSession, tell: Callable[[Progress], None], every: float = EVERY) -> Iterator[None]:
+def watch_jobs(spark: SparkSession, tell: Callable[[Progress], None], every: float = EVERY) -> Iterator[None]:
     """Tell of progress while the block runs. A session on a server cannot be asked: nothing is told."""
     context = getattr(spark, "_sc", None)
     if context is None:
         yield
         return
     over = Event()
-    thread = Thread(target=_watch, args=(context, tell, every, over), daemon=True)
+    thread = Thread(target=_report_until_over, args=(context, tell, every, over), daemon=True)
     thread.start()
     try:
         yield
@@ -37,29 +37,31 @@ def watched(spark: SparkSession, tell: Callable[[Progress], None], every: float 
         thread.join()
 
 
-def _watch(context: Any, tell: Callable[[Progress], None], every: float, over: Event) -> None:
+def _report_until_over(context: Any, tell: Callable[[Progress], None], every: float, over: Event) -> None:
     while not over.wait(every):
-        found = look(context)
-        if found is not None:
-            tell(found)
+        progress = read_progress(context)
+        if progress is not None:
+            tell(progress)
 
 
-def look(context: Any) -> Progress | None:
+def read_progress(context: Any) -> Progress | None:
     """What runs now; None if nothing does, or the session is gone."""
     try:
         tracker = context.statusTracker()
         stages = sorted(tracker.getActiveStageIds())
-        infos = [info for stage in stages if (info := tracker.getStageInfo(stage)) is not None]
-        rows = sum(_rows(context, stage) for stage in stages)
+        known = [tracker.getStageInfo(stage) for stage in stages]
+        rows = sum(_count_rows_read(context, stage) for stage in stages)
     except Exception:  # progress is a courtesy: whatever the JVM says, the work itself goes on
         return None
+    infos = [info for info in known if info is not None]
     if not infos:
         return None
-    done, tasks = sum(info.numCompletedTasks for info in infos), sum(info.numTasks for info in infos)
+    done = sum(info.numCompletedTasks for info in infos)
+    tasks = sum(info.numTasks for info in infos)
     return Progress(stages[-1] + 1, done, tasks, rows)
 
 
-def _rows(context: Any, stage: int) -> int:
+def _count_rows_read(context: Any, stage: int) -> int:
     """Rows that a stage has read, from files or from earlier stages."""
-    found = context._jsc.sc().statusStore().lastStageAttempt(stage)
-    return int(found.inputRecords() + found.shuffleReadRecords())
+    attempt = context._jsc.sc().statusStore().lastStageAttempt(stage)
+    return int(attempt.inputRecords() + attempt.shuffleReadRecords())

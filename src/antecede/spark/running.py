@@ -10,33 +10,33 @@ from pyspark.sql import SparkSession
 
 from antecede.core import errors
 from antecede.core.errors import AntecedeError, SetupError
-from antecede.spark.session import LOG, session
+from antecede.spark.session import get_session, locate_log
 
 SHOWN = 300
 """Characters of what Spark says that are shown."""
 
 
 @contextmanager
-def running(master: str | None = None, **settings: str) -> Iterator[SparkSession]:
-    """A session for the block, stopped behind it unless it was there before; settings as in `session`."""
-    found = SparkSession.getActiveSession()
+def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSession]:
+    """A session for the block, stopped behind it unless it was there before; settings as in `get_session`."""
+    existing = SparkSession.getActiveSession()
     try:
-        yield found or session(master, **settings)
+        yield existing or get_session(master, **settings)
     except (PySparkException, Py4JError) as error:
-        raise ours(error) from error
+        raise translate_error(error) from error
     finally:
         started = SparkSession.getActiveSession()
-        if found is None and started is not None:
+        if existing is None and started is not None:
             started.stop()
 
 
-def ours(error: Exception) -> AntecedeError:
+def translate_error(error: Exception) -> AntecedeError:
     """The error of ours that was raised inside a task; or a sentence about what Spark says."""
     text = str(error)
-    if told := re.search(r"\bantecede\.core\.errors\.(\w+): (.*)", text):
-        kind = getattr(errors, told[1], None)
+    if match := re.search(r"\bantecede\.core\.errors\.(\w+): (.*)", text):
+        kind = getattr(errors, match[1], None)
         if isinstance(kind, type) and issubclass(kind, AntecedeError):
-            return kind(told[2])
+            return kind(match[2])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = lines[0][:SHOWN] if lines else type(error).__name__
-    return SetupError(f"Spark failed: {first} (run antecede doctor; {LOG} has what Spark said)")
+    return SetupError(f"Spark failed: {first} (run antecede doctor; {locate_log()} has what Spark said)")

@@ -2,19 +2,15 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from antecede import java
-from antecede.machine import cores, memory_gigabytes
+from antecede.java import find_java, make_java_home
+from antecede.machine import count_cores, make_user_folder, memory_gigabytes
 from antecede.spark import arrow_batches as batches
-
-LOG = Path(tempfile.gettempdir()) / "antecede-spark.log"
-"""What Spark and Java print, which is of use only when something is wrong with them."""
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -29,7 +25,7 @@ SETTINGS = {
 """For an embedded Spark."""
 
 
-def session(master: str | None = None, **settings: str) -> SparkSession:
+def get_session(master: str | None = None, **settings: str) -> SparkSession:
     """The active session if there is one; else a new one, embedded (`local[*]`) unless a master is named.
 
     `settings` are Spark's own, with underscores for dots: `spark_driver_memory="8g"`.
@@ -37,29 +33,40 @@ def session(master: str | None = None, **settings: str) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    chosen = {name.replace("_", "."): value for name, value in settings.items()}
-    embedded = master is None or master.startswith("local")
     builder = SparkSession.builder.appName("antecede").master(master or "local[*]")
-    for name, value in {**(_embedded() if embedded else {}), **chosen}.items():
+    is_embedded = master is None or master.startswith("local")
+    chosen = _choose_settings() if is_embedded else {}
+    chosen |= {name.replace("_", "."): value for name, value in settings.items()}
+    for name, value in chosen.items():
         builder = builder.config(name, value)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    if embedded:
-        os.environ["JAVA_HOME"] = str(java.home(java.find()))
-    with _quiet():
+    if is_embedded:
+        os.environ["JAVA_HOME"] = str(make_java_home(find_java()))
+    with _redirect_complaints():
         return builder.getOrCreate()
 
 
-def _embedded() -> dict[str, str]:
-    memory = f"{max(1, int(memory_gigabytes() / 3))}g"
-    return {**SETTINGS, "spark.sql.shuffle.partitions": str(2 * cores()), "spark.driver.memory": memory}
+def _choose_settings() -> dict[str, str]:
+    """Settings of an embedded Spark that fits this machine."""
+    memory = max(1, int(memory_gigabytes() / 3))
+    return {
+        **SETTINGS,
+        "spark.sql.shuffle.partitions": str(2 * count_cores()),
+        "spark.driver.memory": f"{memory}g",
+    }
+
+
+def locate_log() -> Path:
+    """What Spark and Java print, which is of use only when something is wrong with them."""
+    return make_user_folder() / "spark.log"
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _redirect_complaints() -> Iterator[None]:
     """Let what starts now write its complaints into the log and not onto the user's screen."""
     sys.stderr.flush()
     screen = os.dup(2)
-    with LOG.open("ab") as log:
+    with locate_log().open("ab") as log:
         os.dup2(log.fileno(), 2)
     try:
         yield
