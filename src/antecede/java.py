@@ -88,7 +88,7 @@ def _locate_packaged_java() -> Path:
 
 def _read_version(path: Path) -> int | None:
     """The main version that a Java says it has; None if it does not run."""
-    command = [path, "-version"]
+    command = [str(path), "-version"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

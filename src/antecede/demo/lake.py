@@ -160,11 +160,11 @@ def _explain(console: Console, reading: LakeReading) -> None:
 
 def _write_page(reading: LakeReading, folder: Path) -> Path:
     """Pictures of the worst of it."""
-    from antecede.spark.event_columns import complete
+    from antecede.spark.event_columns import add_missing_columns
     from antecede.spark.pictures.windows import pick_windows
 
     summary = reading.summary
-    windows = pick_windows(complete(reading.events), reading.audit, summary)
+    windows = pick_windows(add_missing_columns(reading.events), reading.audit, summary)
     totals: dict[str, str | int] = {name.replace("_", " "): count for name, count in summary.totals.items()}
     verdict = f"{reading.late:,} messages landed behind something that depends on them"
     text = render_page(
