@@ -47,6 +47,7 @@ class OrderResults:
     gaps: pa.Table
     counts: dict[str, int]
     names: dict[str, str]
+    notes: list[str]
 
     def rows(self) -> dict[str, list[str]]:
         """The tables in a form that can be compared."""
@@ -101,7 +102,7 @@ class LocalEngine:
     def _collect(self, outcome: Any) -> OrderResults:
         tables = (outcome.ordered, outcome.held, outcome.quarantine, outcome.gaps)
         assert tuple(outcome) == tables[:3]
-        return OrderResults(*tables, outcome.counts(), outcome.names)
+        return OrderResults(*tables, outcome.counts(), outcome.names, outcome.notes)
 
 
 class SparkEngine:
@@ -157,12 +158,14 @@ class SparkEngine:
         outcome.keep()
         tables = (outcome.ordered, outcome.held, outcome.quarantine, outcome.gaps)
         ordered, held, quarantine, gaps = (table.toArrow() for table in tables)
-        results = OrderResults(ordered, held, quarantine, gaps, outcome.counts(), outcome.names)
+        results = OrderResults(
+            ordered, held, quarantine, gaps, outcome.counts(), outcome.names, outcome.notes
+        )
         outcome.done()
         return results
 
     def _compare(self, results: OrderResults, local: OrderResults) -> OrderResults:
-        assert (results.counts, results.names) == (local.counts, local.names)
+        assert (results.counts, results.names, results.notes) == (local.counts, local.names, local.notes)
         assert results.ordered.column_names == local.ordered.column_names
         assert results.rows() == local.rows()
         return results

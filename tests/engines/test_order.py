@@ -201,7 +201,7 @@ def test_malformed_stamps_go_to_quarantine_with_the_reason(engine):
         ("Text string", {}, "'text' and 'Text' differ only in upper and lower case.*rename one"),
         ("x string", {"group": "nope"}, "no column 'nope'; there are: room, sender"),
         ("x string", {"time": "text"}, "column 'text' is string.*cast it"),
-        ("x string", {"form": "nope"}, "'nope' is no form.*one of vector, matrix"),
+        ("x string", {"form": "nope"}, "'nope' is no form.*one of vector, clock"),
         ("x string", {"stamp": "text"}, "'string' is no form"),
         ("x string", {"form": "matrix"}, "is map<string,int>; stamps of form 'matrix' are array<array<int>>"),
         ("x string", {"form": "packets"}, "stamp as binary"),

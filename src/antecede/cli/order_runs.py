@@ -98,13 +98,13 @@ def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
-    facts = {"files": o.list_file_facts(logs.files), "note": logs.note}
+    facts = {"files": o.list_file_facts(logs.files), "note": logs.note, "notes": []}
     return rows, lines, facts
 
 
 def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dict[str, Any]]:
     lines = [f"a table of messages: {kind}, {pluralize(rows, 'row')}"]
-    return lines, {"files": [{"format": kind, "files": files}], "note": None}
+    return lines, {"files": [{"format": kind, "files": files}], "note": None, "notes": []}
 
 
 def _run_locally(engine: Engine, request: OrderRequest) -> OrderRun:
@@ -125,6 +125,7 @@ def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
     with show_step("ordering"), _name_options():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
     lines += describe_renamed_columns(outcome.names | table.names)
+    facts["notes"] = outcome.notes
     tables = {
         "ordered": outcome.ordered,
         "held": outcome.held,
@@ -221,4 +222,5 @@ def _write_on_spark(
     with show_spark_stages(outcome.rows.sparkSession, "ordering"):
         written = write_outcome(outcome, readable, add_unreadable, write, LISTED_GAPS)
     counts = {"input": total, **written.counts}
+    facts["notes"] = written.notes
     return OrderRun(engine, counts, written.gaps, written.gap_count, written.places, lines, facts)

@@ -32,6 +32,7 @@ def describe_order(run: OrderRun) -> Iterator[str]:
     color = "green" if run.is_clean else "yellow"
     yield f"[bold {color}]{pluralize(run.counts['input'], 'row')} = {parts}[/]"
     yield from _describe_gaps(run)
+    yield from (escape(f"note: {note}") for note in run.facts["notes"])
     yield from describe_places(run.places)
 
 

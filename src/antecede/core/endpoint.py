@@ -46,6 +46,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     """Whether messages bring their past along: then they name all of it, and nothing ever waits."""
     shares_entries: ClassVar[bool] = False
     """Whether several senders count on one entry, so that needs and gains are not by sender."""
+    names_all_causes: ClassVar[bool] = True
+    """Whether stamps alone put the packets to a process in order, without knowing how they arrived."""
+    tells_past: ClassVar[bool] = False
+    """Whether `read_past` tells of causes that are not waited for, since they are known to be delivered."""
 
     process: str
     group: list[str]
@@ -133,6 +137,11 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         All that the stamp names is needed, met or not. Raises InputError if the stamp is not right.
         """
         raise NotImplementedError
+
+    @classmethod
+    def read_past(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> Pairs:
+        """How many messages of each process came before a packet, of those with `tells_past`."""
+        return []
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:

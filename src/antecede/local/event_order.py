@@ -42,7 +42,7 @@ def order_events(events: object) -> Outcome:
     quarantine, refused = take_answered(table, answers, "reason")
     quarantine = add_columns(quarantine, {names["reason"]: refused.field("reason")})
     gaps = _count_ghosts(causes["execution"].take(rows), placed.field("ghosts"))
-    return Outcome(ordered, held, quarantine, gaps, names)
+    return Outcome(ordered, held, quarantine, gaps, names, notes=[])
 
 
 def _count_ghosts(execution: pa.ChunkedArray, ghosts: pa.ListArray) -> pa.Table:

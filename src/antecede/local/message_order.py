@@ -30,6 +30,7 @@ _ANSWER = pa.struct(
         "missing": pa.list_(pa.string()),
         "reason": pa.string(),
         "gaps": pa.list_(pa.struct({"missing": pa.string(), "waiting": pa.int64()})),
+        "note": pa.string(),
     }
 )
 
@@ -52,15 +53,17 @@ def order(
     """Each message as soon as everything that caused it is out, with its position.
 
     `messages` is an Arrow table, or anything that hands itself over as one (`__arrow_c_stream__`: pandas,
-    polars, DuckDB). `group` names the ordering domain (without it all rows are one), `members` the processes
-    in the order of the stamps' entries; `antecede.ordering.forms` lists the forms of stamps. Messages arrive
-    in the order of `arrival` (or of a column of that name), else of `time`, else of sender and number: never
-    as the rows happen to lie.
+    polars, DuckDB). `group` names the ordering domain: without it all rows are one, or the rows of each
+    receiver if stamps are made for it. `members` are the processes in the order of the stamps' entries;
+    `antecede.ordering.forms` lists the forms of stamps. Messages arrive in the order of `arrival` (or of a
+    column of that name), else of `time`, else of sender and number: never as the rows happen to lie.
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
     - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
-    - `gaps`: what is missing and not itself held, or a cycle of rows, with how many rows wait for it.
+    - `gaps`: what is missing and not itself held, or a cycle of rows, with how many held rows wait for it,
+      directly or through others;
+    - `notes`: what stamps cannot tell, and what they may have been taken for in error.
 
     A column of ours whose name the input has is called so with `antecede_` in front.
     """
@@ -165,7 +168,8 @@ def _split_rows(
         quarantine = add_columns(quarantine, dict(zip(place.column_names, place.columns, strict=True)))
     quarantine = add_columns(quarantine, {names["reason"]: refused.field("reason")})
     gaps = _list_gaps(answers.field("gaps"), group)
-    return Outcome(ordered, add_columns(held, missing), quarantine, gaps, names)
+    notes = plan.notes + answers.field("note").drop_null().unique().to_pylist()
+    return Outcome(ordered, add_columns(held, missing), quarantine, gaps, names, notes)
 
 
 def _list_gaps(gaps: pa.ListArray, group: pa.ChunkedArray) -> pa.Table:

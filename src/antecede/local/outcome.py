@@ -25,6 +25,8 @@ class Outcome:
     """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
     names: dict[str, str]
     """What the columns that are added are called, by what they should be called."""
+    notes: list[str]
+    """What to know of the order: what stamps cannot tell, and what they may have been taken for in error."""
 
     def __iter__(self) -> Iterator[pa.Table]:
         return iter((self.ordered, self.held, self.quarantine))

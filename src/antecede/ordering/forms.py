@@ -1,11 +1,20 @@
 """The forms of stamps in a table of messages. Type checks, errors, help texts and documents read this list.
 
-With `receiver`, what the receiver itself has sent is taken to be there: a table of what arrived at a process
-does not have it. Without, all messages of the group must be in the table.
+With `receiver`, what the receiver itself has sent is taken to be there, but for its rows in the table, which
+come first: a table of what arrived at a process need not have them. Without, all messages of the group must
+be in the table.
 
-Stamps of pairs, log and predecessors leave out causes that their sender knows the receiver to have. Where no
-column tells in which order rows arrived, the rest of the stamp does: the time of pairs knows all of them, a
-log with destinations some, predecessors none: name a column there, `arrival` or `time`.
+The stamps of a matrix, of triples, pairs, a log and predecessors are made for their receiver: rows are put in
+order for each receiver by itself.
+
+The numbers of a vector have no holes: one that is missing is a message that is missing, and what comes after
+it is held. The numbers of a clock may have holes, which are events of other kinds. So nothing is waited for
+but rows that are there, and a message that is lost is not missed.
+
+Stamps of pairs, log and predecessors, and triples of a matrix that is kept small, leave out causes that their
+sender knows the receiver to have. Where no column tells in which order rows arrived, the rest of the stamp
+does: the time of pairs knows all of them, a log with destinations some, predecessors and triples none: name a
+column there, `arrival` or `time`.
 """
 
 from typing import NamedTuple
@@ -17,6 +26,11 @@ OPTION_MEANINGS = {
     "id": "the id of the message itself",
 }
 """What stands in the columns that some forms need."""
+
+LEAVE_OUT_CAUSES = ("triples", "log", "predecessors")
+"""Forms of stamps that may leave out causes, and have nothing that would tell of all of them."""
+FOR_ONE_RECEIVER = ("matrix", "triples", "pairs", "log", "predecessors")
+"""Forms of stamps that are made for the receiver of their row."""
 
 
 class StampForm(NamedTuple):
@@ -34,6 +48,11 @@ FORMS: dict[str, StampForm] = {
         "map<name, int> or array<int>",
         (),
         "a count for each sender; its own counts the message",
+    ),
+    "clock": StampForm(
+        "map<name, int> or array<int>",
+        (),
+        "a vector clock that counts other events as well, such as receives",
     ),
     "matrix": StampForm(
         "array<array<int>>",

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from antecede.core.errors import CallerError
-from antecede.ordering.forms import FORMS, OPTION_MEANINGS
+from antecede.ordering.forms import FOR_ONE_RECEIVER, FORMS, OPTION_MEANINGS
+from antecede.ordering.notes import describe_left_out_causes
 from antecede.ordering.partition import order_partition
 from antecede.ordering.projection import StampPlan, choose_reading, project_columns
 from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_moment
@@ -88,6 +89,11 @@ class MessagePlan(NamedTuple):
         protocol = self.stamps.protocol
         return bool(protocol) and get_protocol(protocol).shares_entries
 
+    @property
+    def notes(self) -> list[str]:
+        """What a user must know of the order before any row is seen."""
+        return describe_left_out_causes(self.stamps)
+
     def run_kernel(self, table: pa.Table) -> pa.StructArray:
         """What becomes of each row of some groups; the table has the columns of the plan."""
         batches = [_project_batch(batch, self.stamps) for batch in table.to_batches()]
@@ -109,7 +115,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     if form == "packets":
         group = group or "group"
         columns = {"stamp": "stamp", "sender": "sender", "number": "number", "kind": "kind"}
-        stamps, places = StampPlan(form, members), []
+        stamps, places = StampPlan(form, members, wants_past=not is_timed), []
         reading = Reading("packets")
     else:
         stamp = _name_stamp(form, options)
@@ -119,6 +125,8 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
         stamps = StampPlan(form, members, wants_past=not is_timed)
         reading = choose_reading(stamps, kind)
         places = _list_place_columns(table, options, form, kind) if members is None else []
+        if group is None and form in FOR_ONE_RECEIVER:
+            group = options.receiver
     for name, column in (("arrival", arrival), ("time", options.time)):
         if column is not None:
             _check_moment(table, column)
@@ -222,7 +230,7 @@ def _list_place_columns(
 
 def _find_named_types(form: str, kind: pa.DataType) -> tuple[pa.DataType | None, pa.DataType | None]:
     """How stamps of this type call senders and receivers; None where they do not."""
-    if form == "vector":
+    if form in ("vector", "clock"):
         named = kind.key_type if pt.is_map(kind) else pa.int64()
         return named, named
     if form == "matrix":
@@ -265,4 +273,4 @@ def plan_packets(plan: MessagePlan, named_protocols: set[str], members: Collecti
         members=names,
         protocol=name,
     )
-    return plan._replace(stamps=StampPlan("packets", names, protocol=name), reading=reading)
+    return plan._replace(stamps=plan.stamps._replace(members=names, protocol=name), reading=reading)

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from antecede.core.endpoint import Endpoint
 from antecede.core.errors import InputError
 from antecede.core.gate import Pairs
-from antecede.kernels.ragged import Counts, Ints, Rows
+from antecede.kernels.ragged import Ints, Rows
 from antecede.ordering.columns import Faults, read_integers
-from antecede.ordering.slots import Places, number, singles
-from antecede.ordering.stamps import Reading, Stamps, read_shared, sums
+from antecede.ordering.slots import Places, number_slots, place_singly
+from antecede.ordering.stamps import Reading, Stamps, last_present, read_shared, sum_rows
 from antecede.protocols.keys import count_sets, unrank_keys
 from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
 from antecede.protocols.registry import get_protocol
@@ -30,49 +30,75 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     source = read_integers(pc.index_in(table["sender"], value_set=labels), -1)
     me = read_integers(pc.index_in(table["receiver"], value_set=labels), -1)
     faults.add((source < 0) | (me < 0), "the sender or the receiver is not a member")
-    all_needs, all_gains = _read_needs(table, protocol, source, me, len(labels), faults)
-    needs, gains = Rows.of(all_needs), Rows.of(all_gains)
+    is_timed = "arrival" in table.column_names or "time" in table.column_names
+    reads_past = protocol.tells_past and not is_timed
+    packets = _read_stamps(table, protocol, source, me, len(labels), faults, reads_past)
+    needs, gains, past = (Rows.of(pairs) for pairs in packets)
     if protocol.facts.monitor:
         needs = _keep_needs_at_one_place(needs, gains, numbers, group, groups)
 
     need_places = Places(needs.starts, needs.slots.astype(np.int64))
     gain_places = Places(gains.starts, gains.slots.astype(np.int64))
-    places = [singles(np.maximum(source, 0)), need_places, gain_places]
-    slots, (own, need_slots, gain_slots) = number(group, groups, len(labels), places, labels)
-    needs, gains = needs._replace(slots=need_slots), gains._replace(slots=gain_slots)
+    past_places = Places(past.starts, past.slots.astype(np.int64))
+    places = [place_singly(np.maximum(source, 0)), need_places, gain_places, past_places]
+    slots, (own, *pair_slots) = number_slots(group, groups, len(labels), places, labels)
+    needs, gains, past = (
+        rows._replace(slots=own_slots)
+        for rows, own_slots in zip((needs, gains, past), pair_slots, strict=True)
+    )
     # What a packet counts as is its first gain; one that gains nothing is called by its number.
     first_gain = np.append(gains.counts, 0)[gains.starts[:-1]]
     counts = np.where(np.diff(gains.starts) > 0, first_gain, numbers)
     if protocol.brings_past:
         needs = needs._replace(counts=last_present(needs.slots, needs.counts, own, counts))
-    causal_rank = sums(gains) if protocol.gains_time else None
-    return Stamps(needs, gains, slots, own.astype(np.int64), counts, numbers, causal_rank=causal_rank)
+    causal_rank = sum_rows(gains) if protocol.gains_time else None
+    return Stamps(
+        needs,
+        gains,
+        slots,
+        own.astype(np.int64),
+        counts,
+        numbers,
+        causal_rank=causal_rank,
+        past=past if reads_past else None,
+    )
 
 
-def _read_needs(
-    table: pa.Table, protocol: type[Endpoint], source: Ints, me: Ints, n: int, faults: Faults
-) -> tuple[list[Pairs], list[Pairs]]:
-    """What each packet needs and gains; nothing if it cannot be read.
+def _read_stamps(
+    table: pa.Table,
+    protocol: type[Endpoint],
+    source: Ints,
+    me: Ints,
+    n: int,
+    faults: Faults,
+    reads_past: bool,
+) -> tuple[list[Pairs], list[Pairs], list[Pairs]]:
+    """What each packet needs and gains and, if it is to be read, its past; nothing if it cannot be read.
 
     What a receiver itself has sent is not in a table of its arrivals, so nothing waits for that.
     """
     all_needs: list[Pairs] = []
     all_gains: list[Pairs] = []
+    all_pasts: list[Pairs] = []
     rows, reasons = [], []
     columns = (table["kind"].to_pylist(), table["needs"].to_pylist(), source.tolist(), me.tolist())
     for row, (kind, stamp, i, j) in enumerate(zip(*columns, strict=True)):
         needs: Pairs = []
         gains: Pairs = []
+        past: Pairs = []
         if not faults.bad[row]:
             try:
                 needs, gains = protocol.read_needs(kind, stamp, i, j, n)
+                if reads_past:
+                    past = protocol.read_past(kind, stamp, i, j, n)
             except InputError as error:
                 rows.append(row)
                 reasons.append(str(error))
         all_needs.append([(slot, count) for slot, count in needs if slot != j and count])
         all_gains.append(gains)
+        all_pasts.append(past)
     faults.add(np.array(rows, dtype=np.int64), pa.array(reasons, pa.string()))
-    return all_needs, all_gains
+    return all_needs, all_gains, all_pasts
 
 
 def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: int) -> Rows:
@@ -87,23 +113,6 @@ def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Int
     is_elsewhere = np.bincount(group[is_odd], minlength=groups) > 0
     is_kept = np.repeat(~is_elsewhere[group], np.diff(needs.starts))
     return needs._replace(counts=np.where(is_kept, needs.counts, 0))
-
-
-def last_present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
-    """The last message of each slot up to the count that is in the table, 0 if none is.
-
-    The messages of the table are those with the slots `own` and these numbers. Counts are coded by their
-    order, so that slot * codes + code fits into 63 bits, and keys are in the order of (slot, count).
-    """
-    values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
-    width = len(values)
-    table_keys = np.unique(own.astype(np.int64) * width + codes[len(counts) :])
-    needed_keys = slots.astype(np.int64) * width + codes[: len(counts)]
-    at = np.searchsorted(table_keys, needed_keys, side="right") - 1
-    last_key = np.append(table_keys, -1)[at]
-    is_same_slot = last_key // width == slots
-    last: Ints = np.where(is_same_slot, values[last_key % width], 0)
-    return last
 
 
 def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:

@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from antecede.events.columns import Floats
 from antecede.kernels.gate import Released, release
 from antecede.kernels.ragged import Ints, Rows, expand_ranges, narrow_type, rank_within_groups
-from antecede.ordering.columns import Faults, Mask, encode_groups, join_texts, read_integers
-from antecede.ordering.packets import last_present, read_packets
+from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
+from antecede.ordering.packets import read_packets
 from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import (
     Reading,
     Stamps,
+    last_present,
     read_entries,
     read_pairs,
     read_parents,
@@ -41,7 +42,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: multiplying by it spreads numbers over all bits."""
 ANSWER = (
     "position bigint, arrival bigint, missing array<string>, reason string, "
-    "gaps array<struct<missing: string, waiting: bigint>>"
+    "gaps array<struct<missing: string, waiting: bigint>>, note string"
 )
 _READERS = {
     "entries": read_entries,
@@ -56,10 +57,12 @@ _READERS = {
 def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     """For each row its position and arrival, or what it misses and its arrival, or the reason to leave it."""
     faults = Faults(len(table))
-    group, group_count = encode_groups(table["group"], faults)
     if "fault" in table.column_names:
         fault = table["fault"].combine_chunks()
         faults.add(np.asarray(fault.is_valid()), fault.drop_null())
+    group, group_count = encode_groups(table["group"], faults)
+    if "ordered_at" in table.column_names:
+        group, group_count = _split_by_receiver(group, table["ordered_at"])
     read_stamps = _READERS[reading.shape]
     stamps = read_stamps(table, reading, group, group_count, faults)
     content = read_integers(table["content"], 0)
@@ -72,6 +75,14 @@ def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     if "unseen" in table.column_names:  # rows that only help to order the others
         is_seen = ~np.asarray(table["unseen"], dtype=bool)
     return _make_answers(stamps, reading, group, rows, released, faults, is_seen)
+
+
+def _split_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, int]:
+    """Groups that have one receiver each: a stamp that is made for its receiver tells nothing elsewhere."""
+    _, (code,) = encode_names(receiver)
+    width = int(code.max(initial=0)) + 2
+    domains, domain = np.unique(group * width + code + 1, return_inverse=True)
+    return domain.astype(np.int64), len(domains)
 
 
 # -- the order of arrival ------------------------------------------------------------------------------
@@ -252,14 +263,16 @@ def _make_answers(
     ordered, arrived = released.order[is_seen[released.order]], rows[is_seen[rows]]
     position[ordered] = rank_within_groups(group[ordered])
     arrival[arrived] = rank_within_groups(group[arrived])
-    missing = gaps = pa.nulls(size)
+    missing = gaps = notes = pa.nulls(size)
     if is_seen[released.held].any():
-        missing, gaps = explain_held_rows(stamps, reading, group, released, is_seen)
+        missing, gaps, notes = explain_held_rows(stamps, reading, group, released, is_seen)
     columns = [
         pa.array(position, mask=position < 0),
         pa.array(arrival, mask=arrival < 0),
         missing.cast(pa.list_(pa.string())),
         faults.reasons(),
         gaps.cast(pa.list_(pa.struct({"missing": pa.string(), "waiting": pa.int64()}))),
+        notes.cast(pa.string()),
     ]
-    return pa.StructArray.from_arrays(columns, names=["position", "arrival", "missing", "reason", "gaps"])
+    names = ["position", "arrival", "missing", "reason", "gaps", "note"]
+    return pa.StructArray.from_arrays(columns, names=names)

@@ -6,7 +6,8 @@ What is not for the receiver of a row is dropped here: of a matrix only one colu
 
 The result has `sender` and `number` (who sent the message, and what it counts as there) and `needs` (the
 counts that must be there before it); where a form has them also `gains`, `past`, `receiver`, `keys` or `id`;
-and `fault`, the reason of rows that cannot be read.
+`ordered_at`, where rows of a group are ordered apart from each other; and `fault`, the reason of rows that
+cannot be read.
 """
 
 from __future__ import annotations
@@ -130,7 +131,13 @@ def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
     fault = _choose_fault(
         (receiver.is_null(), NO_RECEIVER), (pa.array(~is_square), not_square), (is_unknown, UNKNOWN_RECEIVER)
     )
-    return {"needs": column, "sender": sender, "number": number, "fault": fault}
+    apart = _order_apart(columns)
+    return {"needs": column, "sender": sender, "number": number, "fault": fault, **apart}
+
+
+def _order_apart(columns: Columns) -> Columns:
+    """Stamps that are made for their receiver tell nothing elsewhere: each receiver has its own order."""
+    return {"ordered_at": to_text(columns["receiver"])} if "receiver" in columns else {}
 
 
 def _take_matrix_column(matrix: pa.Array, places: pa.Array) -> tuple[pa.Array, Bools]:
@@ -162,7 +169,8 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
         *_find_nobody(columns, receiver), (is_odd, "the stamp has an entry without from, to or count")
     )
     needs = _make_pairs(flat.starts, is_for_receiver, source, count, stamp)
-    return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault}
+    apart = _order_apart(columns)
+    return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault, **apart}
 
 
 def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
@@ -184,7 +192,8 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
         (has_no_last, "the stamp has no list of last messages"),
         (_has_null(flat, process, times), "the stamp has a last message without a process or a time"),
     )
-    return {"needs": needs, "gains": time, "fault": fault, **_name_processes(columns, time, plan)}
+    processes = _name_processes(columns, time, plan)
+    return {"needs": needs, "gains": time, "fault": fault, **processes, **_order_apart(columns)}
 
 
 def _project_log(columns: Columns, plan: StampPlan) -> Columns:
@@ -194,7 +203,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     source, count, *destinations = flat.items[0].flatten()
     sender = to_text(match_names(columns["sender"], source.type, plan.members))
     number = columns["number"].cast(pa.int64())
-    projected = {"sender": sender, "number": number}
+    projected = {"sender": sender, "number": number, **_order_apart(columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
         is_needed = _is_among(destinations[0], columns, plan, flat.rows)
@@ -268,6 +277,7 @@ def _project_packets(columns: Columns, plan: StampPlan) -> Columns:
 
 _PROJECTIONS: dict[str, Callable[[Columns, StampPlan], Columns]] = {
     "vector": _project_vector,
+    "clock": _project_vector,
     "matrix": _project_matrix,
     "triples": _project_triples,
     "pairs": _project_pairs,
@@ -283,9 +293,10 @@ _PROJECTIONS: dict[str, Callable[[Columns, StampPlan], Columns]] = {
 def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
     """What the kernel does with the columns of a projection of stamps of this type."""
     by_place = not pt.is_map(stamp)
-    if plan.form == "vector":
+    if plan.form in ("vector", "clock"):
         shape = "entries" if by_place else "pairs"
-        return Reading(shape, counted=True, whole=True, members=plan.members if by_place else None)
+        reading = Reading(shape, counted=True, whole=True, members=plan.members if by_place else None)
+        return reading._replace(ticks=True, stretches=False) if plan.form == "clock" else reading
     if plan.form == "matrix":
         return Reading("entries", members=plan.members)
     if plan.form == "triples":

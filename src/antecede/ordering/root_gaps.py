@@ -16,14 +16,19 @@ from antecede.ordering.columns import Mask, take_rows
 from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
 from antecede.ordering.stamps import Reading, Stamps
 
+TICKS = (
+    "many of the missing numbers lie between messages of one sender that are there: if its clock counts "
+    "other events as well, such as receives, name the form 'clock'"
+)
+
 
 def explain_held_rows(
     stamps: Stamps, reading: Reading, group: Ints, released: Released, is_seen: Mask
-) -> tuple[pa.Array, pa.Array]:
-    """For each row of the table a list of what it lacks, and a list of root gaps; null if there are none.
+) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """For each row of the table a list of what it lacks, a list of root gaps, and a note, or null.
 
-    The root gaps of a group stand at the first of its held rows. Rows that the user does not see bring what
-    they gain, but they are not counted and get no answer.
+    The root gaps and the note of a group stand at the first of its held rows. Rows that the user does not
+    see bring what they gain, but they are not counted and get no answer.
     """
     seen = released.held[is_seen[released.held]]
     unseen = released.held[~is_seen[released.held]]
@@ -38,7 +43,10 @@ def explain_held_rows(
     rows, texts = list_missing(stamps, reading, have, unmet, roots.cycles, cycle_texts)
     is_answer = rows < len(seen)
     missing = _list_by_row(held[rows[is_answer]], texts.filter(pa.array(is_answer)), len(group))
-    return missing, _list_root_gaps(stamps, reading, group, seen, roots, cycle_texts)
+    gaps = _list_root_gaps(stamps, reading, group, seen, roots, cycle_texts)
+    if not reading.counted or reading.ticks:
+        return missing, gaps, pa.nulls(len(group), pa.string())
+    return missing, gaps, _note_ticks(stamps, group, released, roots)
 
 
 def _list_root_gaps(
@@ -56,6 +64,27 @@ def _list_root_gaps(
     groups, first_held = np.unique(group[held], return_index=True)
     item_row = held[first_held][np.searchsorted(groups, item_group[is_awaited])]
     return _list_by_row(item_row, items.filter(pa.array(is_awaited)), len(group))
+
+
+def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps) -> pa.Array:
+    """A note at the first held row of groups whose clocks look as if they counted more than messages.
+
+    They do if the numbers that are missing below messages which are there are at least half as many as these.
+    """
+    held = released.held
+    top = np.zeros(stamps.slots.size, dtype=np.int64)
+    np.maximum.at(top, stamps.own[held], stamps.number[held])
+    slot, first, last = roots.gaps
+    is_below = top[slot] > last
+    sizes = (last - first + 1)[is_below].astype(np.float64)
+    group_count = int(group.max()) + 1
+    absent = np.bincount(stamps.slots.groups(slot)[is_below], weights=sizes, minlength=group_count)
+    arrived = np.bincount(group[np.concatenate((released.order, held))], minlength=group_count)
+    groups, first_held = np.unique(group[held], return_index=True)
+    is_noted = 2 * absent[groups] >= arrived[groups]
+    notes = np.full(len(group), None, dtype=object)
+    notes[held[first_held[is_noted]]] = TICKS
+    return pa.array(notes, pa.string())
 
 
 def _list_by_row(rows: Ints, items: pa.Array, size: int) -> pa.Array:

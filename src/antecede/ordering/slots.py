@@ -16,6 +16,8 @@ from antecede.kernels.ragged import Counts, Ints, narrow_type
 
 _SPARE = 4
 """So many slots for each one in use are no waste."""
+_FEW = 2**16
+"""So many slots are no waste at all."""
 
 
 class Slots(NamedTuple):
@@ -23,19 +25,19 @@ class Slots(NamedTuple):
 
     size: int
     width: int
-    used: Ints | None
+    used: Ints | None  # group * width + place of each slot, if only those in use are numbered
     labels: pa.Array | None  # names by place; without them a place is called by its number
 
     def names(self, slots: Ints) -> pa.Array:
         """What the slots are called inside their groups."""
-        place = pa.array(self._pairs(slots) % self.width)
+        place = pa.array(self._keys(slots) % self.width)
         return place.cast(pa.string()) if self.labels is None else self.labels.take(place)
 
     def groups(self, slots: Ints) -> Ints:
         """The groups of slots."""
-        return self._pairs(slots) // self.width
+        return self._keys(slots) // self.width
 
-    def _pairs(self, slots: Ints) -> Ints:
+    def _keys(self, slots: Ints) -> Ints:
         return slots if self.used is None else self.used[slots]
 
 
@@ -45,46 +47,57 @@ class Places(NamedTuple):
     starts: Ints
     places: Ints | None
 
-    def of(self, process: Ints, rows: Sequence[int] | Any) -> Ints:
-        """Where the process of each row is, for those of the rows that have an entry for it."""
-        if self.places is None:
-            chosen = process[rows]
-            return (self.starts[:-1][rows] + chosen)[chosen < np.diff(self.starts)[rows]]
-        chosen = np.zeros(len(process), dtype=bool)
-        chosen[rows] = True
+    def find(self, process: Ints, rows: Ints) -> Ints:
+        """Where the process of each row stands, for those of the rows that have an entry for it."""
         lengths = np.diff(self.starts)
-        return np.flatnonzero((self.places == np.repeat(process, lengths)) & np.repeat(chosen, lengths))
+        if self.places is None:
+            place = process[rows]
+            has_entry = place < lengths[rows]
+            return (self.starts[:-1][rows] + place)[has_entry]
+        is_chosen = np.zeros(len(process), dtype=bool)
+        is_chosen[rows] = True
+        is_process = self.places == np.repeat(process, lengths)
+        return np.flatnonzero(is_process & np.repeat(is_chosen, lengths))
 
-    def pairs(self, group: Ints, width: int, dtype: Any) -> Counts:
-        """group * width + place."""
+    def make_keys(self, group: Ints, width: int, dtype: Any) -> Counts:
+        """group * width + place of each place; the dtype holds the largest."""
         lengths = np.diff(self.starts)
         base = (group * width).astype(dtype)
-        if self.places is None and len(lengths) and lengths[0] and lengths.min() == lengths.max() <= width:
-            spread: Counts = (base[:, None] + np.arange(lengths[0], dtype=dtype)).ravel()
-            return spread
+        keys: Counts
+        if self.places is None and _is_uniform(lengths, width):
+            keys = (base[:, None] + np.arange(lengths[0], dtype=dtype)).ravel()
+            return keys
         places = self.places
         if places is None:
             places = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], lengths)
-        found: Counts = np.repeat(base, lengths) + np.clip(places, 0, width - 1).astype(dtype)
-        return found
+        keys = np.repeat(base, lengths) + np.clip(places, 0, width - 1).astype(dtype)
+        return keys
 
 
-def number(
+def _is_uniform(lengths: Ints, width: int) -> bool:
+    """Whether all rows have equally many places, one at least and `width` at most."""
+    if not len(lengths) or not lengths[0]:
+        return False
+    return bool(lengths.min() == lengths.max() <= width)
+
+
+def number_slots(
     group: Ints, groups: int, width: int, parts: Sequence[Places], labels: pa.Array | None
 ) -> tuple[Slots, list[Counts]]:
     """The slots of several columns of places, with one numbering."""
     width = max(width, 1)
-    used = sum(int(part.starts[-1]) for part in parts)
-    if groups * width <= _SPARE * used + 2**16:
+    in_use = sum(int(part.starts[-1]) for part in parts)
+    if groups * width <= _SPARE * in_use + _FEW:
         dtype = narrow_type(groups * width)
-        found = [part.pairs(group, width, dtype) for part in parts]
-        return Slots(groups * width, width, None, labels), found
-    pairs = [part.pairs(group, width, np.int64) for part in parts]
-    known, codes = np.unique(np.concatenate(pairs), return_inverse=True)
-    cuts = np.cumsum([len(part) for part in pairs])[:-1]
-    return Slots(len(known), width, known, labels), np.split(codes.astype(narrow_type(len(known))), cuts)
+        keys = [part.make_keys(group, width, dtype) for part in parts]
+        return Slots(groups * width, width, None, labels), keys
+    keys = [part.make_keys(group, width, np.int64) for part in parts]
+    used, slots = np.unique(np.concatenate(keys), return_inverse=True)
+    cuts = np.cumsum([len(part) for part in keys])[:-1]
+    parts_of_slots = np.split(slots.astype(narrow_type(len(used))), cuts)
+    return Slots(len(used), width, used, labels), parts_of_slots
 
 
-def singles(place: Ints) -> Places:
+def place_singly(place: Ints) -> Places:
     """One place for each row."""
     return Places(np.arange(len(place) + 1), place)

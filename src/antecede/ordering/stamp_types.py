@@ -115,6 +115,7 @@ def _is_counts(kind: pa.DataType) -> bool:
 
 TYPE_CHECKS: dict[str, TypeCheck] = {
     "vector": _is_vector,
+    "clock": _is_vector,
     "matrix": _is_matrix,
     "triples": _is_triples,
     "pairs": _is_pairs,

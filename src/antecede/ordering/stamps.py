@@ -1,6 +1,8 @@
 """Columns of stamps as needs and gains for the gate, with every row checked.
 
-What Spark sends here has one of a few shapes, whatever the form of the user's stamps (`forms.py`).
+What is sent here has one of a few shapes, whatever the form of the user's stamps. Each reader turns the
+columns of its shape into the same thing, `Stamps`: for each row the counts of slots that must be reached
+before it, and those that it reaches. A slot is a sender (an entry, an id) in a group.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import pyarrow as pa
 from antecede.core.wire import LARGEST
 from antecede.kernels.ragged import Counts, Ints, Rows
 from antecede.ordering.columns import (
+    CountLists,
     Faults,
     encode_names,
     join_texts,
@@ -20,7 +23,7 @@ from antecede.ordering.columns import (
     read_integers,
     read_name_lists,
 )
-from antecede.ordering.slots import Places, Slots, number, singles
+from antecede.ordering.slots import Places, Slots, number_slots, place_singly
 
 
 class Reading(NamedTuple):
@@ -33,6 +36,7 @@ class Reading(NamedTuple):
     members: tuple[str, ...] | None = None
     protocol: str = ""  # of packets
     whole: bool = False  # whether the kernel sees all of the stamp, which then need not be in the contents
+    ticks: bool = False  # whether a sender's entry also counts events that are no rows of the table
 
 
 class Stamps(NamedTuple):
@@ -49,185 +53,234 @@ class Stamps(NamedTuple):
     past: Rows | None = None  # counts of the past beyond the needs: what of it is there came before
 
 
+class _Processes(NamedTuple):
+    """Who sent each row and, if it is told, at whom it arrived, by place; how many there are, their names."""
+
+    sender: Ints
+    receiver: Ints | None
+    width: int
+    labels: pa.Array | None
+
+
+class _PlacedCounts(NamedTuple):
+    """A list of counts for each row, and whose they are."""
+
+    places: Places
+    counts: Counts
+
+
 def read_entries(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Stamps with an entry for each process by its place."""
-    needs = read_counts(table["needs"], faults, "the stamp")
-    time = (
-        read_counts(table["gains"], faults, "the time of the message")
-        if "gains" in table.column_names
-        else None
-    )
-    first = needs if time is None else time
-    size = _sizes(np.diff(first.starts), group, reading.members)
-    _check_lengths(np.diff(first.starts), size, False, faults)
-    if time is not None:
-        _check_lengths(np.diff(needs.starts), size, True, faults)
-    places = [Places(part.starts, None) for part in (needs, time) if part is not None]
-    counts = [part.counts for part in (needs, time) if part is not None]
+    lists = [read_counts(table["needs"], faults, "the stamp")]
+    if "gains" in table.column_names:
+        lists.append(read_counts(table["gains"], faults, "the time of the message"))
+    lengths = np.diff(lists[-1].starts)
+    size = _find_sizes(lengths, group, reading.members)
+    _check_lengths(lengths, size, faults)
+    if len(lists) > 1:  # who has written nothing to the receiver has no entry for it
+        need_lengths = np.diff(lists[0].starts)
+        _check_lengths(need_lengths, np.where(need_lengths == 0, 0, size), faults)
+    placed = [_PlacedCounts(Places(part.starts, None), part.counts) for part in lists]
     labels = None if reading.members is None else pa.array(reading.members, pa.string())
-    who = [_index(table, name, size, faults) for name in ("sender", "receiver") if name in table.column_names]
-    return _stamps(
-        table, reading, group, groups, faults, places, counts, who, int(size.max(initial=0)), labels
-    )
+    sender = _read_place(table, "sender", size, faults)
+    receiver = _read_place(table, "receiver", size, faults) if "receiver" in table.column_names else None
+    processes = _Processes(sender, receiver, int(size.max(initial=0)), labels)
+    return _build_stamps(table, reading, group, groups, faults, processes, placed)
 
 
 def read_pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Stamps with counts for some processes, which are named."""
-    parts = [read_counts(table["needs"], faults, "the stamp")]
+    lists = [read_counts(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
-        parts.append(read_counts(table["gains"], faults, "the time of the message"))
+        lists.append(read_counts(table["gains"], faults, "the time of the message"))
     if "past" in table.column_names:
-        parts.append(read_counts(table["past"], faults, "the stamp"))
-    who = [name for name in ("sender", "receiver") if name in table.column_names]
-    names, codes = encode_names(*(table[name] for name in who), *(part.names for part in parts))
-    for name, code in zip(who, codes, strict=False):
-        faults.add(code < 0, f"there is no {name}")
-    for part, code in zip(parts, codes[len(who) :], strict=True):
+        lists.append(read_counts(table["past"], faults, "the stamp"))
+    roles = [name for name in ("sender", "receiver") if name in table.column_names]
+    names, codes = encode_names(*(table[name] for name in roles), *(part.names for part in lists))
+    role_codes, list_codes = codes[: len(roles)], codes[len(roles) :]
+    for role, code in zip(roles, role_codes, strict=True):
+        faults.add(code < 0, f"there is no {role}")
+    for part, code in zip(lists, list_codes, strict=True):
         faults.add(np.unique(part.rows[code < 0]), "the stamp has an entry without a name")
-    codes = [np.maximum(code, 0) for code in codes]
-    places = [Places(part.starts, code) for part, code in zip(parts, codes[len(who) :], strict=True)]
-    counts = [part.counts for part in parts]
-    people = codes[: len(who)]
-    return _stamps(table, reading, group, groups, faults, places, counts, people, len(names), names)
+    placed = [
+        _PlacedCounts(Places(part.starts, np.maximum(code, 0)), part.counts)
+        for part, code in zip(lists, list_codes, strict=True)
+    ]
+    sender, *receivers = (np.maximum(code, 0) for code in role_codes)
+    processes = _Processes(sender, receivers[0] if receivers else None, len(names), names)
+    return _build_stamps(table, reading, group, groups, faults, processes, placed)
 
 
 def read_sequence(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """No stamp but the number of the message at its sender."""
-    names, (sender,) = encode_names(table["sender"])
-    faults.add(sender < 0, "there is no sender")
-    needs = singles(np.maximum(sender, 0))
+    names, (code,) = encode_names(table["sender"])
+    faults.add(code < 0, "there is no sender")
+    sender = np.maximum(code, 0)
     before = np.maximum(read_integers(table["number"], 0) - 1, 0)
-    return _stamps(
-        table, reading, group, groups, faults, [needs], [before], [np.maximum(sender, 0)], len(names), names
-    )
+    needs = _PlacedCounts(place_singly(sender), before)
+    processes = _Processes(sender, None, len(names), names)
+    return _build_stamps(table, reading, group, groups, faults, processes, [needs])
 
 
-def _stamps(
-    table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults,
-    places: list[Places], counts: list[Counts], who: list[Ints], width: int, labels: pa.Array | None,
-) -> Stamps:  # fmt: skip
-    """Needs (and gains, if they are not the number alone) by place, and who sent and receives each row."""
-    count = _numbers(table, reading, faults)
+def _build_stamps(
+    table: pa.Table,
+    reading: Reading,
+    group: Ints,
+    groups: int,
+    faults: Faults,
+    processes: _Processes,
+    lists: list[_PlacedCounts],
+) -> Stamps:
+    """Stamps from a list of needs and, if there is a second, what that is by the name of its column."""
+    number = _read_numbers(table, reading, faults)
     good = np.flatnonzero(~faults.bad)
+    needs_list, *other_lists = lists
     if reading.counted:
-        counts[0][places[0].of(who[0], good)] -= 1
-    for receiver in who[1:]:  # what the receiver itself has sent is not waited for
-        counts[0][places[0].of(receiver, good)] = 0
-    slots, found = number(group, groups, width, [singles(who[0]), *places], labels)
-    own = found[0].astype(np.int64)
-    gains = Rows(np.arange(len(own) + 1), own, count)
-    needs, *others = (
-        Rows(*part) for part in zip((one.starts for one in places), found[1:], counts, strict=True)
+        needs_list.counts[needs_list.places.find(processes.sender, good)] -= 1
+    places = [place_singly(processes.sender), *(part.places for part in lists)]
+    slots, (own_slots, need_slots, *other_slots) = number_slots(
+        group, groups, processes.width, places, processes.labels
     )
+    own = own_slots.astype(np.int64)
+    needs = Rows(needs_list.places.starts, need_slots, needs_list.counts)
+    if processes.receiver is not None:
+        # What the receiver itself has sent is there without a row; but rows of it come first if there are.
+        entries = needs_list.places.find(processes.receiver, good)
+        in_table = np.where(faults.bad, 0, number)
+        needs.counts[entries] = last_present(needs.slots[entries], needs.counts[entries], own, in_table)
+    if reading.ticks:  # of the numbers up to an entry only those of rows are messages
+        in_table = np.where(faults.bad, 0, number)
+        needs = needs._replace(counts=last_present(needs.slots, needs.counts, own, in_table))
+    gains = Rows(np.arange(len(own) + 1), own, number)
+    if not other_lists:
+        return Stamps(needs, gains, slots, own, number, number)
+    other = Rows(other_lists[0].places.starts, other_slots[0], other_lists[0].counts)
     if "past" in table.column_names:
-        return Stamps(needs, gains, slots, own, count, count, past=others[0])
-    if others:
-        return Stamps(needs, others[0], slots, own, count, count, causal_rank=sums(others[0]))
-    return Stamps(needs, gains, slots, own, count, count)
+        return Stamps(needs, gains, slots, own, number, number, past=other)
+    return Stamps(needs, other, slots, own, number, number, causal_rank=sum_rows(other))
 
 
-def sums(rows: Rows) -> Ints:
+def last_present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
+    """The last message of each slot up to the count that is in the table, 0 if none is.
+
+    The messages of the table are those with the slots `own` and these numbers. Counts are coded by their
+    order, so that slot * codes + code fits into 63 bits, and keys are in the order of (slot, count).
+    """
+    values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
+    width = len(values)
+    table_keys = np.unique(own.astype(np.int64) * width + codes[len(counts) :])
+    needed_keys = slots.astype(np.int64) * width + codes[: len(counts)]
+    at = np.searchsorted(table_keys, needed_keys, side="right") - 1
+    last_key = np.append(table_keys, -1)[at]
+    is_same_slot = last_key // width == slots
+    last: Ints = np.where(is_same_slot, values[last_key % width], 0)
+    return last
+
+
+def sum_rows(rows: Rows) -> Ints:
     """The sum of the counts of each row."""
     total: Ints = np.concatenate(([0], np.cumsum(rows.counts, dtype=np.int64)))[rows.starts]
     return np.diff(total)
 
 
-def _numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
+def _read_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
     """What each message counts as at its sender."""
-    count = read_integers(table["number"], -1)
+    number = read_integers(table["number"], -1)
     if reading.counted:
-        faults.add(count < 0, "the stamp has no entry for its sender, which must count this message")
-        faults.add(count == 0, "the entry of the sender is 0, and must count this message")
+        faults.add(number < 0, "the stamp has no entry for its sender, which must count this message")
+        faults.add(number == 0, "the entry of the sender is 0, and must count this message")
     text = "the number of the message is null or below 1: the first message of a sender has number 1"
-    faults.add((count < 1) | (count > LARGEST), text)
-    return np.clip(count, 0, LARGEST)
+    faults.add((number < 1) | (number > LARGEST), text)
+    return np.clip(number, 0, LARGEST)
 
 
-def _sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> Ints:
+def _find_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> Ints:
     """How many entries a stamp of each row's group has: as told, or as most of them have, or the larger."""
     if members is not None:
         return np.full(len(group), len(members))
     if len(lengths) == 0 or lengths.min() == lengths.max():
         return lengths
-    top = int(lengths.max()) + 1
-    found, counts = np.unique(group * top + lengths, return_counts=True)
-    order = np.lexsort((found % top, counts, found // top))
+    width = int(lengths.max()) + 1
+    pairs, times = np.unique(group * width + lengths, return_counts=True)
+    pair_group, pair_length = pairs // width, pairs % width
+    by_times = np.lexsort((pair_length, times, pair_group))
     usual = np.zeros(int(group.max()) + 1, dtype=np.int64)
-    usual[found[order] // top] = found[order] % top
+    usual[pair_group[by_times]] = pair_length[by_times]  # the last one of a group stays
     return usual[group]
 
 
-def _check_lengths(lengths: Ints, size: Ints, empty: bool, faults: Faults) -> None:
-    wrong = (lengths != size) & ~(empty & (lengths == 0))
-    if wrong.any():
-        found, needed = pa.array(lengths[wrong]), pa.array(size[wrong])
-        faults.add(
-            np.flatnonzero(wrong),
-            join_texts("the stamp has ", found, " entries where this group needs ", needed),
-        )
+def _check_lengths(lengths: Ints, size: Ints, faults: Faults) -> None:
+    is_wrong = lengths != size
+    if is_wrong.any():
+        length, needed = pa.array(lengths[is_wrong]), pa.array(size[is_wrong])
+        text = join_texts("the stamp has ", length, " entries where this group needs ", needed)
+        faults.add(np.flatnonzero(is_wrong), text)
 
 
-def _index(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
+def _read_place(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
     """The place of the row's sender or receiver."""
-    index = read_integers(table[name], -1)
+    place = read_integers(table[name], -1)
     faults.add(np.asarray(table[name].is_null()), f"there is no {name}")
-    unknown = (index < 0) | (index >= size)
-    faults.add(unknown, f"the {name} is unknown: the stamp has no entry for it")
-    return np.where(unknown, 0, index)
+    is_unknown = (place < 0) | (place >= size)
+    faults.add(is_unknown, f"the {name} is unknown: the stamp has no entry for it")
+    return np.where(is_unknown, 0, place)
 
 
 def read_shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Entries shared by several senders: one less is needed on the keys of the sender, which it counts on."""
-    needs, keys = (
-        read_counts(table["needs"], faults, "the stamp"),
-        read_counts(table["keys"], faults, "the list of keys"),
-    )
+    needs = read_counts(table["needs"], faults, "the stamp")
+    keys = read_counts(table["keys"], faults, "the list of keys")
     lengths = np.diff(needs.starts)
-    size = _sizes(lengths, group, None)
-    _check_lengths(lengths, size, False, faults)
-    rows, at = keys.rows, keys.counts.astype(np.int64)
-    faults.add(np.diff(keys.starts) == 0, "there are no keys")
-    faults.add(np.unique(rows[at >= size[rows]]), "a key is not the place of an entry, counted from 0")
-    order = np.lexsort((at, rows))
-    twice = (np.diff(rows[order]) == 0) & (np.diff(at[order]) == 0)
-    faults.add(np.unique(rows[order][1:][twice]), "a key is named twice")
-    uncounted = _uncounted(needs.starts, needs.counts, rows, at, faults)
-    faults.add(uncounted, "an entry of the sender is 0: it must count this message")
-    good = ~faults.bad[rows]
-    total = sums(Rows(needs.starts, needs.counts, needs.counts))
-    needs.counts[(needs.starts[rows] + at)[good]] -= 1
+    size = _find_sizes(lengths, group, None)
+    _check_lengths(lengths, size, faults)
+    _check_keys(needs, keys, size, faults)
+    key_rows, key = keys.rows, keys.counts.astype(np.int64)
+    is_good = ~faults.bad[key_rows]
+    total = sum_rows(Rows(needs.starts, needs.counts, needs.counts))
+    needs.counts[(needs.starts[key_rows] + key)[is_good]] -= 1
+
     width = int(size.max(initial=0))
-    places = [Places(needs.starts, None), Places(keys.starts, np.minimum(at, max(width - 1, 0)))]
-    slots, (wanted, gained) = number(group, groups, width, places, None)
+    key_places = Places(keys.starts, np.minimum(key, max(width - 1, 0)))
+    places = [Places(needs.starts, None), key_places]
+    slots, (need_slots, key_slots) = number_slots(group, groups, width, places, None)
     _, (sender,) = encode_names(table["sender"])
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
-    message_key = read_integers(table["number"], -1) if "number" in table.column_names else total
-    gains = Rows(keys.starts, gained, np.ones(len(gained), dtype=np.int64))
-    return Stamps(
-        Rows(needs.starts, wanted, needs.counts), gains, slots, own, message_key, message_key, add=True
-    )
+    # Without a number, messages of a sender are told apart by what their stamp counts in all.
+    number = read_integers(table["number"], -1) if "number" in table.column_names else total
+    gains = Rows(keys.starts, key_slots, np.ones(len(key_slots), dtype=np.int64))
+    return Stamps(Rows(needs.starts, need_slots, needs.counts), gains, slots, own, number, number, add=True)
 
 
-def _uncounted(starts: Ints, counts: Counts, rows: Ints, at: Ints, faults: Faults) -> Ints:
-    """The rows with a key whose entry is 0."""
-    good = ~faults.bad[rows]
-    rows, at = rows[good], at[good]
-    return np.unique(rows[counts[starts[rows] + at] == 0])
+def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults) -> None:
+    """Each key is a place, is named once, and its entry counts this message."""
+    rows, key = keys.rows, keys.counts.astype(np.int64)
+    faults.add(np.diff(keys.starts) == 0, "there are no keys")
+    faults.add(np.unique(rows[key >= size[rows]]), "a key is not the place of an entry, counted from 0")
+    by_key = np.lexsort((key, rows))
+    is_same_row = np.diff(rows[by_key]) == 0
+    is_same_key = np.diff(key[by_key]) == 0
+    faults.add(np.unique(rows[by_key][1:][is_same_row & is_same_key]), "a key is named twice")
+    is_good = ~faults.bad[rows]
+    rows, key = rows[is_good], key[is_good]
+    is_zero = needs.counts[needs.starts[rows] + key] == 0
+    faults.add(np.unique(rows[is_zero]), "an entry of the sender is 0: it must count this message")
 
 
 def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
     """Ids of what must come before; a list that is null has none."""
-    starts, named = read_name_lists(table["needs"])
-    names, (own, parent) = encode_names(table["id"], named)
-    rows = np.repeat(np.arange(len(own)), np.diff(starts))
-    faults.add(own < 0, "there is no id")
+    starts, parent_names = read_name_lists(table["needs"])
+    names, (own_id, parent) = encode_names(table["id"], parent_names)
+    rows = np.repeat(np.arange(len(own_id)), np.diff(starts))
+    faults.add(own_id < 0, "there is no id")
     faults.add(np.unique(rows[parent < 0]), "a parent is null")
-    selves = np.unique(rows[(parent == own[rows]) & (parent >= 0)])
-    faults.add(selves, join_texts("names itself as its parent: ", names.take(pa.array(own[selves]))))
-    places = [singles(np.maximum(own, 0)), Places(starts, np.maximum(parent, 0))]
-    slots, (mine, wanted) = number(group, groups, len(names), places, names)
+    is_self = (parent == own_id[rows]) & (parent >= 0)
+    selves = np.unique(rows[is_self])
+    faults.add(selves, join_texts("names itself as its parent: ", names.take(pa.array(own_id[selves]))))
+    places = [place_singly(np.maximum(own_id, 0)), Places(starts, np.maximum(parent, 0))]
+    slots, (own_slots, need_slots) = number_slots(group, groups, len(names), places, names)
+    own = own_slots.astype(np.int64)
     ones = np.ones(len(own), dtype=np.int64)
-    needs = Rows(starts, wanted, np.ones(len(wanted), dtype=np.uint16))
-    slot = mine.astype(np.int64)
-    return Stamps(needs, Rows(np.arange(len(own) + 1), slot, ones), slots, slot, ones, ones)
+    needs = Rows(starts, need_slots, np.ones(len(need_slots), dtype=np.uint16))
+    gains = Rows(np.arange(len(own) + 1), own, ones)
+    return Stamps(needs, gains, slots, own, ones, ones)

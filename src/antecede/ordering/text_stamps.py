@@ -163,6 +163,7 @@ KINDS: dict[str, StampKind] = {
 }
 _KINDS_OF_FORM = {
     "vector": ("object", "list"),
+    "clock": ("object", "list"),
     "matrix": ("matrix",),
     "triples": ("triples",),
     "pairs": ("pairs",),

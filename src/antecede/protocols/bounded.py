@@ -45,6 +45,7 @@ class Bounded(VectorGated, kw_only=True):
             "rule": "'>=' (default): fire at k entries; '>': fire above k",
         },
     )
+    names_all_causes = False
 
     k: Annotated[int, msgspec.Meta(le=wire.LARGEST)]
     rule: Literal[">=", ">"] = ">="

@@ -59,6 +59,7 @@ class Buffered(Boxed, kw_only=True):
             "multicast": "'two-phase' (default) or 'hold': the repair used for several destinations",
         },
     )
+    names_all_causes = False
     shared = ("pipelined", "multicast")
 
     pipelined: bool = False

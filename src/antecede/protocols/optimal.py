@@ -65,6 +65,7 @@ class Optimal(Gated, kw_only=True):
         stamp="n + 2 * messages that may be undelivered, one per pair at most; far less than n^2 in practice",
     )
     dense = False
+    tells_past = True
 
     clock: int = 0
     newest: list[int] = []
@@ -123,6 +124,12 @@ class Optimal(Gated, kw_only=True):
         """RCV 1 and 2: what LOG says may be undelivered at `me` comes first."""
         clock, *_, here = stamp
         return here, [(source, clock)]
+
+    @classmethod
+    def read_past(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> Pairs:
+        """The newest message of each process that the sender knew of."""
+        _, _, newest, _, _ = cls.read_stamp(kind, stamp, source, me, n)
+        return list(enumerate(newest))
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:

@@ -46,6 +46,7 @@ class Predecessors(Gated, kw_only=True):
         stamp="2 * immediate predecessors of all destinations; n^2 at worst",
     )
     dense = False
+    names_all_causes = False
 
     count: int = 0
     barriers: Barriers = {}

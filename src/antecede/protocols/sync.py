@@ -33,6 +33,7 @@ class Sync(Boxed, kw_only=True):
         stamp="0, and an acknowledgement of 1",
         options={"form": "'rendezvous' (default): ends at the partner's receive; 'site': at its arrival"},
     )
+    names_all_causes = False
     shared = ("form",)
 
     form: Literal["rendezvous", "site"] = "rendezvous"

@@ -55,15 +55,17 @@ def order(
 ) -> SparkOutcome:
     """Each message as soon as everything that caused it is out, with its position.
 
-    `group` names the ordering domain (without it all rows are one), `members` the processes in the order of
-    the stamps' entries; `antecede.ordering.forms` lists the forms of stamps. Messages arrive in the order of
-    `arrival` (or of a column of that name), else of `time`, else of sender and number: never as the rows
-    happen to lie.
+    `group` names the ordering domain: without it all rows are one, or the rows of each receiver if stamps are
+    made for it. `members` are the processes in the order of the stamps' entries; `antecede.ordering.forms`
+    lists the forms of stamps. Messages arrive in the order of `arrival` (or of a column of that name), else
+    of `time`, else of sender and number: never as the rows happen to lie.
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
     - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
-    - `gaps`: what is missing and not itself held, or a cycle of rows, with how many rows wait for it.
+    - `gaps`: what is missing and not itself held, or a cycle of rows, with how many held rows wait for it,
+      directly or through others;
+    - `notes`: what stamps cannot tell, and what they may have been taken for in error.
 
     A column of ours whose name the input has is called so with `antecede_` in front. A group is handled in
     the memory of one task, together with the other groups of its partition. Each of the tables is computed
@@ -146,7 +148,12 @@ def _make_outcome(
         gaps = rows.where(answer["gaps"].isNotNull())
         return gaps.select(group.alias("group"), sf.inline(answer["gaps"]))
 
-    return SparkOutcome(rows, names, split, find_gaps)
+    def find_notes(rows: DataFrame) -> list[str]:
+        notes = rows.where(answer["note"].isNotNull()).select(answer["note"].alias("note")).distinct()
+        return [row["note"] for row in notes.collect()]
+
+    stamp_notes = tuple(plan.notes)
+    return SparkOutcome(rows, names, split, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes)
 
 
 def _check_places(frame: DataFrame, column: str) -> None:

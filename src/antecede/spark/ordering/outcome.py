@@ -43,6 +43,10 @@ class SparkOutcome:
     """The root gaps, from the tables and from rows among which are all that are not ordered."""
     gaps_need_ordered: bool = False
     """Whether the ordered rows tell of gaps; else only the held rows do."""
+    stamp_notes: tuple[str, ...] = ()
+    """What the stamps cannot tell."""
+    find_notes: Callable[[DataFrame], list[str]] = lambda rows: []
+    """What stamps may have been taken for in error, from rows among which are all held ones; runs a job."""
 
     @property
     def tables(self) -> OutcomeTables:
@@ -64,6 +68,11 @@ class SparkOutcome:
     def gaps(self) -> DataFrame:
         """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
         return self.find_gaps(self.tables, self.rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """What stamps cannot tell, and what they may have been taken for in error; runs a job."""
+        return [*self.stamp_notes, *self.find_notes(self.rows)]
 
     def __iter__(self) -> Iterator[DataFrame]:
         return iter(self.tables)

@@ -27,6 +27,7 @@ class WrittenOutcome(NamedTuple):
     counts: dict[str, int]
     gaps: list[dict[str, Any]]
     gap_count: int
+    notes: list[str]
 
 
 def write_outcome(
@@ -66,9 +67,12 @@ def write_outcome(
         if counts["held"] or outcome.gaps_need_ordered:
             tables = OutcomeTables(ordered, *tables[1:])
             gaps, gap_count = _list_gaps(outcome.find_gaps(tables, left_over), listed_gaps)
+        notes = list(outcome.stamp_notes)
+        if counts["held"]:
+            notes += outcome.find_notes(left_over)
     finally:
         left_over.unpersist()
-    return WrittenOutcome(places, counts, gaps, gap_count)
+    return WrittenOutcome(places, counts, gaps, gap_count, notes)
 
 
 def count_written_rows(spark: SparkSession, place: str) -> int:

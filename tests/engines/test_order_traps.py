@@ -1,0 +1,90 @@
+"""Tables that are easily taken for something else: they come out right, or the outcome says what is wrong."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.engines.engines import rows_of
+from tests.sql_tables import make_table
+
+TRIPLES = "src string, dst string, m string, stamp array<struct<from:string,to:string,count:int>>"
+MATRIX = "src int, dst int, m string, stamp array<array<int>>"
+
+
+def in_order(outcome: Any, at: Any = None) -> list[str]:
+    rows = [row for row in rows_of(outcome.ordered) if at is None or row["dst"] == at]
+    return [row["m"] for row in sorted(rows, key=lambda row: int(row["position"]))]
+
+
+def test_triples_that_leave_out_a_cause_are_told_of(engine):
+    """z to c m1, c to b m2, b to c m3: what c passed on itself no stamp of a small matrix asks for at c."""
+    rows: list[tuple[Any, ...]] = [("b", "c", "m3", []), ("c", "b", "m2", []), ("z", "c", "m1", [])]
+    outcome = engine.order(make_table(rows, TRIPLES), sender="src", receiver="dst")
+    assert in_order(outcome, "c") == ["m3", "m1"]
+    (note,) = outcome.notes
+    assert "form 'triples' may leave out a cause" in note and "name a column as arrival or time" in note
+    timed = [(*row, at) for row, at in zip(rows, (3, 2, 1), strict=True)]
+    outcome = engine.order(make_table(timed, f"{TRIPLES}, at int"), sender="src", receiver="dst", time="at")
+    assert in_order(outcome, "c") == ["m1", "m3"] and outcome.notes == []
+
+
+@pytest.mark.parametrize("group", [None, "topic"])
+def test_stamps_for_one_receiver_are_put_in_order_at_each(engine, group):
+    """0 writes to 1 and to 2, twice each: as matrices the second ones are alike, and no copies."""
+    none, one = [[0, 0, 0]] * 3, [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    both, more = [[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 2, 1], [0, 0, 0], [0, 0, 0]]
+    rows = [(0, 2, "d", more), (0, 1, "c", both), (0, 2, "b", one), (0, 1, "a", none)]
+    table = make_table([(*row, "t") for row in rows], f"{MATRIX}, topic string")
+    outcome = engine.order(table, sender="src", receiver="dst", group=group)
+    assert outcome.counts == {"input": 4, "ordered": 4, "held": 0, "quarantined": 0}
+    assert (in_order(outcome, 1), in_order(outcome, 2)) == (["a", "c"], ["b", "d"])
+
+
+def test_rows_of_the_receiver_itself_come_before_their_effects(engine):
+    """c writes x, b answers y to c: with or without c's own row."""
+    own, answer = ("c", "b", "x", {"c": 1}), ("b", "c", "y", {"b": 1, "c": 1})
+    schema = "src string, dst string, m string, stamp map<string,int>"
+    for rows, expected in (([answer, own], ["x", "y"]), ([answer], ["y"])):
+        outcome = engine.order(make_table(rows, schema), sender="src", receiver="dst")
+        assert in_order(outcome) == expected
+
+
+def clocked(seed: int, size: int) -> list[tuple[str, str, dict[str, int]]]:
+    """Broadcasts of three processes, as they were sent, with clocks that tick at sends and at receives."""
+    random = Random(seed)
+    clocks: dict[str, dict[str, int]] = {name: {} for name in "abc"}
+    sent: list[tuple[str, str, dict[str, int]]] = []
+    unread = {name: list[dict[str, int]]() for name in "abc"}
+    for at in range(size):
+        me = random.choice("abc")
+        for stamp in unread[me]:
+            merged = {name: max(clocks[me].get(name, 0), stamp.get(name, 0)) for name in "abc"}
+            clocks[me] = {**merged, me: merged[me] + 1}
+        unread[me].clear()
+        clocks[me][me] = clocks[me].get(me, 0) + 1
+        sent.append((me, f"m{at:02}", {name: count for name, count in clocks[me].items() if count}))
+        for other in set("abc") - {me}:
+            unread[other].append(sent[-1][2])
+    return sent
+
+
+def test_clocks_that_tick_at_receives(engine):
+    rows = clocked(1, 30)
+    table = make_table(Random(2).sample(rows, len(rows)), "sender string, m string, stamp map<string,int>")
+    strict = engine.order(table)
+    assert strict.counts["held"] > 20
+    assert strict.notes and "name the form 'clock'" in strict.notes[0]
+    outcome = engine.order(table, form="clock")
+    assert outcome.counts["ordered"] == len(rows) and outcome.notes == []
+    stamps = {m: (sender, stamp) for sender, m, stamp in rows}
+    line = in_order(outcome)
+    for at, late in enumerate(line):
+        sender, stamp = stamps[late]
+        assert all(stamps[early][1].get(sender, 0) < stamp[sender] for early in line[:at])
+
+
+def test_a_vector_with_a_message_lost_is_not_taken_for_a_clock(engine):
+    rows = [("a", f"m{k}", {"a": k}) for k in range(1, 12) if k != 4]
+    outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
+    assert outcome.counts["held"] == 7 and outcome.notes == []
