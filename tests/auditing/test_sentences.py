@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from antecede.auditing.sentences import KINDS, say
-from antecede.auditing.wording import LONGEST, Event, place, short
+from antecede.auditing.sentences import KINDS, write_sentence
+from antecede.auditing.wording import LONGEST, Event, describe_place, shorten_name
 
 SENT = Event("p1", "send", "m4", "p1#1", "a.log", 9)
 GOT = Event("p2", "deliver", "m4", "p2#1", "a.log", 12)
@@ -218,12 +218,12 @@ ALONE = {"lost", "orphan", "clock-uncounted", "clock-unknown", "clock-beyond", "
 
 @pytest.mark.parametrize(("kind", "events", "detail", "text"), SENTENCES)
 def test_late_deliveries_are_told_by_the_chain(kind, events, detail, text):
-    assert say(kind, events, **detail) == HEAD + text
+    assert write_sentence(kind, events, **detail) == HEAD + text
 
 
 @pytest.mark.parametrize(("kind", "events", "detail", "text"), OTHERS)
 def test_every_other_kind_has_its_sentence(kind, events, detail, text):
-    assert say(kind, events, **detail) == text
+    assert write_sentence(kind, events, **detail) == text
 
 
 def test_no_kind_is_forgotten():
@@ -236,22 +236,24 @@ def test_no_kind_is_forgotten():
 )
 def test_a_sentence_does_without_what_is_unknown(kind, event):
     count = 1 if kind in ALONE else 4 if kind in ("late", "fifo") else 2
-    text = say(kind, [event] * count, **WANTED.get(kind, {}))
+    text = write_sentence(kind, [event] * count, **WANTED.get(kind, {}))
     assert "None" not in text and "()" not in text and "  " not in text
     assert text[0].isupper() or text.startswith(("p1", "2 events"))
 
 
 def test_long_and_hostile_names_are_made_fit_to_read():
-    assert short("p" * 100) == "p" * 26 + "…" + "p" * 13 and len(short("p" * 100)) == LONGEST
-    assert short("a\x1b[31m\nb\u202e") == "a\ufffd[31m\ufffdb\ufffd"
+    assert shorten_name("p" * 100) == "p" * 26 + "…" + "p" * 13 and len(shorten_name("p" * 100)) == LONGEST
+    assert shorten_name("a\x1b[31m\nb\u202e") == "a\ufffd[31m\ufffdb\ufffd"
     deep = Event(file="/var/log/" + "very/" * 20 + "deep/a.log", line=3)
-    assert place(deep) == " (…/very/very/very/very/very/deep/a.log:3)"
-    assert place(Event(file="x" * 99)) == " (…" + "x" * LONGEST + ")"
-    assert place(Event(file="a\nb", line=0)) == " (a\ufffdb:0)"
-    text = say("missing", [Event("p" * 1000, "local", None, "e" * 1000, "f" * 1000, 1)], name="n" * 1000)
+    assert describe_place(deep) == " (…/very/very/very/very/very/deep/a.log:3)"
+    assert describe_place(Event(file="x" * 99)) == " (…" + "x" * LONGEST + ")"
+    assert describe_place(Event(file="a\nb", line=0)) == " (a\ufffdb:0)"
+    text = write_sentence(
+        "missing", [Event("p" * 1000, "local", None, "e" * 1000, "f" * 1000, 1)], name="n" * 1000
+    )
     assert len(text) < 250
 
 
 def test_a_late_delivery_without_an_early_one_at_hand():
     told = "p3 delivered m4 only after something that depends on it; p1 sent m4 (a.log:9)"
-    assert say("late", [SENT, LATE]) == told
+    assert write_sentence("late", [SENT, LATE]) == told

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from antecede.kernels.clock_rules import Fault, clock_faults
+from antecede.kernels.clock_rules import ClockFault, find_clock_faults
 from antecede.kernels.ragged import Rows
 from tests.kernels.clocked import Clocked, columns, consistent, first_with, garbage, lines
 
 
 def told(found, index=None):
     """The faults as (kind, event, other, slot, value)."""
-    faults = clock_faults(*columns(found), index)
+    faults = find_clock_faults(*columns(found), index)
     rows = zip(*(column.tolist() for column in faults), strict=True)
-    return [(Fault(kind), *rest) for kind, *rest in rows]
+    return [(ClockFault(kind), *rest) for kind, *rest in rows]
 
 
 def sight(found, kinds):
@@ -59,12 +59,12 @@ def test_own_entries_are_one_two_three(found):
             if own < 1:
                 continue
             if own != last + 1:
-                kind, value = (Fault.REPEAT, own) if own == last else (Fault.HOLE, last + 1)
+                kind, value = (ClockFault.REPEAT, own) if own == last else (ClockFault.HOLE, last + 1)
                 want.add((kind, event, other, process, value))
             last, other = own, event
-    assert sight(found, {Fault.REPEAT, Fault.HOLE, Fault.RESTART}) == want
-    bare = {(Fault.UNCOUNTED, i, -1, e.process, 0) for i, e in enumerate(found) if e.clock and e.own < 1}
-    assert sight(found, {Fault.UNCOUNTED}) == bare
+    assert sight(found, {ClockFault.REPEAT, ClockFault.HOLE, ClockFault.RESTART}) == want
+    bare = {(ClockFault.UNCOUNTED, i, -1, e.process, 0) for i, e in enumerate(found) if e.clock and e.own < 1}
+    assert sight(found, {ClockFault.UNCOUNTED}) == bare
 
 
 @given(garbage())
@@ -74,13 +74,13 @@ def test_entries_that_shrink_or_lead_back_are_found_exactly(found):
         last = before(found, i) if me.clock else None
         for q, c in found[last].clock.items() if last is not None else ():
             if q != me.process and me.clock.get(q, 0) < c:
-                shrinks.add((Fault.SHRINKS, i, last, q, me.clock.get(q, 0)))
+                shrinks.add((ClockFault.SHRINKS, i, last, q, me.clock.get(q, 0)))
         for q, c in grown(found, i).items():
             other = first_with(found, q, c)
             if other is not None and 1 <= me.own <= found[other].clock.get(me.process, 0):
-                cyclic.add((Fault.CYCLIC, i, other, me.process, found[other].clock[me.process]))
-    assert sight(found, {Fault.SHRINKS}) == shrinks
-    assert sight(found, {Fault.CYCLIC}) == cyclic
+                cyclic.add((ClockFault.CYCLIC, i, other, me.process, found[other].clock[me.process]))
+    assert sight(found, {ClockFault.SHRINKS}) == shrinks
+    assert sight(found, {ClockFault.CYCLIC}) == cyclic
 
 
 @given(garbage())
@@ -88,12 +88,12 @@ def test_what_is_told_of_claims_is_true_and_nothing_is_passed_over_in_silence(fo
     faults = told(found)
     top = {p: max(found[i].own for i in line) for p, line in lines(found).items()}
     for kind, event, other, slot, value in faults:
-        if kind is Fault.NOT_TRANSITIVE:
+        if kind is ClockFault.NOT_TRANSITIVE:
             assert other in claimed(found, event)
             assert found[other].clock[slot] == value > found[event].clock.get(slot, 0)
-        if kind in (Fault.UNKNOWN, Fault.BEYOND):
+        if kind in (ClockFault.UNKNOWN, ClockFault.BEYOND):
             assert grown(found, event)[slot] == value > top.get(slot, 0)
-            assert (kind is Fault.UNKNOWN) == (slot not in top)
+            assert (kind is ClockFault.UNKNOWN) == (slot not in top)
     if not faults:
         for i, me in enumerate(found):
             assert all(c <= top[q] for q, c in me.clock.items() if c)
@@ -117,7 +117,7 @@ def test_a_lowered_entry_is_told_once_where_anything_contradicts_it(found, data)
     assert len(faults) == contradicted
     for kind, at, other, where, _ in faults:
         assert (at, where) == (event, slot) and other in witnesses
-        assert (kind is Fault.SHRINKS) == (other == last)
+        assert (kind is ClockFault.SHRINKS) == (other == last)
 
 
 @given(consistent(), st.data())
@@ -128,7 +128,7 @@ def test_a_missing_event_is_a_hole_told_once(found, data):
     gone = found.pop(data.draw(st.sampled_from(inner)))
     after, last = (first_with(found, gone.process, gone.own + step) for step in (1, -1))
     other = -1 if last is None else last
-    assert told(found) == [(Fault.HOLE, after, other, gone.process, gone.own)]
+    assert told(found) == [(ClockFault.HOLE, after, other, gone.process, gone.own)]
 
 
 @given(consistent(), st.data())
@@ -140,7 +140,7 @@ def test_a_missing_last_event_is_told_by_those_that_heard_of_it_there(found, dat
     claims = {i for i, e in enumerate(found) if e.clock.get(gone.process, 0) == gone.own}
     faults = told(found)
     assert {f[1] for f in faults} <= claims and bool(faults) == bool(claims)
-    assert all((f[0], f[3:]) == (Fault.BEYOND, (gone.process, gone.own)) for f in faults)
+    assert all((f[0], f[3:]) == (ClockFault.BEYOND, (gone.process, gone.own)) for f in faults)
     for event in claims - {f[1] for f in faults}:
         last = before(found, event)
         assert any(i in claims for i in [*claimed(found, event), *([last] if last is not None else [])])
@@ -150,7 +150,7 @@ def test_a_missing_last_event_is_told_by_those_that_heard_of_it_there(found, dat
 def test_a_second_copy_is_a_repeat_told_once(found, data):
     event = data.draw(st.integers(0, len(found) - 1))
     me = found[event]
-    assert told([*found, me]) == [(Fault.REPEAT, len(found), event, me.process, me.own)]
+    assert told([*found, me]) == [(ClockFault.REPEAT, len(found), event, me.process, me.own)]
 
 
 @given(consistent(), st.data())
@@ -158,10 +158,10 @@ def test_an_entry_for_a_process_without_events_is_told_where_it_enters(found, da
     event = data.draw(st.integers(0, len(found) - 1))
     found[event] = found[event]._replace(clock=found[event].clock | {9: 2})
     faults = told(found)
-    assert (Fault.UNKNOWN, event, -1, 9, 2) in faults
-    assert {f[0] for f in faults if f[1] == event} == {Fault.UNKNOWN}
+    assert (ClockFault.UNKNOWN, event, -1, 9, 2) in faults
+    assert {f[0] for f in faults if f[1] == event} == {ClockFault.UNKNOWN}
     # Those that follow do not have the entry, and that is a fault of theirs.
-    assert {f[0] for f in faults if f[1] != event} <= {Fault.SHRINKS, Fault.NOT_TRANSITIVE}
+    assert {f[0] for f in faults if f[1] != event} <= {ClockFault.SHRINKS, ClockFault.NOT_TRANSITIVE}
 
 
 def test_an_unknown_entry_that_was_taken_over_is_told_once():
@@ -171,23 +171,23 @@ def test_an_unknown_entry_that_was_taken_over_is_told_once():
         Clocked(1, 1, {0: 2, 1: 1, 9: 2}),
         Clocked(2, 1, {0: 2, 1: 1, 2: 1, 9: 2}),
     ]
-    assert told(found) == [(Fault.UNKNOWN, 0, -1, 9, 2)]
+    assert told(found) == [(ClockFault.UNKNOWN, 0, -1, 9, 2)]
 
 
 def test_a_restart_begins_anew():
     found = [Clocked(0, 1, {0: 1, 1: 1}), Clocked(0, 2, {0: 2, 1: 1}), Clocked(1, 1, {1: 1})]
     again = [*found, Clocked(0, 1, {0: 1}), Clocked(0, 2, {0: 2})]
-    assert told(again, [0, 1, 0, 2, 3]) == [(Fault.RESTART, 3, 1, 0, 1)]
+    assert told(again, [0, 1, 0, 2, 3]) == [(ClockFault.RESTART, 3, 1, 0, 1)]
 
 
 def test_an_own_entry_that_falls_shrinks():
     found = [Clocked(0, own, {0: own}) for own in (1, 2, 3, 2)]
-    assert told(found, [0, 1, 2, 3]) == [(Fault.SHRINKS, 3, 2, 0, 2)]
+    assert told(found, [0, 1, 2, 3]) == [(ClockFault.SHRINKS, 3, 2, 0, 2)]
 
 
 def test_two_that_claim_each_other():
     found = [Clocked(0, 1, {0: 1, 1: 1}), Clocked(1, 1, {0: 1, 1: 1})]
-    assert told(found) == [(Fault.CYCLIC, 0, 1, 0, 1), (Fault.CYCLIC, 1, 0, 1, 1)]
+    assert told(found) == [(ClockFault.CYCLIC, 0, 1, 0, 1), (ClockFault.CYCLIC, 1, 0, 1, 1)]
 
 
 def test_a_cause_that_leads_back_is_told_but_not_also_what_it_knew():
@@ -197,18 +197,18 @@ def test_a_cause_that_leads_back_is_told_but_not_also_what_it_knew():
         Clocked(1, 1, {0: 2, 1: 1, 2: 1}),
         Clocked(2, 1, {2: 1}),
     ]
-    assert told(found) == [(Fault.CYCLIC, 0, 2, 0, 2), (Fault.CYCLIC, 2, 1, 1, 1)]
+    assert told(found) == [(ClockFault.CYCLIC, 0, 2, 0, 2), (ClockFault.CYCLIC, 2, 1, 1, 1)]
 
 
 def test_a_claim_without_what_the_claimed_knew():
     found = [Clocked(0, 1, {0: 1}), Clocked(1, 1, {0: 1, 1: 1}), Clocked(2, 1, {1: 1, 2: 1})]
-    assert told(found) == [(Fault.NOT_TRANSITIVE, 2, 1, 0, 1)]
+    assert told(found) == [(ClockFault.NOT_TRANSITIVE, 2, 1, 0, 1)]
 
 
 def test_events_without_clocks_are_passed_over():
     found = [Clocked(0, 1, {0: 1, 1: 1}), Clocked(0, 0, {}), Clocked(0, 2, {0: 2}), Clocked(1, 1, {1: 1})]
-    assert told(found, [0, 1, 2, 0]) == [(Fault.SHRINKS, 2, 0, 1, 0)]
-    assert len(clock_faults([], [], Rows.of([])).kind) == 0
+    assert told(found, [0, 1, 2, 0]) == [(ClockFault.SHRINKS, 2, 0, 1, 0)]
+    assert len(find_clock_faults([], [], Rows.of([])).kind) == 0
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -17,8 +17,8 @@ import numpy as np
 from antecede.kernels import announcement
 said = []
 announcement.listener = lambda: said.append("compiling")
-from antecede.kernels.arrays import grouped
-grouped(np.array([1, 0, 1]), 2)
+from antecede.kernels.arrays import group_by_key
+group_by_key(np.array([1, 0, 1]), 2)
 print(*said)
 """
 """Prints a word if a kernel had to be compiled."""

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.formats import Settings, read
-from antecede.kernels.clock_rules import clock_faults
+from antecede.kernels.clock_rules import find_clock_faults
 from antecede.kernels.ragged import Rows
-from antecede.kernels.topology import edges_of_clocks, order
-from antecede.kernels.vector_clocks import clocks, count_pairs
+from antecede.kernels.topology import find_clock_edges, order
+from antecede.kernels.vector_clocks import compute_clocks, count_pairs
 from tests.formats.samples import DATA, needs_data, opened
 from tests.kernels.clocked import columns, consistent, first_with, garbage, lines
 
@@ -50,15 +50,15 @@ def test_causes_of_true_clocks_are_the_transitive_reduction(found, random):
     direct = {
         (a, b) for a, b in before if not any((a, x) in before and (x, b) in before for x in range(size))
     }
-    edges = edges_of_clocks(*columns(found))
+    edges = find_clock_edges(*columns(found))
     assert pairs_of(edges) == sorted(direct | own_edges(found))
     shuffled = [e._replace(clock=dict(random.sample(list(e.clock.items()), len(e.clock)))) for e in found]
-    assert pairs_of(edges_of_clocks(*columns(shuffled))) == pairs_of(edges)
+    assert pairs_of(find_clock_edges(*columns(shuffled))) == pairs_of(edges)
 
 
 @given(garbage())
 def test_of_any_clocks_a_new_claim_is_a_cause_or_implied_by_one(found):
-    edges, claims = set(pairs_of(edges_of_clocks(*columns(found)))), candidates(found)
+    edges, claims = set(pairs_of(find_clock_edges(*columns(found)))), candidates(found)
     causes = {(first_with(found, q, c), i) for i, grown in claims.items() for q, c in grown.items()}
     known = {(a, b) for a, b in causes if a is not None}
     assert edges >= own_edges(found) and edges <= known | own_edges(found)
@@ -69,15 +69,15 @@ def test_of_any_clocks_a_new_claim_is_a_cause_or_implied_by_one(found):
 
 def test_an_index_overrules_own_entries_and_clocks_may_be_absent():
     rows = Rows.of([[(0, 1)], [(0, 2)], [(0, 1)], [], [(1, 1), (0, 2)]])
-    edges = edges_of_clocks([0, 0, 0, 0, 1], [1, 2, 1, 0, 1], rows, [0, 1, 2, 3, 0])
+    edges = find_clock_edges([0, 0, 0, 0, 1], [1, 2, 1, 0, 1], rows, [0, 1, 2, 3, 0])
     assert pairs_of(edges) == [(0, 1), (1, 2), (1, 4), (2, 3)]
 
 
 def test_two_entries_for_one_process_and_missing_rows_are_refused():
     with pytest.raises(CallerError, match="two entries for one process"):
-        edges_of_clocks([0], [1], Rows.of([[(1, 2), (0, 1), (1, 3)]]))
+        find_clock_edges([0], [1], Rows.of([[(1, 2), (0, 1), (1, 3)]]))
     with pytest.raises(CallerError, match="clocks has 1 rows and must have 2"):
-        edges_of_clocks([0, 0], [1, 2], Rows.of([[(0, 1)]]))
+        find_clock_edges([0, 0], [1, 2], Rows.of([[(0, 1)]]))
 
 
 LOGS = json.loads((DATA / "expected.json").read_text())["vector_clock_logs"] if DATA.is_dir() else []
@@ -97,7 +97,7 @@ def logged(log):
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log['file']} {log['execution']}")
 def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
     process, own, rows = logged(log)
-    source, target = edges_of_clocks(process, own, rows)
+    source, target = find_clock_edges(process, own, rows)
     across = process[source] != process[target]
     assert across.sum() == log["cross_host_edges"]
     assert len(np.unique(target[across])) == log["events_with_a_cross_host_parent"]
@@ -107,11 +107,11 @@ def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
     places, causes, effects = process[found.order], found.position[source], found.position[target]
     counts = count_pairs(places, causes, effects, log["hosts"])
     assert counts == (log["ordered_pairs"], log["concurrent_pairs"])
-    again = clocks(places, causes, effects, log["hosts"])
+    again = compute_clocks(places, causes, effects, log["hosts"])
     entries = np.zeros_like(again)
     entries[np.repeat(found.position, np.diff(rows.starts)), rows.slots] = rows.counts
     assert (again == entries).all()
-    assert len(clock_faults(process, own, rows).kind) == 0
+    assert len(find_clock_faults(process, own, rows).kind) == 0
 
 
 @needs_data

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from antecede.core.errors import CallerError
 from antecede.kernels.delivery_pass import SWEEPS, plan_slots
 from antecede.kernels.lateness import find_chunk_violations, find_violations
-from antecede.kernels.links import DELIVER, OTHER, SEND, Linked
+from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.simulate.oracle import Oracle
 from tests.kernels.traces import events, flood, judged, linked, summed
 
@@ -137,6 +137,6 @@ def test_an_empty_trace_has_no_faults():
 )
 def test_malformed_traces_are_refused(change, complaint):
     good = {"process": [0, 1], "sender": [-1, 0], "sent": [-1, 0], "until": [1, -1]}
-    bad = Linked(**{name: np.array(column) for name, column in (good | change).items()})
+    bad = LinkedTrace(**{name: np.array(column) for name, column in (good | change).items()})
     with pytest.raises(CallerError, match=complaint):
         find_violations(bad, 2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.vector_clocks import clocks, count_pairs
+from antecede.kernels.vector_clocks import compute_clocks, count_pairs
 from tests.kernels.traces import events, linked, pasts
 
 
@@ -40,10 +40,10 @@ def test_clocks_count_the_pasts(execution, data):
     n, process, source, target = execution
     past = slow_pasts(process, source, target)
     want = [[sum(process[e] == q for e in events) for q in range(n)] for events in past]
-    assert clocks(process, source, target, n).tolist() == want
+    assert compute_clocks(process, source, target, n).tolist() == want
     first = data.draw(st.integers(0, n))
     last = data.draw(st.integers(first, n))
-    block = clocks(process, source, target, n, first, last)
+    block = compute_clocks(process, source, target, n, first, last)
     assert block.shape == (len(process), last - first)
     assert block.tolist() == [row[first:last] for row in want]
 
@@ -78,4 +78,4 @@ def test_effects_before_causes_and_columns_that_are_not_there_are_refused():
     with pytest.raises(CallerError, match=r"topology\.order"):
         count_pairs([0, 0], [1], [0], 1)
     with pytest.raises(CallerError, match="columns 1 to 3 are not among those of 2"):
-        clocks([0, 1], [], [], 2, 1, 3)
+        compute_clocks([0, 1], [], [], 2, 1, 3)

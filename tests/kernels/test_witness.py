@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels.lateness import find_chunk_violations, find_violations
-from antecede.kernels.links import DELIVER, OTHER, SEND, Linked
+from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.kernels.witness import (
     CauseGraph,
     Chains,
@@ -64,7 +64,7 @@ def test_chains_are_the_shortest(seed, n, size):
 
 
 def best(
-    trace: Linked, found: CauseGraph, late: int, pairs: list[tuple[int, int, int]]
+    trace: LinkedTrace, found: CauseGraph, late: int, pairs: list[tuple[int, int, int]]
 ) -> tuple[int, int, int]:
     """What shows best why a delivery is late: crossings and events of its chain, and the early delivery."""
     mine = [e for e, cause, at in pairs if (cause, at) == (trace.sent[late], trace.process[late])]

@@ -9,7 +9,7 @@ import numpy as np
 
 from antecede.kernels.lateness import OrderViolations
 from antecede.kernels.linking import MessageRows, match_messages
-from antecede.kernels.links import DELIVER, OTHER, SEND, Linked, link_positions
+from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace, link_positions
 
 Event = tuple[int, int, int]
 Edges = Sequence[tuple[int, int]]
@@ -51,7 +51,7 @@ def flood(random: Random, n: int, messages: int, most: int) -> list[Event]:
     return trace
 
 
-def linked(trace: list[Event]) -> Linked:
+def linked(trace: list[Event]) -> LinkedTrace:
     """The trace with its messages linked."""
     process, act, message = np.array(trace, dtype=np.int64).reshape(-1, 3).T.copy()
     positions = np.arange(len(trace))

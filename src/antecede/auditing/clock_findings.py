@@ -5,80 +5,88 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from antecede.auditing.findings import Found, found
+from antecede.auditing.findings import FindingRows, build_finding_rows
 from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT, are_comparable, read_entries
-from antecede.kernels.clock_rules import Fault, Faults, clock_faults
+from antecede.kernels.clock_rules import ClockFault, ClockFaults, find_clock_faults
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 
-KINDS = {
-    Fault.SHRINKS: "clock-backwards",
-    Fault.HOLE: "clock-hole",
-    Fault.REPEAT: "clock-repeat",
-    Fault.RESTART: "clock-restart",
-    Fault.UNCOUNTED: "clock-uncounted",
-    Fault.UNKNOWN: "clock-unknown",
-    Fault.BEYOND: "clock-beyond",
-    Fault.NOT_TRANSITIVE: "clock-not-transitive",
-    Fault.CYCLIC: "clock-cyclic",
+KIND_OF_FAULT = {
+    ClockFault.SHRINKS: "clock-backwards",
+    ClockFault.HOLE: "clock-hole",
+    ClockFault.REPEAT: "clock-repeat",
+    ClockFault.RESTART: "clock-restart",
+    ClockFault.UNCOUNTED: "clock-uncounted",
+    ClockFault.UNKNOWN: "clock-unknown",
+    ClockFault.BEYOND: "clock-beyond",
+    ClockFault.NOT_TRANSITIVE: "clock-not-transitive",
+    ClockFault.CYCLIC: "clock-cyclic",
 }
 
 
-def clock_findings(graph: EventGraph) -> list[Found]:
+def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     """All faults of clocks. Where two events with one count each know what the other does not, only that."""
     if not len(graph.events.clocks.slots):
         return []
     told = (graph.causes.known & (MESSAGE | PARENT)) != 0
     known = Edges(graph.causes.edges.source[told], graph.causes.edges.target[told])
-    faults = clock_faults(
+    faults = find_clock_faults(
         graph.events.track, graph.events.own, graph.events.clocks, graph.events.place, known
     )
-    repeats = faults.kind == Fault.REPEAT
+    repeats = faults.kind == ClockFault.REPEAT
     apart = np.zeros(len(repeats), dtype=bool)
-    apart[repeats] = ~are_comparable(*_arrays(graph), faults.event[repeats], faults.other[repeats])
+    apart[repeats] = ~are_comparable(*_clock_arrays(graph), faults.event[repeats], faults.other[repeats])
     again = faults.event[apart]
-    rest = ~apart & ~((faults.kind == Fault.SHRINKS) & np.isin(faults.event, again)) & ~_mutual(faults)
-    parts = [found("concurrent", again, faults.other[apart], again)]
-    for kind in Fault:
+    rest = (
+        ~apart
+        & ~((faults.kind == ClockFault.SHRINKS) & np.isin(faults.event, again))
+        & ~_find_mutual_claims(faults)
+    )
+    parts = [build_finding_rows("concurrent", again, faults.other[apart], again)]
+    for kind in ClockFault:
         mask = rest & (faults.kind == kind)
-        parts.append(_told(graph, kind, Faults(*(column[mask] for column in faults))))
+        parts.append(_list_faults(graph, kind, ClockFaults(*(column[mask] for column in faults))))
     return parts
 
 
-def _mutual(faults: Faults) -> NDArray[np.bool_]:
+def _find_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
     """Faults of two events that claim each other, but for the one told of the later row."""
-    cyclic = faults.kind == Fault.CYCLIC
+    cyclic = faults.kind == ClockFault.CYCLIC
     size = int(max(faults.event.max(initial=0), faults.other.max(initial=0))) + 1
     told = faults.event[cyclic] * size + faults.other[cyclic]
     again = np.isin(faults.other * size + faults.event, told)
     return np.asarray(cyclic & again & (faults.event < faults.other))
 
 
-def _told(graph: EventGraph, kind: Fault, faults: Faults) -> Found:
+def _list_faults(graph: EventGraph, kind: ClockFault, faults: ClockFaults) -> FindingRows:
     """Faults of one kind, with what their sentences want to know."""
     _, event, other, slot, value = faults
     slot = np.where(
         slot < len(graph.events.process_names), slot, graph.events.process[event]
     )  # it has no place in its process
     slots, values = graph.events.process_names.take(slot).to_pylist(), value.tolist()
-    if kind in (Fault.SHRINKS, Fault.RESTART, Fault.NOT_TRANSITIVE):
-        held = read_entries(*_arrays(graph), event if kind == Fault.NOT_TRANSITIVE else other, slot).tolist()
-        name = "has" if kind == Fault.NOT_TRANSITIVE else "was"
-        return found(KINDS[kind], event, other, event, slot=slots, value=values, **{name: held})
-    if kind == Fault.BEYOND:
-        last = _last(graph)[slot].tolist()
-        return found(KINDS[kind], event, event, slot=slots, value=values, last=last)
+    if kind in (ClockFault.SHRINKS, ClockFault.RESTART, ClockFault.NOT_TRANSITIVE):
+        held = read_entries(
+            *_clock_arrays(graph), event if kind == ClockFault.NOT_TRANSITIVE else other, slot
+        ).tolist()
+        name = "has" if kind == ClockFault.NOT_TRANSITIVE else "was"
+        return build_finding_rows(
+            KIND_OF_FAULT[kind], event, other, event, slot=slots, value=values, **{name: held}
+        )
+    if kind == ClockFault.BEYOND:
+        last = _find_last_entries(graph)[slot].tolist()
+        return build_finding_rows(KIND_OF_FAULT[kind], event, event, slot=slots, value=values, last=last)
     own = graph.events.own[event].tolist()
-    return found(KINDS[kind], event, other, event, slot=slots, value=values, own=own)
+    return build_finding_rows(KIND_OF_FAULT[kind], event, other, event, slot=slots, value=values, own=own)
 
 
-def _arrays(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
+def _clock_arrays(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
     starts, slots, counts = graph.events.clocks
     return starts, slots.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
 
 
-def _last(graph: EventGraph) -> Ints:
+def _find_last_entries(graph: EventGraph) -> Ints:
     """The largest own entry of each process."""
     last = np.zeros(len(graph.events.process_names), dtype=np.int64)
     np.maximum.at(last, graph.events.process, graph.events.own)

@@ -5,78 +5,97 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from antecede.auditing.wording import Event, its, many, place, short, who
+from antecede.auditing.wording import (
+    Event,
+    count_things,
+    describe_place,
+    name_process,
+    refer_to_event,
+    shorten_name,
+)
 
 
-def _backwards(before: Event, event: Event, slot: str, value: int, was: int | None = None, **_: Any) -> str:
+def _tell_backwards(
+    before: Event, event: Event, slot: str, value: int, was: int | None = None, **_: Any
+) -> str:
     """The event before, the event; the process whose entry fell, to what and from what."""
     fell = f"to {value}" if was is None else f"from {was} to {value}"
-    what = "the count of its own events" if slot == event.process else f"what it knows of {short(slot)}"
-    head = f"The clock of {who(event)} went backwards: {what} fell {fell}"
-    return f"{head} between {its(before)} and {its(event)}"
+    what = (
+        "the count of its own events" if slot == event.process else f"what it knows of {shorten_name(slot)}"
+    )
+    head = f"The clock of {name_process(event)} went backwards: {what} fell {fell}"
+    return f"{head} between {refer_to_event(before)} and {refer_to_event(event)}"
 
 
-def _hole(*events: Event, value: int, own: int | None = None, **_: Any) -> str:
+def _tell_hole(*events: Event, value: int, own: int | None = None, **_: Any) -> str:
     """The event before, if there is one, and the event; the first number that is missing, and its own."""
     event = events[-1]
-    since = "the log begins" if len(events) == 1 else f"after number {value - 1}{place(events[0])} it goes on"
+    since = (
+        "the log begins"
+        if len(events) == 1
+        else f"after number {value - 1}{describe_place(events[0])} it goes on"
+    )
     number = "a later one" if own is None else f"number {own}"
-    return f"Event number {value} of {who(event)} is missing: {since} with {number}, {its(event)}"
+    head = f"Event number {value} of {name_process(event)} is missing"
+    return f"{head}: {since} with {number}, {refer_to_event(event)}"
 
 
-def _repeat(before: Event, event: Event, value: int, **_: Any) -> str:
-    return f"{who(event)} counted {value} twice: {its(before)} and {its(event)}"
+def _tell_repeat(before: Event, event: Event, value: int, **_: Any) -> str:
+    return (
+        f"{name_process(event)} counted {value} twice: {refer_to_event(before)} and {refer_to_event(event)}"
+    )
 
 
-def _restart(before: Event, event: Event, was: int | None = None, **_: Any) -> str:
+def _tell_restart(before: Event, event: Event, was: int | None = None, **_: Any) -> str:
     last = "" if was is None else f" number {was},"
-    return f"{who(event)} began to count from 1 again with {its(event)}, after{last} {its(before)}"
+    head = f"{name_process(event)} began to count from 1 again with {refer_to_event(event)}"
+    return f"{head}, after{last} {refer_to_event(before)}"
 
 
-def _uncounted(event: Event, **_: Any) -> str:
-    return f"The clock of {its(event)} does not count {who(event)} itself"
+def _tell_uncounted(event: Event, **_: Any) -> str:
+    return f"The clock of {refer_to_event(event)} does not count {name_process(event)} itself"
 
 
-def _claim(event: Event, slot: str, value: int) -> str:
+def _describe_claim(event: Event, slot: str, value: int) -> str:
     came = "1 event" if value == 1 else f"{value:,} events"
-    return f"The clock of {its(event)} says that {came} of {short(slot)} came before"
+    return f"The clock of {refer_to_event(event)} says that {came} of {shorten_name(slot)} came before"
 
 
-def _unknown(event: Event, slot: str, value: int, **_: Any) -> str:
-    return f"{_claim(event, slot, value)}, but the log has none of {short(slot)}"
+def _tell_unknown(event: Event, slot: str, value: int, **_: Any) -> str:
+    return f"{_describe_claim(event, slot, value)}, but the log has none of {shorten_name(slot)}"
 
 
-def _beyond(event: Event, slot: str, value: int, last: int | None = None, **_: Any) -> str:
+def _tell_beyond(event: Event, slot: str, value: int, last: int | None = None, **_: Any) -> str:
     only = "fewer" if last is None else f"only to {last:,}"
-    return f"{_claim(event, slot, value)}, but in the log {short(slot)} counts {only}"
+    return f"{_describe_claim(event, slot, value)}, but in the log {shorten_name(slot)} counts {only}"
 
 
-def _not_transitive(
+def _tell_not_transitive(
     cause: Event, event: Event, slot: str, value: int, has: int | None = None, **_: Any
 ) -> str:
     less = "fewer" if has is None else ("none" if has == 0 else f"only {has:,}")
-    known = f"{its(cause)}, which knew of {many(value, 'event')} of {short(slot)}"
-    return f"{its(event)} came after {known}, but its own clock has {less}"
+    known = f"{refer_to_event(cause)}, which knew of {count_things(value, 'event')} of {shorten_name(slot)}"
+    return f"{refer_to_event(event)} came after {known}, but its own clock has {less}"
 
 
-def _cyclic(cause: Event, event: Event, **_: Any) -> str:
-    return f"By their clocks {its(cause)} and {its(event)} both came before the other"
+def _tell_cyclic(cause: Event, event: Event, **_: Any) -> str:
+    return f"By their clocks {refer_to_event(cause)} and {refer_to_event(event)} both came before the other"
 
 
-def _concurrent(first: Event, second: Event, **_: Any) -> str:
-    pair = f"neither of {its(first)} and {its(second)} knows of the other"
-    return f"By its clocks {who(first)} did two things at once: {pair}"
+def _tell_concurrent(first: Event, second: Event, **_: Any) -> str:
+    pair = f"neither of {refer_to_event(first)} and {refer_to_event(second)} knows of the other"
+    return f"By its clocks {name_process(first)} did two things at once: {pair}"
 
 
-CLOCK_TELLERS: dict[str, Callable[..., str]] = {
-    "clock-backwards": _backwards,
-    "clock-hole": _hole,
-    "clock-repeat": _repeat,
-    "clock-restart": _restart,
-    "clock-uncounted": _uncounted,
-    "clock-unknown": _unknown,
-    "clock-beyond": _beyond,
-    "clock-not-transitive": _not_transitive,
-    "clock-cyclic": _cyclic,
-    "concurrent": _concurrent,
+CLOCK_WRITERS: dict[str, Callable[..., str]] = {
+    "clock-backwards": _tell_backwards,
+    "clock-hole": _tell_hole,
+    "clock-repeat": _tell_repeat,
+    "clock-restart": _tell_restart,
+    "clock-uncounted": _tell_uncounted,
+    "clock-unknown": _tell_unknown,
+    "clock-beyond": _tell_beyond,
+    "clock-not-transitive": _tell_not_transitive,
+    "clock-cyclic": _tell_cyclic,
+    "concurrent": _tell_concurrent,
 }

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.auditing.findings import MOST, Found
-from antecede.events.columns import column
+from antecede.auditing.findings import MOST_TOLD, FindingRows
+from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
-from antecede.kernels.links import DELIVER, SEND, Linked, link_positions
+from antecede.kernels.links import DELIVER, SEND, LinkedTrace, link_positions
 from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints, compress_codes
 from antecede.kernels.witness import CauseGraph, build_graph, find_chains
@@ -28,10 +28,10 @@ PAIRS = 2**20
 Bools = NDArray[np.bool_]
 
 
-class Unmeant(NamedTuple):
+class FalseCausality(NamedTuple):
     """Findings, and numbers by execution: -1 where dependencies are not known."""
 
-    part: Found
+    part: FindingRows
     counts: dict[str, Ints]
 
 
@@ -40,39 +40,39 @@ class _Events(NamedTuple):
 
     rows: Ints
     execution: Ints
-    linked: Linked
+    linked: LinkedTrace
     past: CauseGraph
     meant: CauseGraph
     arrival: Ints  # the position of the arrival of each delivery, or -1
 
 
-def false_causality(graph: EventGraph, ordered: Ints) -> Unmeant:
+def judge_false_causality(graph: EventGraph, ordered: Ints) -> FalseCausality:
     """Pairs in which a message was delivered before another one on which it depends by causal order alone.
 
     Besides, how often a message that was there had to wait for such a one, and how many of the ordered pairs
     of events are not meant, given how many each execution has.
     """
-    known = _known(graph)
+    known = _find_known_executions(graph)
     size = len(graph.events.executions)
     none = np.full(size, -1, dtype=np.int64)
     if not known.any():
-        empty = Found("false-causality", none[:0], np.zeros(1, dtype=np.int64), none[:0], {})
+        empty = FindingRows("false-causality", none[:0], np.zeros(1, dtype=np.int64), none[:0], {})
         zero = np.zeros(size, dtype=np.int64)
-        return Unmeant(empty, {"false-causality": zero, "needless_waits": none, "false_pairs": none})
-    events = _events(graph, known)
+        return FalseCausality(empty, {"false-causality": zero, "needless_waits": none, "false_pairs": none})
+    events = _collect_events(graph, known)
     found = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
     counts = {
-        "false-causality": _sums(events, found.needless, size),
-        "needless_waits": np.where(known, _sums(events, _waited(events), size), -1),
-        "false_pairs": np.where(known & (ordered >= 0), ordered - _meant(graph, known), -1),
+        "false-causality": _sum_by_execution(events, found.needless, size),
+        "needless_waits": np.where(known, _sum_by_execution(events, _count_needless_waits(events), size), -1),
+        "false_pairs": np.where(known & (ordered >= 0), ordered - _count_meant_pairs(graph, known), -1),
     }
-    return Unmeant(_told(graph, events, found), counts)
+    return FalseCausality(_list_first(graph, events, found), counts)
 
 
-def _known(graph: EventGraph) -> Bools:
+def _find_known_executions(graph: EventGraph) -> Bools:
     """Which executions tell what their sends depend on."""
     size = len(graph.events.executions)
-    parents = column(graph.events.table, "parents")
+    parents = get_column(graph.events.table, "parents")
     count = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
     sends = (graph.messages.act == SEND) & (graph.messages.links.code >= 0)
     some = np.bincount(graph.events.execution[sends & (count > 0)], minlength=size) > 0
@@ -82,10 +82,10 @@ def _known(graph: EventGraph) -> Bools:
     return some
 
 
-def _events(graph: EventGraph, known: Bools) -> _Events:
+def _collect_events(graph: EventGraph, known: Bools) -> _Events:
     rows = graph.causes.order[known[graph.events.execution[graph.causes.order]]]
-    place = _positions(graph, rows)
-    source, target, what = _edges(graph, rows)
+    place = _find_positions(graph, rows)
+    source, target, what = _list_edges(graph, rows)
     send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
     process = compress_codes(graph.events.process[rows]).codes
     linked = link_positions(process, np.where(send >= 0, place[send], -1))
@@ -102,22 +102,22 @@ def _events(graph: EventGraph, known: Bools) -> _Events:
     return _Events(rows, graph.events.execution[rows], linked, past, meant, arrival)
 
 
-def _positions(graph: EventGraph, rows: Ints) -> Ints:
+def _find_positions(graph: EventGraph, rows: Ints) -> Ints:
     """The position of each row of the trace among these, or -1."""
     place = np.full(len(graph.messages.act), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     return place
 
 
-def _edges(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
+def _list_edges(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
-    place = _positions(graph, rows)
+    place = _find_positions(graph, rows)
     source, target = place[graph.causes.edges.source], place[graph.causes.edges.target]
     inside = (source >= 0) & (target >= 0)
     return source[inside], target[inside], graph.causes.known[inside].astype(np.int64)
 
 
-def _waited(events: _Events) -> Ints:
+def _count_needless_waits(events: _Events) -> Ints:
     """Of each event, how many messages keep the one that is there at last waiting without need."""
     asked = events.linked.sent.copy()
     early = np.flatnonzero((asked >= 0) & (events.arrival >= 0))
@@ -126,29 +126,29 @@ def _waited(events: _Events) -> Ints:
     return find_waits(events.linked, events.past, events.meant, asked, cap=0).needless
 
 
-def _sums(events: _Events, counts: Ints, size: int) -> Ints:
+def _sum_by_execution(events: _Events, counts: Ints, size: int) -> Ints:
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, events.execution, counts)
     return sums
 
 
-def _meant(graph: EventGraph, known: Bools) -> Ints:
+def _count_meant_pairs(graph: EventGraph, known: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
     order = graph.causes.order
     rows = order[known[graph.events.execution[order]] & graph.events.is_step[order]]
-    source, target, what = _edges(graph, rows)
+    source, target, what = _list_edges(graph, rows)
     real = what & (PARENT | MESSAGE) > 0
     starts = np.searchsorted(graph.events.execution[rows], np.arange(len(graph.events.executions) + 1))
     counts = count_ordered_pairs(starts, np.arange(len(rows)), source[real], target[real], 0)
     return np.maximum(counts, 0)
 
 
-def _told(graph: EventGraph, events: _Events, found: Waits) -> Found:
+def _list_first(graph: EventGraph, events: _Events, found: Waits) -> FindingRows:
     """As many as are told, with the chain that orders the two."""
     execution = events.execution[found.at]
-    picks = np.flatnonzero(np.arange(len(execution)) - np.searchsorted(execution, execution) < MOST)
+    picks = np.flatnonzero(np.arange(len(execution)) - np.searchsorted(execution, execution) < MOST_TOLD)
     at, cause = found.at[picks], found.cause[picks]
     shown = find_chains(events.past, cause, events.linked.sent[at])
     receiver = graph.events.process_names.take(graph.events.process[events.rows[at]]).to_pylist()
     rows = events.rows[shown.events]
-    return Found("false-causality", events.rows[at], shown.starts, rows, {"receiver": receiver})
+    return FindingRows("false-causality", events.rows[at], shown.starts, rows, {"receiver": receiver})

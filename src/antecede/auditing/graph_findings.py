@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from antecede.auditing.findings import Found, found
-from antecede.events.columns import column, floats
+from antecede.auditing.findings import FindingRows, build_finding_rows
+from antecede.events.columns import get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.feedback_arcs import find_shortest_cycle
 from antecede.kernels.ragged import Ints
@@ -17,19 +17,19 @@ MEMBERS = 100
 """Events of a cycle that are named."""
 
 
-def graph_findings(graph: EventGraph, cyclic: Ints) -> list[Found]:
+def judge_graph(graph: EventGraph, cyclic: Ints) -> list[FindingRows]:
     """Cycles, but for those that hold an event whose clock is told to be cyclic; and all else."""
     ghosts = np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64)
     return [
-        _cycles(graph, cyclic),
-        found("self-parent", graph.causes.own_parents, graph.causes.own_parents),
-        found("missing", ghosts, ghosts, name=graph.causes.ghosts["event"].to_pylist()),
-        found("same-id", graph.events.reused_ids[1], *graph.events.reused_ids),
-        _times(graph),
+        _list_cycles(graph, cyclic),
+        build_finding_rows("self-parent", graph.causes.own_parents, graph.causes.own_parents),
+        build_finding_rows("missing", ghosts, ghosts, name=graph.causes.ghosts["event"].to_pylist()),
+        build_finding_rows("same-id", graph.events.reused_ids[1], *graph.events.reused_ids),
+        _list_time_contradictions(graph),
     ]
 
 
-def _cycles(graph: EventGraph, cyclic: Ints) -> Found:
+def _list_cycles(graph: EventGraph, cyclic: Ints) -> FindingRows:
     """Each with a shortest way around, and then the other members."""
     starts, members = graph.causes.cycles
     lines = [members[low:high] for low, high in pairwise(starts)]
@@ -44,11 +44,11 @@ def _cycles(graph: EventGraph, cyclic: Ints) -> Found:
     ends = np.append(0, np.cumsum([len(line) for line in told], dtype=np.int64))
     first = np.array([line[0] for line in told], dtype=np.int64)
     flat = np.concatenate([np.empty(0, dtype=np.int64), *told])
-    return Found("cycle", first, ends, flat, {"size": sizes})
+    return FindingRows("cycle", first, ends, flat, {"size": sizes})
 
 
-def _times(graph: EventGraph) -> Found:
+def _list_time_contradictions(graph: EventGraph) -> FindingRows:
     """Every direct cause that is later than its effect by their times, looking through events without one."""
-    time = floats(column(graph.events.table, "time"))
+    time = to_floats(get_column(graph.events.table, "time"))
     source, target = contradictions(graph.causes.order, graph.causes.edges, time)
-    return found("timestamp", target, source, target)
+    return build_finding_rows("timestamp", target, source, target)

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.auditing.clock_findings import clock_findings
-from antecede.auditing.false_causality_findings import false_causality
-from antecede.auditing.findings import Found, counted, found, told
-from antecede.auditing.graph_findings import graph_findings
+from antecede.auditing.clock_findings import judge_clocks
+from antecede.auditing.false_causality_findings import judge_false_causality
+from antecede.auditing.findings import FindingRows, build_finding_rows, count_findings, tell_findings
+from antecede.auditing.graph_findings import judge_graph
 from antecede.auditing.late_findings import judge_deliveries
-from antecede.auditing.message_findings import message_findings
+from antecede.auditing.message_findings import judge_messages
 from antecede.auditing.sentences import KINDS
 from antecede.auditing.steps import StepGraph, build_step_graph
-from antecede.events.columns import column
+from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER, SEND
 from antecede.kernels.pair_counts import count_ordered_pairs
@@ -41,52 +41,52 @@ TOTALS = pa.schema([("execution", pa.string()), *((name, pa.int64()) for name in
 """One row for each execution; the columns called after kinds count findings, also those that are not told."""
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """Tables of FINDINGS and TOTALS."""
 
     findings: pa.Table
     totals: pa.Table
 
 
-class Examined(NamedTuple):
+class Examination(NamedTuple):
     """All findings by the rows of the trace, and a table of TOTALS."""
 
-    parts: list[Found]
+    parts: list[FindingRows]
     totals: pa.Table
 
 
-def judge(graph: EventGraph) -> Judged:
+def judge(graph: EventGraph) -> Judgement:
     """Audit all executions of a trace."""
     examined = examine(graph)
-    return Judged(told(graph, examined.parts), examined.totals)
+    return Judgement(tell_findings(graph, examined.parts), examined.totals)
 
 
-def examine(graph: EventGraph) -> Examined:
+def examine(graph: EventGraph) -> Examination:
     """What is wrong with all executions of a graph, not yet in words."""
     steps = build_step_graph(graph)
     lateness = judge_deliveries(graph, steps)
-    clocks = clock_findings(graph)
+    clocks = judge_clocks(graph)
     cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
-    shape = graph_findings(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
-    others = [*message_findings(graph), *clocks, *shape, _lost(graph, lateness.in_spite)]
-    pairs = _pairs(graph, steps)
-    unmeant = false_causality(graph, pairs["ordered_pairs"])
-    numbers = counted(graph, others) | _numbers(graph) | pairs | lateness.counts | unmeant.counts
+    shape = judge_graph(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
+    others = [*judge_messages(graph), *clocks, *shape, _list_lost(graph, lateness.in_spite)]
+    pairs = _count_pairs(graph, steps)
+    unmeant = judge_false_causality(graph, pairs["ordered_pairs"])
+    numbers = count_findings(graph, others) | _count_numbers(graph) | pairs | lateness.counts | unmeant.counts
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in TOTALS.names[1:]]
     totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
-    return Examined([*lateness.parts, *others, unmeant.part], totals)
+    return Examination([*lateness.parts, *others, unmeant.part], totals)
 
 
-def _lost(graph: EventGraph, spite: Ints) -> Found:
+def _list_lost(graph: EventGraph, spite: Ints) -> FindingRows:
     """Lost copies, each with a delivery that came though it should have been behind it."""
     send, receiver = graph.messages.links.lost_send, graph.messages.links.lost_receiver
     receivers = graph.events.process_names.take(pa.array(receiver, mask=receiver < 0)).to_pylist()
-    return found("lost", send, send, spite, receiver=receivers)
+    return build_finding_rows("lost", send, send, spite, receiver=receivers)
 
 
-def _numbers(graph: EventGraph) -> dict[str, Ints]:
+def _count_numbers(graph: EventGraph) -> dict[str, Ints]:
     """What is simply counted in each execution."""
-    named = column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
+    named = get_column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
     begins = np.diff(graph.events.process, prepend=-1) != 0  # the rows of a process stand together
     source, target = graph.causes.edges
     across = (graph.events.process[source] != graph.events.process[target]) & graph.events.is_step[target]
@@ -101,7 +101,7 @@ def _numbers(graph: EventGraph) -> dict[str, Ints]:
     return {name: np.bincount(graph.events.execution[row], minlength=size) for name, row in rows.items()}
 
 
-def _pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
+def _count_pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
     """Ordered and concurrent pairs of steps; -1 where they cannot be told."""
     tracks = graph.events.track[steps.rows]
     processes = len(graph.events.process_names)

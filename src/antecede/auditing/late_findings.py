@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from antecede.auditing.findings import MOST, Found
+from antecede.auditing.findings import MOST_TOLD, FindingRows
 from antecede.auditing.steps import StepGraph
 from antecede.events.graph import EventGraph
 from antecede.kernels.lateness import OrderViolations, find_violations
-from antecede.kernels.links import Linked, bridged, link_positions
+from antecede.kernels.links import LinkedTrace, add_bridges, link_positions
 from antecede.kernels.ragged import (
     Ints,
     compress_codes,
@@ -39,7 +39,7 @@ COUNTED = ("late", "fifo", "early", "pairs")
 class Lateness(NamedTuple):
     """Late and FIFO findings, counts by execution, and for each lost copy what came in spite of it, or -1."""
 
-    parts: list[Found]
+    parts: list[FindingRows]
     counts: dict[str, Ints]  # by COUNTED
     in_spite: Ints
 
@@ -49,7 +49,7 @@ class _Block(NamedTuple):
 
     low: int  # the position of the first step among all steps
     rows: Ints
-    trace: Linked
+    trace: LinkedTrace
     tracks: Ints  # of the event graph, by those of the block; ascending
     source: Ints
     target: Ints
@@ -114,11 +114,11 @@ def _cut_block(graph: EventGraph, steps: StepGraph, sent: Ints, low: int, high: 
     )
 
 
-def _find_block_violations(block: _Block, trace: Linked) -> OrderViolations:
+def _find_block_violations(block: _Block, trace: LinkedTrace) -> OrderViolations:
     """The violations in a trace that begins with the block; causes besides messages carry a past too."""
     is_extra = trace.process[block.source] != trace.process[block.target]
     is_extra &= trace.sent[block.target] != block.source
-    whole_trace, origin = bridged(trace, block.source[is_extra], block.target[is_extra])
+    whole_trace, origin = add_bridges(trace, block.source[is_extra], block.target[is_extra])
     violations = find_violations(whole_trace, len(block.tracks), PAIRS)
     return violations._replace(
         late=origin[violations.late],
@@ -137,7 +137,7 @@ def _add_counts(execution: Ints, violations: OrderViolations, counts: dict[str, 
     counts["pairs"][execution[0]] += violations.pairs - len(violations.pair_early)
 
 
-def _show_late(execution: Ints, block: _Block, violations: OrderViolations) -> list[Found]:
+def _show_late(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
     """Findings for the late deliveries that are told, and for those of them that break FIFO order."""
     told = _keep_first(execution, block.trace, violations)
     causes = build_graph(block.trace.process, block.source, block.target)
@@ -150,10 +150,10 @@ def _show_late(execution: Ints, block: _Block, violations: OrderViolations) -> l
     ]
 
 
-def _keep_first(execution: Ints, trace: Linked, violations: OrderViolations) -> OrderViolations:
+def _keep_first(execution: Ints, trace: LinkedTrace, violations: OrderViolations) -> OrderViolations:
     """The violations of those late deliveries alone that are told: the first of each execution."""
     late = np.sort(violations.late)
-    late = late[rank_within_runs(execution[late]) < MOST]
+    late = late[rank_within_runs(execution[late]) < MOST_TOLD]
     tracks = int(trace.process.max(initial=0)) + 1
     copies = join_keys(trace.sent[late], trace.process[late], tracks)
     pairs = np.isin(join_keys(violations.pair_cause, violations.pair_process, tracks), copies)
@@ -165,7 +165,7 @@ def _keep_first(execution: Ints, trace: Linked, violations: OrderViolations) -> 
     )
 
 
-def _list_witnesses(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints) -> Found:
+def _list_witnesses(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints) -> FindingRows:
     """Findings with the chain from send to send, and then the two deliveries."""
     starts, events = witnesses.chains
     lengths = np.diff(starts)[which]
@@ -174,7 +174,7 @@ def _list_witnesses(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints
     flat[expand_ranges(ends[:-1], lengths)] = events[expand_ranges(starts[which], lengths)]
     flat[ends[1:] - 2] = witnesses.early[which]
     flat[ends[1:] - 1] = witnesses.late[which]
-    return Found(kind, rows[witnesses.late[which]], ends, rows[flat], {})
+    return FindingRows(kind, rows[witnesses.late[which]], ends, rows[flat], {})
 
 
 def _find_in_spite(graph: EventGraph, steps: StepGraph, block: _Block, in_spite: Ints) -> None:
@@ -214,11 +214,11 @@ def _list_lost_in_block(graph: EventGraph, steps: StepGraph, block: _Block) -> I
     return lost[np.argsort(position[lost], kind="stable")]
 
 
-def _append_deliveries(trace: Linked, sent: Ints, process: Ints) -> Linked:
+def _append_deliveries(trace: LinkedTrace, sent: Ints, process: Ints) -> LinkedTrace:
     """The trace with deliveries of these sends at its end."""
     until = np.append(trace.until, np.full(len(sent), -1, dtype=np.int64))
     until[sent] = len(trace.process) + np.arange(len(sent))
-    return Linked(
+    return LinkedTrace(
         process=np.append(trace.process, process),
         sender=np.append(trace.sender, trace.process[sent]),
         sent=np.append(trace.sent, sent),

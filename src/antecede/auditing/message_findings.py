@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from antecede.auditing.findings import Found, found
+from antecede.auditing.findings import FindingRows, build_finding_rows
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import SEND
 
 
-def message_findings(graph: EventGraph) -> list[Found]:
+def judge_messages(graph: EventGraph) -> list[FindingRows]:
     """All of them but lost copies, for which `late_findings` seeks what came in spite of them."""
     links, (send, delivery) = graph.messages.links, graph.causes.unsent
     orphans, copies, again = (
@@ -22,10 +22,10 @@ def message_findings(graph: EventGraph) -> list[Found]:
     astray, wrong = np.flatnonzero(links.misdelivered), np.flatnonzero(links.wrong_sender)
     senders = graph.events.process_names.take(pa.array(graph.messages.sender[wrong])).to_pylist()
     return [
-        found("orphan", orphans, orphans),
-        found("duplicate", copies, links.original[copies], copies),
-        found("resent", again, links.send[again], again),
-        found("unsent", delivery[by_message], delivery[by_message], send[by_message]),
-        found("misdelivered", astray, links.send[astray], astray),
-        found("wrong-sender", wrong, links.send[wrong], wrong, sender=senders),
+        build_finding_rows("orphan", orphans, orphans),
+        build_finding_rows("duplicate", copies, links.original[copies], copies),
+        build_finding_rows("resent", again, links.send[again], again),
+        build_finding_rows("unsent", delivery[by_message], delivery[by_message], send[by_message]),
+        build_finding_rows("misdelivered", astray, links.send[astray], astray),
+        build_finding_rows("wrong-sender", wrong, links.send[wrong], wrong, sender=senders),
     ]

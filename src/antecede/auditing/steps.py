@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.events.graph import EventGraph
-from antecede.kernels.arrays import grouped
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.ragged import Ints
 
 
@@ -31,7 +31,7 @@ def build_step_graph(graph: EventGraph) -> StepGraph:
     is_forward = (source >= 0) & (source < target)
     if not is_forward.all():
         source, target = source[is_forward], target[is_forward]
-    by_target = grouped(target, len(rows))[1]
+    by_target = group_by_key(target, len(rows))[1]
     executions = np.arange(len(graph.events.executions) + 1)
     starts = np.searchsorted(graph.events.execution[rows], executions)
     return StepGraph(rows, position, starts, source[by_target], target[by_target])

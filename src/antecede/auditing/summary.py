@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from antecede.auditing.judge import MEANT, NUMBERS
 from antecede.auditing.sentences import KINDS
-from antecede.events.columns import coded, column, numbers
+from antecede.events.columns import get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints, starts_of_lengths
 from antecede.tables import FINDINGS
 
@@ -60,7 +60,7 @@ def summarize(executions: int, counted: int, sums: Mapping[str, int | None], sam
 
 def rank_within_kind(findings: pa.Table) -> Ints:
     """The place of each finding among those of its kind, from 0."""
-    kind = coded([column(findings, "kind")]).codes[0]
+    kind = rank_names([get_column(findings, "kind")]).codes[0]
     order = np.argsort(kind, kind="stable")
     sorted_kind = kind[order]
     ranks = np.empty(len(kind), dtype=np.int64)
@@ -70,11 +70,11 @@ def rank_within_kind(findings: pa.Table) -> Ints:
 
 def nest_findings(findings: pa.Table, totals: pa.Table) -> pa.Table:
     """The totals of executions, each with a list of its findings in a column `findings`."""
-    execution = column(findings, "execution")
-    place = numbers(pc.index_in(execution, value_set=column(totals, "execution")), -1)
+    execution = get_column(findings, "execution")
+    place = to_integers(pc.index_in(execution, value_set=get_column(totals, "execution")), -1)
     nested = findings.drop_columns("execution").take(pa.array(np.argsort(place, kind="stable")))
     structs = pa.StructArray.from_arrays(
-        [column(nested, name) for name in nested.column_names], fields=list(nested.schema)
+        [get_column(nested, name) for name in nested.column_names], fields=list(nested.schema)
     )
     starts = starts_of_lengths(np.bincount(place, minlength=len(totals)))
     lists = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), structs)

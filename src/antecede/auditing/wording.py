@@ -25,7 +25,7 @@ class Event(NamedTuple):
     time: float | None = None
 
 
-def short(name: object) -> str:
+def shorten_name(name: object) -> str:
     """A name on one line, of which every character can be seen; of a long one its two ends."""
     text = str(name)
     if not text.isprintable():
@@ -33,7 +33,7 @@ def short(name: object) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 14]}…{text[-13:]}"
 
 
-def place(event: Event) -> str:
+def describe_place(event: Event) -> str:
     """The file and the line, in brackets behind a blank; nothing if neither is known."""
     line = None if event.line is None else f"line {event.line}"
     if event.file is None:
@@ -45,41 +45,41 @@ def place(event: Event) -> str:
     return f" ({file})" if event.line is None else f" ({file}:{event.line})"
 
 
-def who(event: Event) -> str:
-    return "an unknown process" if event.process is None else short(event.process)
+def name_process(event: Event) -> str:
+    return "an unknown process" if event.process is None else shorten_name(event.process)
 
 
-def message(event: Event) -> str:
-    return "a message" if event.message is None else short(event.message)
+def name_message(event: Event) -> str:
+    return "a message" if event.message is None else shorten_name(event.message)
 
 
-def name(event: Event) -> str:
-    return "an event" if event.event is None else short(event.event)
+def name_event(event: Event) -> str:
+    return "an event" if event.event is None else shorten_name(event.event)
 
 
-def did(event: Event, verbs: dict[str, str] = VERBS) -> str:
+def describe_act(event: Event, verbs: dict[str, str] = VERBS) -> str:
     """What its process did, and where this stands."""
     if event.kind in verbs and (event.message is not None or event.event is None):
-        return f"{verbs[event.kind]} {message(event)}{place(event)}"
-    return f"did {name(event)}{place(event)}"
+        return f"{verbs[event.kind]} {name_message(event)}{describe_place(event)}"
+    return f"did {name_event(event)}{describe_place(event)}"
 
 
-def whole(event: Event) -> str:
+def describe_event(event: Event) -> str:
     """An event by itself: who, what and where."""
     if event.process is None and event.kind not in VERBS:
-        return f"{name(event)}{place(event)}"
-    return f"{who(event)} {did(event)}"
+        return f"{name_event(event)}{describe_place(event)}"
+    return f"{name_process(event)} {describe_act(event)}"
 
 
-def its(event: Event) -> str:
+def refer_to_event(event: Event) -> str:
     """An event as a thing: p1's e7 (a.log:3)."""
     if event.message is not None and event.kind in VERBS:
         what = {"send": "send", "deliver": "delivery", "receive": "receipt"}[event.kind]
-        return f"{who(event)}'s {what} of {message(event)}{place(event)}"
-    owner = "" if event.process is None else f"{who(event)}'s "
-    what = "event" if event.event is None and owner else name(event)
-    return f"{owner}{what}{place(event)}"
+        return f"{name_process(event)}'s {what} of {name_message(event)}{describe_place(event)}"
+    owner = "" if event.process is None else f"{name_process(event)}'s "
+    what = "event" if event.event is None and owner else name_event(event)
+    return f"{owner}{what}{describe_place(event)}"
 
 
-def many(count: int, thing: str) -> str:
+def count_things(count: int, thing: str) -> str:
     return f"1 {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -139,13 +139,13 @@ def _write_dot(windows: list[Window], file: Path) -> str:
 
 def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
     """Write what ShiViz can draw in comfort: all, or else the first picture. Where that is, or why not."""
-    from antecede.events.clocked import clocked
+    from antecede.events.add_clocks import add_clocks
     from antecede.formats.shiviz_writer import COMFORTABLE, write
 
     is_whole = run.summary.totals["events"] <= COMFORTABLE
     events = run.all_events() if is_whole else windows[0].events.slice(len(windows[0].ghosts))
     try:
-        text = write(clocked(events))
+        text = write(add_clocks(events))
     except CallerError as error:
         return f"not written: {error}"
     return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _describe_part(windows[0])}"

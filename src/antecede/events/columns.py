@@ -17,14 +17,14 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-class Coded(NamedTuple):
+class EncodedNames(NamedTuple):
     """Some columns of names with one dictionary; the code of null is -1."""
 
     names: pa.Array
     codes: list[Ints]
 
 
-class Lists(NamedTuple):
+class FlatLists(NamedTuple):
     """A column of lists or maps: the items of row i are at `starts[i]:starts[i + 1]`; null rows have none."""
 
     starts: Ints
@@ -36,7 +36,7 @@ class Lists(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
-def column(table: pa.Table, name: str) -> pa.Array:
+def get_column(table: pa.Table, name: str) -> pa.Array:
     """A column in one piece; all null if the table has none of this name."""
     if name not in table.column_names:
         return pa.nulls(len(table), EVENTS.field(name).type)
@@ -49,7 +49,7 @@ def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
     for name in names:
         if name in table.column_names:
             at = table.column_names.index(name)
-            table = table.set_column(at, name, column(table, name).dictionary_encode())
+            table = table.set_column(at, name, get_column(table, name).dictionary_encode())
     return table
 
 
@@ -60,51 +60,51 @@ def decode_names(array: pa.Array) -> pa.Array:
 
 def decode_columns(table: pa.Table) -> pa.Table:
     """The table with plain names again."""
-    return pa.table({name: decode_names(column(table, name)) for name in table.column_names})
+    return pa.table({name: decode_names(get_column(table, name)) for name in table.column_names})
 
 
-def coded(columns: Sequence[pa.Array]) -> Coded:
+def rank_names(columns: Sequence[pa.Array]) -> EncodedNames:
     """Names as codes, in the order of the names."""
     names, codes = number_names(columns)
     by_name = np.asarray(pc.sort_indices(names).to_numpy(), dtype=np.int64)
     code_or_none = np.append(invert_permutation(by_name), -1)
-    return Coded(names.take(pa.array(by_name)), [code_or_none[code] for code in codes])
+    return EncodedNames(names.take(pa.array(by_name)), [code_or_none[code] for code in codes])
 
 
-def number_names(columns: Sequence[pa.Array]) -> Coded:
-    """Names as codes, in the order in which they first appear: faster than `coded` if there are many."""
+def number_names(columns: Sequence[pa.Array]) -> EncodedNames:
+    """Names as codes, in the order in which they first appear: faster than `rank_names` if there are many."""
     encoded = [array.dictionary_encode() for array in columns]
-    codes = [numbers(array.indices, -1) for array in encoded]
+    codes = [to_integers(array.indices, -1) for array in encoded]
     dictionaries = [array.dictionary.cast(pa.string()) for array in encoded]
     if sum(len(names) > 0 for names in dictionaries) <= 1:
-        return Coded(max(dictionaries, key=len), codes)
+        return EncodedNames(max(dictionaries, key=len), codes)
     # Each dictionary has its own codes: number their names once more, all together.
     shared = pa.concat_arrays(dictionaries).dictionary_encode()
-    new_codes = numbers(shared.indices, -1)
+    new_codes = to_integers(shared.indices, -1)
     ends = np.cumsum([len(names) for names in dictionaries])
     for i, part in enumerate(np.split(new_codes, ends[:-1])):
         codes[i] = np.append(part, -1)[codes[i]]
-    return Coded(shared.dictionary, codes)
+    return EncodedNames(shared.dictionary, codes)
 
 
-def numbers(array: pa.Array, missing: int) -> Ints:
+def to_integers(array: pa.Array, missing: int) -> Ints:
     """Integers, with a number for null."""
     filled = array.fill_null(missing) if array.null_count else array
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def floats(array: pa.Array) -> Floats:
+def to_floats(array: pa.Array) -> Floats:
     """Numbers, with not-a-number for null."""
     return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def lists(array: pa.Array) -> Lists:
+def flatten_lists(array: pa.Array) -> FlatLists:
     """The flat items of a column of lists, or the flat keys and values of one of maps."""
     if not len(array):
-        return Lists(np.zeros(1, dtype=np.int64), [])
+        return FlatLists(np.zeros(1, dtype=np.int64), [])
     offsets = np.asarray(array.offsets.to_numpy(), dtype=np.int64)
     if array.null_count and np.diff(offsets)[array.is_null().to_numpy(zero_copy_only=False)].any():
-        return lists(pc.if_else(array.is_valid(), array, pa.scalar([], array.type)))
+        return flatten_lists(pc.if_else(array.is_valid(), array, pa.scalar([], array.type)))
     flat = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
     low, size = int(offsets[0]), int(offsets[-1] - offsets[0])
-    return Lists(offsets - low, [items.slice(low, size) for items in flat])
+    return FlatLists(offsets - low, [items.slice(low, size) for items in flat])

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, Floats, column, encode_columns, floats, numbers
+from antecede.events.columns import Bools, Floats, encode_columns, get_column, to_floats, to_integers
 from antecede.events.ids import IdLinks, link_ids
 from antecede.events.messages import classify_acts, list_handovers, list_message_edges, match_events
-from antecede.events.processes import Actors, actors, tracks
+from antecede.events.processes import Actors, assign_tracks, find_actors
 from antecede.events.row_order import sort_rows
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
-from antecede.kernels.histories import Edges, edges_of_clocks
+from antecede.kernels.histories import Edges, find_clock_edges
 from antecede.kernels.linear_order import EdgePart, order_events
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
@@ -98,7 +98,7 @@ def build_event_graph(table: pa.Table) -> EventGraph:
     rows, execution, executions = sort_rows(table)
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
-    who = actors(table, execution)
+    who = find_actors(table, execution)
     events = place_events(table, execution, executions, who, classify_acts(table, execution))
     links = match_events(table, execution, events.act, who, events.track, events.place)
     return assemble_graph(events, links, link_ids(table, execution, executions))
@@ -109,7 +109,7 @@ def place_events(
 ) -> CodedEvents:
     """The events with their places in the order of their processes."""
     is_step = (act != ARRIVE) | (np.diff(who.clocks.starts) > 0)
-    track, place = tracks(who.process, is_step, column(table, "index"), who.own, len(who.names))
+    track, place = assign_tracks(who.process, is_step, get_column(table, "index"), who.own, len(who.names))
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 
@@ -154,7 +154,7 @@ def _find_causes(events: GraphEvents, links: MessageLinks, ids: IdLinks) -> Grap
 
 def _list_step_edges(events: GraphEvents) -> list[EdgePart]:
     """The edges of process order, and those of clocks."""
-    source, target = edges_of_clocks(events.track, events.own, events.clocks, events.place)
+    source, target = find_clock_edges(events.track, events.own, events.clocks, events.place)
     across = events.track[source] != events.track[target]
     return [
         (source[~across], target[~across], PROCESS),
@@ -166,7 +166,7 @@ def _list_ranks(events: GraphEvents) -> list[Ints | Floats]:
     """What decides where causes leave a choice."""
     return [
         events.execution,
-        floats(column(events.table, "time")),
-        numbers(column(events.table, "line"), 2**62),
-        numbers(column(events.table, "index"), 2**62),
+        to_floats(get_column(events.table, "time")),
+        to_integers(get_column(events.table, "line"), 2**62),
+        to_integers(get_column(events.table, "index"), 2**62),
     ]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import column, lists, number_names
+from antecede.events.columns import flatten_lists, get_column, number_names
 from antecede.kernels.arrays import ScopedCodes, number_in_scopes
 from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
@@ -28,10 +28,10 @@ class IdLinks(NamedTuple):
 
 def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     """The edges of parents, events that name themselves, what is named and not there, ids used twice."""
-    lists_of_parents = lists(column(table, "parents"))
+    lists_of_parents = flatten_lists(get_column(table, "parents"))
     has_parents = bool(lists_of_parents.items) and len(lists_of_parents.items[0]) > 0
     parents = lists_of_parents.items[0] if has_parents else pa.nulls(0, pa.string())
-    names, (event, parent) = number_names([column(table, "event"), parents])
+    names, (event, parent) = number_names([get_column(table, "event"), parents])
     ids = number_in_scopes(execution, event, len(names))
     doubles = _find_reused_ids(ids)
     if not has_parents:

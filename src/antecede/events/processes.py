@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, coded, column, lists, numbers
+from antecede.events.columns import Bools, flatten_lists, get_column, rank_names, to_integers
 from antecede.kernels.causes import clean_clock_rows, look_up_names
 from antecede.kernels.ragged import Ints, Rows
 
@@ -23,39 +23,42 @@ class Actors(NamedTuple):
     own: Ints  # the clock's entry for the event's own process, 0 if there is none
 
 
-def actors(table: pa.Table, execution: Ints) -> Actors:
+def find_actors(table: pa.Table, execution: Ints) -> Actors:
     """The actors of a table in canonical order, and the code of the execution of each row."""
-    clock, receivers = lists(column(table, "clock")), lists(column(table, "receivers"))
+    clock, receivers = (
+        flatten_lists(get_column(table, "clock")),
+        flatten_lists(get_column(table, "receivers")),
+    )
     keys = clock.items[0] if clock.items else pa.array([], pa.string())
     to = receivers.items[0] if receivers.items else pa.array([], pa.string())
-    found = coded([column(table, "process"), column(table, "sender"), to, keys])
+    found = rank_names([get_column(table, "process"), get_column(table, "sender"), to, keys])
     name, sender, to_names, key_names = found.codes
-    process, names, scope = _processes(execution, name)
+    process, names, scope = _number_processes(execution, name)
     first = np.searchsorted(scope, np.arange(scope[-1] + 2)) if len(scope) else np.zeros(1, dtype=np.int64)
     size = len(found.names)
     flat = [(execution, sender), (execution[receivers.rows], to_names), (execution[clock.rows], key_names)]
     codes = [look_up_names(where, what, first, names, size) for where, what in flat]
-    strangers = [_strangers(*part, code, size) for part, code in zip(flat, codes, strict=True)]
+    strangers = [_list_strangers(*part, code, size) for part, code in zip(flat, codes, strict=True)]
     new = np.unique(np.concatenate(strangers))
     for (where, what), code in zip(flat, codes, strict=True):
         unknown = (code < 0) & (what >= 0)
         code[unknown] = len(names) + np.searchsorted(new, where[unknown] * size + what[unknown])
     all_names = np.concatenate((names, new % max(size, 1)))
     clocks, own = clean_clocks(
-        clock.starts, codes[2], numbers(clock.items[1], 0) if clock.items else codes[2], process
+        clock.starts, codes[2], to_integers(clock.items[1], 0) if clock.items else codes[2], process
     )
     called = found.names.take(pa.array(all_names, mask=all_names < 0))
     return Actors(process, called, codes[0], (receivers.starts, codes[1]), clocks, own)
 
 
-def _processes(execution: Ints, name: Ints) -> tuple[Ints, Ints, Ints]:
+def _number_processes(execution: Ints, name: Ints) -> tuple[Ints, Ints, Ints]:
     """The code of each row's process; name and execution by code. Rows of a process stand together."""
     changes = (np.diff(execution) != 0) | (np.diff(name) != 0) | (name[1:] < 0)
     begins = np.append(True, changes)[: len(name)]
     return np.cumsum(begins) - 1, name[begins], execution[begins]
 
 
-def _strangers(execution: Ints, name: Ints, code: Ints, size: int) -> Ints:
+def _list_strangers(execution: Ints, name: Ints, code: Ints, size: int) -> Ints:
     """Execution and name, as one number, of those that do not act."""
     unknown = (code < 0) & (name >= 0)
     return np.unique(execution[unknown] * size + name[unknown])
@@ -73,7 +76,7 @@ def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tupl
     return clocks, own
 
 
-def tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
+def assign_tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
     """Where each event stands in its process's order: the process's code and a key that ascends.
 
     A process is ordered by index, or by own clock entries where more of its steps have those. Steps that this

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, Floats, coded, column, floats, numbers
-from antecede.kernels.arrays import grouped
+from antecede.events.columns import Bools, Floats, get_column, rank_names, to_floats, to_integers
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
@@ -30,15 +30,17 @@ def sort_rows(table: pa.Table) -> RowOrder:
 
     An execution that is null is the one called "".
     """
-    executions, (execution,) = coded([column(table, "execution").fill_null("")])
-    process_names, (process,) = coded([column(table, "process")])
+    executions, (execution,) = rank_names([get_column(table, "execution").fill_null("")])
+    process_names, (process,) = rank_names([get_column(table, "process")])
     process[process < 0] = len(process_names)
-    keys = (execution, process, numbers(column(table, "index"), _LAST), floats(column(table, "time")),
-            numbers(column(table, "line"), _LAST))  # fmt: skip
+    index = to_integers(get_column(table, "index"), _LAST)
+    time = to_floats(get_column(table, "time"))
+    line = to_integers(get_column(table, "line"), _LAST)
+    keys = (execution, process, index, time, line)
     # Logs are mostly written in the order of each process: then a counting sort by process is enough.
-    rows = grouped(process, len(process_names) + 1)[1]
+    rows = group_by_key(process, len(process_names) + 1)[1]
     if len(executions) > 1:
-        rows = rows[grouped(execution[rows], len(executions))[1]]
+        rows = rows[group_by_key(execution[rows], len(executions))[1]]
     is_tied = np.zeros(len(rows), dtype=np.bool_)
     if not _note_ties(rows, *keys, is_tied):
         rows = np.lexsort(keys[::-1]).astype(np.int64, copy=False)
@@ -88,6 +90,6 @@ def _break_ties(table: pa.Table, rows: Ints, is_tied: Bools) -> None:
     few = table.select(names).take(pa.array(tied_rows))
     ranks = []
     for name in reversed(names):
-        code = coded([column(few, name)]).codes[0]
+        code = rank_names([get_column(few, name)]).codes[0]
         ranks.append(np.where(code < 0, _LAST, code))
     rows[in_run] = tied_rows[np.lexsort((*ranks, run))]

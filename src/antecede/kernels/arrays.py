@@ -12,7 +12,7 @@ from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
 
-def whole(array: ArrayLike, name: str, low: int, high: int, length: int | None = None) -> Ints:
+def check_integers(array: ArrayLike, name: str, low: int, high: int, length: int | None = None) -> Ints:
     """The array as flat 64-bit integers, all in low..high-1, of the given length."""
     found = np.asarray(array)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
@@ -26,25 +26,18 @@ def whole(array: ArrayLike, name: str, low: int, high: int, length: int | None =
     return np.ascontiguousarray(found, dtype=np.int64)
 
 
-def edges(size: int, source: ArrayLike, target: ArrayLike) -> tuple[Ints, Ints]:
+def check_edges(size: int, source: ArrayLike, target: ArrayLike) -> tuple[Ints, Ints]:
     """Two checked arrays, cause and effect of each edge among `size` events."""
-    causes = whole(source, "source", 0, size)
-    return causes, whole(target, "target", 0, size, len(causes))
+    causes = check_integers(source, "source", 0, size)
+    return causes, check_integers(target, "target", 0, size, len(causes))
 
 
-def forward(size: int, source: ArrayLike, target: ArrayLike) -> tuple[Ints, Ints]:
+def check_forward_edges(size: int, source: ArrayLike, target: ArrayLike) -> tuple[Ints, Ints]:
     """Checked edges of events that are numbered in a linear extension."""
-    causes, effects = edges(size, source, target)
+    causes, effects = check_edges(size, source, target)
     if (causes >= effects).any():
         raise CallerError("a cause does not come before its effect; number the events with topology.order")
     return causes, effects
-
-
-def inverse(order: Ints) -> Ints:
-    """The position of each event in an order of all."""
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
-    return position
 
 
 class ScopedCodes(NamedTuple):
@@ -74,7 +67,7 @@ def number_in_scopes(scope: Ints, name: Ints, names: int) -> ScopedCodes:
 
 
 @compiled
-def grouped(keys: Ints, size: int) -> tuple[Ints, Ints]:
+def group_by_key(keys: Ints, size: int) -> tuple[Ints, Ints]:
     """Where the group of each key starts, and the items by group; items of a group stay in their order.
 
     Items with a negative key are in no group.

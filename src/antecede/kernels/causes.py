@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from antecede.kernels.arrays import edges, grouped
+from antecede.kernels.arrays import check_edges, group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
@@ -27,11 +27,11 @@ class MergedEdges(NamedTuple):
 
 def merge_edges(size: int, parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]]) -> MergedEdges:
     """Edges (source, target, what from) among events 0..size-1 as one list; none from an event to itself."""
-    checked = [(*edges(size, source, target), known) for source, target, known in parts]
+    checked = [(*check_edges(size, source, target), known) for source, target, known in parts]
     source = np.concatenate([part[0] for part in checked])
     target = np.concatenate([part[1] for part in checked])
     known = np.concatenate([np.broadcast_to(np.int8(part[2]), len(part[0])) for part in checked])
-    starts, items = grouped(np.where(source == target, -1, target), size)
+    starts, items = group_by_key(np.where(source == target, -1, target), size)
     source, known = source[items], known[items]
     kept = _merge(starts, source, known)
     target = np.repeat(np.arange(size), np.diff(starts))

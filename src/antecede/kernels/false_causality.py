@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import grouped, whole
+from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.bits import (
     BitSets,
     add_bit,
@@ -44,9 +44,9 @@ from antecede.kernels.bits import (
 )
 from antecede.kernels.compiled import compiled
 from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, plan_slots
-from antecede.kernels.links import Linked
+from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
-from antecede.kernels.vector_clocks import open_rows
+from antecede.kernels.vector_clocks import assign_open_rows
 from antecede.kernels.witness import CauseGraph, build_graph
 
 _NO_CAP = 2**62
@@ -88,7 +88,11 @@ class _Deliveries(NamedTuple):
 
 
 def find_waits(
-    trace: Linked, past: CauseGraph, meant: CauseGraph, judged: ArrayLike | None = None, cap: int = _NO_CAP
+    trace: LinkedTrace,
+    past: CauseGraph,
+    meant: CauseGraph,
+    judged: ArrayLike | None = None,
+    cap: int = _NO_CAP,
 ) -> Waits:
     """The pairs of a whole trace; of the needless ones the first `cap` are listed.
 
@@ -96,7 +100,7 @@ def find_waits(
     A message is judged at its delivery; or at its arrival, if `judged` has there the position of its send.
     """
     size = len(trace.process)
-    judged_sends = trace.sent if judged is None else whole(judged, "judged", -1, size, size)
+    judged_sends = trace.sent if judged is None else check_integers(judged, "judged", -1, size, size)
     if len(past.process) != size or len(meant.process) != size:
         raise CallerError(f"past and meant must be graphs of the {size} events of the trace")
     past_rows = _plan_rows(trace, judged_sends, past)
@@ -108,7 +112,7 @@ def find_waits(
     return Waits(at, cause, trace.process[at], needless, wanted)
 
 
-def _plan_rows(trace: Linked, judged: Ints, given: CauseGraph) -> _EventRows:
+def _plan_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _EventRows:
     """The causes with the messages among them, and rows that last until they are asked for."""
     size = len(trace.process)
     effects = np.repeat(np.arange(size), np.diff(given.starts))
@@ -122,17 +126,17 @@ def _plan_rows(trace: Linked, judged: Ints, given: CauseGraph) -> _EventRows:
     needed = build_graph(trace.process, source, target)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, source, target)
-    row, rows = open_rows(needed.causes, needed.starts, until)
+    row, rows = assign_open_rows(needed.causes, needed.starts, until)
     return _EventRows(causes.starts, causes.causes, row, rows)
 
 
-def _plan_deliveries(trace: Linked, judged: Ints, sets: int) -> _Deliveries:
+def _plan_deliveries(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries:
     """Slots for all messages that were delivered, and where they are due."""
     size = len(trace.process)
     sent = np.where(trace.sender >= 0, trace.sent, -1)
     copies = np.bincount(sent[sent >= 0], minlength=size)
     act, slot, slots = plan_slots(sent, copies, 0, sets)
-    starts, delivered = grouped(sent, size)
+    starts, delivered = group_by_key(sent, size)
     return _Deliveries(trace.process, act, slot, judged, starts, trace.process[delivered], slots)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from antecede.kernels.arrays import grouped
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
@@ -48,7 +48,7 @@ def _parts(size: int, edges: Edges, rings: Cycles) -> list[Ints]:
     ring = np.full(size, -1, dtype=np.int64)
     ring[rings.members] = np.repeat(np.arange(len(rings.starts) - 1), np.diff(rings.starts))
     inside = ring[edges.source] == ring[edges.target]
-    starts, items = grouped(np.where(inside, ring[edges.source], -1), len(rings.starts) - 1)
+    starts, items = group_by_key(np.where(inside, ring[edges.source], -1), len(rings.starts) - 1)
     return [items[low:high] for low, high in pairwise(starts)]
 
 
@@ -98,7 +98,7 @@ def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:
 
 def _path(size: int, source: Ints, target: Ints, left: Bools, begin: int, end: int) -> Ints:
     """The edges of a shortest path."""
-    starts, items = grouped(np.where(left, source, -1), size)
+    starts, items = group_by_key(np.where(left, source, -1), size)
     return _search(starts, items, source, target, begin, end)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.compiled import compiled, inlined
-from antecede.kernels.ragged import Counts, Ints, Rows, checked
+from antecede.kernels.ragged import Counts, Ints, Rows, check_rows
 
 _AT, _END, _BELOW = 0, 1, 2
 _LIMIT = 2**63
@@ -64,7 +64,7 @@ def release(
     which order, and what is held in the end are the same as in one batch.
     """
     state = _state(have)
-    needs, gains = checked(needs, "needs", len(state)), checked(gains, "gains", len(state))
+    needs, gains = check_rows(needs, "needs", len(state)), check_rows(gains, "gains", len(state))
     if len(needs.starts) != len(gains.starts):
         raise CallerError(f"needs are of {len(needs.starts) - 1} items and gains of {len(gains.starts) - 1}")
     if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import whole
+from antecede.kernels.arrays import check_integers
 from antecede.kernels.compiled import compiled
-from antecede.kernels.ragged import Ints, Rows, checked
+from antecede.kernels.ragged import Ints, Rows, check_rows
 
 
 class Histories(NamedTuple):
@@ -39,15 +39,17 @@ class Edges(NamedTuple):
     target: Ints
 
 
-def histories(process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike | None = None) -> Histories:
+def build_histories(
+    process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike | None = None
+) -> Histories:
     """Sort events by process; the order in a process is by `index`, or by own entry if there is none.
 
     Own entries below 1 say that an event has none. Processes that occur in clocks alone are numbered too.
     """
-    places = whole(process, "process", 0, 2**31)
-    owns = whole(own, "own", -(2**62), 2**62, len(places))
-    starts, slots, counts = _ascending(checked(clocks, "clocks", 2**31), len(places))
-    keys = owns if index is None else whole(index, "index", -(2**62), 2**62, len(places))
+    places = check_integers(process, "process", 0, 2**31)
+    owns = check_integers(own, "own", -(2**62), 2**62, len(places))
+    starts, slots, counts = _sort_slots(check_rows(clocks, "clocks", 2**31), len(places))
+    keys = owns if index is None else check_integers(index, "index", -(2**62), 2**62, len(places))
     width = int(max(places.max(initial=-1), slots.max(initial=-1))) + 1
     walk = np.lexsort((keys, places))
     previous = np.full(len(places), -1, dtype=np.int64)
@@ -58,7 +60,7 @@ def histories(process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike
     return Histories(places, owns, starts, slots, counts, walk, previous, first, owns[events], events)
 
 
-def edges_of_clocks(
+def find_clock_edges(
     process: ArrayLike, own: ArrayLike, clocks: Rows, index: ArrayLike | None = None
 ) -> Edges:
     """The direct causes of each event: the one before it in its process, and what its clock newly claims.
@@ -67,15 +69,15 @@ def edges_of_clocks(
     candidate that another one's clock has exactly is implied by it; the others are causes, where the log has
     them (the first of several). Where clocks are consistent this is the transitive reduction.
     """
-    return edges_of(histories(process, own, clocks, index))
+    return find_history_edges(build_histories(process, own, clocks, index))
 
 
-def edges_of(found: Histories) -> Edges:
+def find_history_edges(found: Histories) -> Edges:
     """The same, of histories at hand."""
-    return Edges(*_edges(found, _weights(found.starts, found.counts)))
+    return Edges(*_collect_edges(found, _sum_clocks(found.starts, found.counts)))
 
 
-def _ascending(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
+def _sort_slots(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
     """The rows as 64-bit integers, with slots ascending in each."""
     if len(rows.starts) != size + 1:
         raise CallerError(f"clocks has {len(rows.starts) - 1} rows and must have {size}, one for each event")
@@ -91,7 +93,7 @@ def _ascending(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
 
 
 @compiled
-def find(found: Histories, process: int, count: int) -> int:
+def find_event(found: Histories, process: int, count: int) -> int:
     """The first event of the process with this own entry, or -1."""
     low, end = found.first[process], found.first[process + 1]
     high = end
@@ -105,7 +107,7 @@ def find(found: Histories, process: int, count: int) -> int:
 
 
 @compiled
-def entry(found: Histories, event: int, process: int) -> int:
+def get_entry(found: Histories, event: int, process: int) -> int:
     """What the event's clock has for the process."""
     low, end = found.starts[event], found.starts[event + 1]
     at = low + np.searchsorted(found.slots[low:end], process)
@@ -113,7 +115,7 @@ def entry(found: Histories, event: int, process: int) -> int:
 
 
 @compiled
-def _weights(starts: Ints, counts: Ints) -> Ints:
+def _sum_clocks(starts: Ints, counts: Ints) -> Ints:
     """The sum of each clock: more than that of any clock it implies."""
     weights = np.zeros(len(starts) - 1, dtype=np.int64)
     for event in range(len(weights)):
@@ -123,14 +125,14 @@ def _weights(starts: Ints, counts: Ints) -> Ints:
 
 
 @compiled
-def _edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
+def _collect_edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
     width = len(found.first) - 1
     most, whose = np.zeros(width, dtype=np.int64), np.full(width, -1, dtype=np.int64)
     slots, wanted = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
     source, target = np.empty(16, dtype=np.int64), np.empty(16, dtype=np.int64)
     size = 0
     for event in found.walk:
-        grown = slots[: _grown(event, found, most, whose, slots, wanted)]
+        grown = slots[: _note_grown_entries(event, found, most, whose, slots, wanted)]
         while size + len(grown) + 1 > len(source):
             source = np.concatenate((source, np.empty_like(source)))
             target = np.concatenate((target, np.empty_like(target)))
@@ -139,13 +141,15 @@ def _edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
             source[size] = found.previous[event]
             size += 1
         if len(grown):
-            size = _causes(found, grown, wanted, weights, source, size)
+            size = _append_causes(found, grown, wanted, weights, source, size)
         target[before:size] = event
     return source[:size], target[:size]
 
 
 @compiled
-def _grown(event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, wanted: Ints) -> int:
+def _note_grown_entries(
+    event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, wanted: Ints
+) -> int:
     """Note the entries for others that exceed all before them in this process; returns how many."""
     here, grown = found.process[event], 0
     for k in range(found.starts[event], found.starts[event + 1]):
@@ -162,7 +166,9 @@ def _grown(event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, w
 
 
 @compiled
-def _causes(found: Histories, grown: Ints, wanted: Ints, weights: Ints, source: Ints, size: int) -> int:
+def _append_causes(
+    found: Histories, grown: Ints, wanted: Ints, weights: Ints, source: Ints, size: int
+) -> int:
     """Append the candidates that no other implies; returns the new size.
 
     The heaviest clocks are read first. What they imply need not be read, so that in consistent logs this
@@ -170,7 +176,7 @@ def _causes(found: Histories, grown: Ints, wanted: Ints, weights: Ints, source: 
     """
     causes, heavy = np.empty(len(grown), dtype=np.int64), np.zeros(len(grown), dtype=np.int64)
     for i in range(len(grown)):
-        causes[i] = find(found, grown[i], wanted[grown[i]])
+        causes[i] = find_event(found, grown[i], wanted[grown[i]])
         if causes[i] >= 0:
             heavy[i] = -weights[causes[i]]
     for i in np.argsort(heavy, kind="mergesort"):

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import grouped, whole
+from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.bits import count_words
 from antecede.kernels.delivery_pass import EARLY, FIFO, LATE, PassPlan, PassResult, carry_bits, plan_slots
-from antecede.kernels.links import Linked
+from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
 
 _ALL = 2**62
@@ -41,13 +41,13 @@ class OrderViolations(NamedTuple):
     pairs: int  # how many there are, also beyond the cap
 
 
-def find_violations(trace: Linked, processes: int, cap: int = _ALL) -> OrderViolations:
+def find_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> OrderViolations:
     """Judge all deliveries of a trace; of the violating pairs, the first `cap` are listed."""
     return find_chunk_violations(trace, 0, len(trace.process), _ALL, processes, cap)
 
 
 def find_chunk_violations(
-    events: Linked, low: int, high: int, span: int, processes: int, cap: int = _ALL
+    events: LinkedTrace, low: int, high: int, span: int, processes: int, cap: int = _ALL
 ) -> OrderViolations:
     """Judge the deliveries at positions low..high-1 that are at most `span` behind their send.
 
@@ -60,7 +60,7 @@ def find_chunk_violations(
     judged = (sent >= 0) & (trace.sender >= 0) & (position >= low) & (position - trace.sent <= span)
     left = np.bincount(sent[sent >= 0], minlength=len(sent))
     act, slot, used = plan_slots(sent, left, 0, processes)
-    starts, copies = grouped(np.where(judged, sent, -1), len(sent))
+    starts, copies = group_by_key(np.where(judged, sent, -1), len(sent))
     bit = np.where(judged | (np.diff(starts) > 0), slot, -1)
     plan = PassPlan(trace.process, trace.sender, act, slot, bit, starts, trace.process[copies])
     sets = np.zeros((5, processes, count_words(used)), dtype=np.uint64)
@@ -71,7 +71,7 @@ def find_chunk_violations(
 
 
 def collect_violations(
-    trace: Linked, start: int, seen: PassResult, late: Ints, fifo: Ints
+    trace: LinkedTrace, start: int, seen: PassResult, late: Ints, fifo: Ints
 ) -> OrderViolations:
     """The verdict of a pass over events that begin at position `start`."""
     early = start + np.flatnonzero(seen.flags & EARLY)
@@ -79,16 +79,16 @@ def collect_violations(
     return OrderViolations(late, fifo, early, at, cause, trace.process[at - start], int(seen.total))
 
 
-def check_events(events: Linked, low: int, high: int, processes: int) -> Linked:
+def check_events(events: LinkedTrace, low: int, high: int, processes: int) -> LinkedTrace:
     """The events at positions low..high-1, fit for compiled code."""
     size = high - low
-    place = whole(events.process, "process", 0, processes, size)
-    sender = whole(events.sender, "sender", -1, processes, size)
-    sent = whole(events.sent, "sent", -1, high, size)
-    until = whole(events.until, "until", -1, _ALL, size)
+    place = check_integers(events.process, "process", 0, processes, size)
+    sender = check_integers(events.sender, "sender", -1, processes, size)
+    sent = check_integers(events.sent, "sent", -1, high, size)
+    until = check_integers(events.until, "until", -1, _ALL, size)
     position = np.arange(low, high)
     if (sent >= position).any() or ((until >= 0) & (until <= position)).any():
         raise CallerError("a delivery is not behind its send; order the events with topology.order first")
     if ((sent >= 0) & (until >= 0)).any() or ((sent < 0) & (sender >= 0)).any():
         raise CallerError("an event is a send and a delivery, or has a sender and no send; use links.link")
-    return Linked(place, sender, sent, until)
+    return LinkedTrace(place, sender, sent, until)

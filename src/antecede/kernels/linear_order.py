@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from antecede.kernels.arrays import grouped, inverse
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.causes import MESSAGE, MergedEdges, merge_edges
 from antecede.kernels.feedback_arcs import find_feedback_arcs
 from antecede.kernels.histories import Edges
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, invert_permutation
 from antecede.kernels.topology import Cycles, Sorted, cycles, order
 
 EdgePart = tuple[Ints, Ints, int]
@@ -41,7 +41,7 @@ def order_events(
     """Order the events 0..size-1; where edges leave a choice, the ranks decide."""
     merged = merge_edges(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
     by_rank = _sort_by_ranks(size, ranks)
-    rank = inverse(by_rank)
+    rank = invert_permutation(by_rank)
     no_cycles = Cycles(np.zeros(1, dtype=np.int64), _NONE)
     if (rank[merged.edges.source] < rank[merged.edges.target]).all():
         # Nothing runs against the ranks: then this is the order that Kahn's algorithm would find.
@@ -79,7 +79,7 @@ def _sort_by_ranks(size: int, ranks: Ranks) -> Ints:
     if len(keys) > 1 and keys[0].dtype == np.int64 and (keys[0][1:] >= keys[0][:-1]).all():
         scope, keys = keys[0] - keys[0][0], keys[1:]
     by_rank: Ints = np.argsort(keys[0])
-    by_rank = by_rank[grouped(scope[by_rank], int(scope[-1]) + 1)[1]]
+    by_rank = by_rank[group_by_key(scope[by_rank], int(scope[-1]) + 1)[1]]
     ranked, ranked_scope = keys[0][by_rank], scope[by_rank]
     both_nan = (ranked[1:] != ranked[1:]) & (ranked[:-1] != ranked[:-1])
     is_tied = ((ranked[1:] == ranked[:-1]) | both_nan) & (ranked_scope[1:] == ranked_scope[:-1])

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import grouped, whole
+from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.ragged import Ints, expand_ranges, starts_of_lengths
@@ -96,7 +96,7 @@ def match_messages(rows: MessageRows) -> MessageLinks:
     widest = max(rows.process.max(initial=-1), rows.sender.max(initial=-1), rows.receivers.max(initial=-1))
     processes, tracks = int(widest) + 1, int(rows.track.max(initial=-1)) + 1
     size = int(rows.code.max(initial=-1)) + 1
-    starts, items = grouped(rows.code, size)
+    starts, items = group_by_key(rows.code, size)
     by_message = _take_rows(rows, items)
     split_size = _split_codes(
         starts, by_message.code, by_message.act, by_message.process, by_message.sender, processes
@@ -105,7 +105,7 @@ def match_messages(rows: MessageRows) -> MessageLinks:
         code = rows.code.copy()
         code[items] = by_message.code
         rows = rows._replace(code=code)
-        starts, items = grouped(code, split_size)
+        starts, items = group_by_key(code, split_size)
         by_message = _take_rows(rows, items)
     links = _link_rows(by_message, starts, processes, tracks)
     return _put_back(links, items, rows.code)
@@ -192,18 +192,18 @@ def _put_back(links: MessageLinks, items: Ints, code: Ints) -> MessageLinks:
 def _check_rows(rows: MessageRows) -> MessageRows:
     """The rows, fit for compiled code; rows of OTHER lose their codes."""
     size = len(rows.code)
-    act = whole(rows.act, "act", 0, 4, size)
-    starts = whole(rows.receiver_starts, "receiver_starts", 0, 2**62, size + 1)
-    receivers = whole(rows.receivers, "receivers", -1, 2**31)
+    act = check_integers(rows.act, "act", 0, 4, size)
+    starts = check_integers(rows.receiver_starts, "receiver_starts", 0, 2**62, size + 1)
+    receivers = check_integers(rows.receivers, "receivers", -1, 2**31)
     if starts[0] != 0 or starts[-1] != len(receivers) or (starts[1:] < starts[:-1]).any():
         raise CallerError(f"receiver_starts must rise from 0 to {len(receivers)}, the number of receivers")
     return MessageRows(
-        code=np.where(act == OTHER, -1, whole(rows.code, "code", -1, 2**31)),
+        code=np.where(act == OTHER, -1, check_integers(rows.code, "code", -1, 2**31)),
         act=act,
-        process=whole(rows.process, "process", 0, 2**31, size),
-        track=whole(rows.track, "track", 0, 2**31, size),
-        place=whole(rows.place, "place", -(2**62), 2**62, size),
-        sender=whole(rows.sender, "sender", -1, 2**31, size),
+        process=check_integers(rows.process, "process", 0, 2**31, size),
+        track=check_integers(rows.track, "track", 0, 2**31, size),
+        place=check_integers(rows.place, "place", -(2**62), 2**62, size),
+        sender=check_integers(rows.sender, "sender", -1, 2**31, size),
         receiver_starts=starts,
         receivers=receivers,
     )

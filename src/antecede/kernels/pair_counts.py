@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
 from antecede.kernels.bits import BitSets, add_bit, count_ones, count_words, merge_bits
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
@@ -40,10 +40,10 @@ def count_ordered_pairs(
     event there has an edge from the one before. -1 says that this would take too much: more than 200,000
     events on so many chains that clocks of 2^28 entries are not enough.
     """
-    tracks = whole(track, "track", 0, 2**62)
-    bounds = whole(starts, "starts", 0, len(tracks) + 1)
-    causes, effects = forward(len(tracks), source, target)
-    first, items = grouped(effects, len(tracks))
+    tracks = check_integers(track, "track", 0, 2**62)
+    bounds = check_integers(starts, "starts", 0, len(tracks) + 1)
+    causes, effects = check_forward_edges(len(tracks), source, target)
+    first, items = group_by_key(effects, len(tracks))
     causes = causes[items]
     counts = np.full(len(bounds) - 1, -1, dtype=np.int64)
     _count_small(bounds, first, causes, MOST_SMALL, counts)

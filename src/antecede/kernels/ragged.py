@@ -37,9 +37,11 @@ class Rows(NamedTuple):
         return cls(starts, flat[:, 0].copy(), flat[:, 1].copy())
 
 
-def checked(rows: Rows, name: str, slots: int) -> Rows:
+def check_rows(rows: Rows, name: str, slots: int) -> Rows:
     """The rows, fit for compiled code, which checks no bounds; `slots` is how many slots there are."""
-    starts, places, counts = (_flat(array, f"{name}.{field}") for field, array in rows._asdict().items())
+    starts, places, counts = (
+        _check_flat(array, f"{name}.{field}") for field, array in rows._asdict().items()
+    )
     pairs = len(places)
     if pairs != len(counts):
         raise CallerError(f"{name} has {pairs} slots and {len(counts)} counts: give one of each per pair")
@@ -52,7 +54,7 @@ def checked(rows: Rows, name: str, slots: int) -> Rows:
     return Rows(starts.astype(np.int64, copy=False), places, counts)
 
 
-def _flat(array: Counts, name: str) -> Counts:
+def _check_flat(array: Counts, name: str) -> Counts:
     array = np.asarray(array)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
         raise CallerError(f"{name} must be a flat array of integers, not {array.dtype} {array.shape}")

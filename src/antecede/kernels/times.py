@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from antecede.kernels.arrays import grouped
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
@@ -32,7 +32,7 @@ class TimeContradictions(NamedTuple):
 
 def time_contradictions(order: Ints, edges: Edges, time: Floats) -> TimeContradictions:
     """The same as `contradictions`, and the times that events hand on."""
-    starts, items = grouped(edges.target, len(time))
+    starts, items = group_by_key(edges.target, len(time))
     source, target, latest = _contradictions(order, starts, edges.source[items], time)
     pairs = np.unique(np.stack((target, source), axis=1), axis=0)
     return TimeContradictions(Edges(pairs[:, 1].copy(), pairs[:, 0].copy()), latest)

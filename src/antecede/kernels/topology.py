@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import edges, grouped, inverse
+from antecede.kernels.arrays import check_edges, group_by_key
 from antecede.kernels.compiled import compiled
-from antecede.kernels.histories import Edges, edges_of_clocks
-from antecede.kernels.ragged import Ints, starts_of_lengths
+from antecede.kernels.histories import Edges, find_clock_edges
+from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
 
-__all__ = ["Cycles", "Edges", "Sorted", "cycles", "edges_of_clocks", "is_linear", "order"]
+__all__ = ["Cycles", "Edges", "Sorted", "cycles", "find_clock_edges", "is_linear", "order"]
 
 
 class Sorted(NamedTuple):
@@ -47,26 +47,26 @@ def order(size: int, source: ArrayLike, target: ArrayLike, ranks: Sequence[Array
     Where edges leave a choice, the first of the ranks decides, then the next, then the number of the event;
     not-a-number is a rank behind all others.
     """
-    causes, effects = edges(size, source, target)
+    causes, effects = check_edges(size, source, target)
     line = _line(size, ranks)
-    keys = inverse(line)
+    keys = invert_permutation(line)
     found = np.empty(size, dtype=np.int64)
     if _kahn(line, keys, causes, effects, found) == size:
-        return Sorted(found, inverse(found), np.empty(0, dtype=np.int64))
+        return Sorted(found, invert_permutation(found), np.empty(0, dtype=np.int64))
     rings = cycles(size, causes, effects)
     head = _heads(size, rings, keys)
     causes, effects = head[causes], head[effects]
     across = causes != effects
     # A member that is not the head of its cycle is left without edges here, and moved to its head after.
     _kahn(line, keys, causes[across], effects[across], found)
-    found = np.lexsort((keys, inverse(found)[head]))
-    return Sorted(found, inverse(found), np.sort(rings.members))
+    found = np.lexsort((keys, invert_permutation(found)[head]))
+    return Sorted(found, invert_permutation(found), np.sort(rings.members))
 
 
 def cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
     """The components of more than one event, and events that cause themselves; by least member, ascending."""
-    causes, effects = edges(size, source, target)
-    starts, items = grouped(causes, size)
+    causes, effects = check_edges(size, source, target)
+    starts, items = group_by_key(causes, size)
     component = find_components(starts, effects[items])
     return list_cycles(component, causes[causes == effects])
 
@@ -87,10 +87,10 @@ def is_linear(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:
     """Whether the order has each of its events once, and every cause before its effects."""
     found = np.asarray(order, dtype=np.int64)
     size = len(found)
-    causes, effects = edges(size, source, target)
+    causes, effects = check_edges(size, source, target)
     if not np.array_equal(np.sort(found), np.arange(size)):
         return False
-    position = inverse(found)
+    position = invert_permutation(found)
     return bool((position[causes] < position[effects]).all())
 
 
@@ -107,7 +107,7 @@ def _heads(size: int, rings: Cycles, keys: Ints) -> Ints:
     head = np.arange(size)
     widths = np.diff(rings.starts)
     least = np.minimum.reduceat(keys[rings.members], rings.starts[:-1])
-    head[rings.members] = np.repeat(inverse(keys)[least], widths)
+    head[rings.members] = np.repeat(invert_permutation(keys)[least], widths)
     return head
 
 
@@ -115,7 +115,7 @@ def _heads(size: int, rings: Cycles, keys: Ints) -> Ints:
 def _kahn(line: Ints, keys: Ints, source: Ints, target: Ints, found: Ints) -> int:
     """Fill in the order; returns how many events came out."""
     size = len(line)
-    starts, items = grouped(source, size)
+    starts, items = group_by_key(source, size)
     waits = np.zeros(size, dtype=np.int64)
     for effect in target:
         waits[effect] += 1

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
@@ -28,7 +28,7 @@ class PairCounts(NamedTuple):
     concurrent: int
 
 
-def clocks(
+def compute_clocks(
     process: ArrayLike,
     source: ArrayLike,
     target: ArrayLike,
@@ -43,37 +43,39 @@ def clocks(
     end = processes if last is None else last
     if not 0 <= first <= end <= processes:
         raise CallerError(f"columns {first} to {end} are not among those of {processes} processes")
-    places, causes, starts = _graph(process, source, target, processes)
+    places, causes, starts = _check_graph(process, source, target, processes)
     found = np.zeros((len(places), end - first), dtype=np.int32)
-    _clocks(places, causes, starts, processes, first, found)
+    _fill_clocks(places, causes, starts, processes, first, found)
     return found
 
 
 def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> PairCounts:
     """How many pairs are ordered and concurrent; in memory are the clocks of processes and open causes."""
-    places, causes, starts = _graph(process, source, target, processes)
+    places, causes, starts = _check_graph(process, source, target, processes)
     size = len(places)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, causes, np.repeat(np.arange(size), np.diff(starts)))
-    row, rows = open_rows(causes, starts, until)
-    ordered = int(_sum(places, causes, starts, until, row, rows, processes)) - size
+    row, rows = assign_open_rows(causes, starts, until)
+    ordered = int(_sum_entries(places, causes, starts, until, row, rows, processes)) - size
     return PairCounts(ordered, size * (size - 1) // 2 - ordered)
 
 
-def _graph(
+def _check_graph(
     process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int
 ) -> tuple[Ints, Ints, Ints]:
     """Checked processes, and the causes of each event e elsewhere, in causes[starts[e]:starts[e + 1]]."""
-    places = whole(process, "process", 0, processes)
-    causes, effects = forward(len(places), source, target)
+    places = check_integers(process, "process", 0, processes)
+    causes, effects = check_forward_edges(len(places), source, target)
     across = places[causes] != places[effects]
     causes, effects = causes[across], effects[across]
-    starts, items = grouped(effects, len(places))
+    starts, items = group_by_key(effects, len(places))
     return places, causes[items], starts
 
 
 @compiled
-def _clocks(process: Ints, causes: Ints, starts: Ints, processes: int, first: int, found: Clocks) -> None:
+def _fill_clocks(
+    process: Ints, causes: Ints, starts: Ints, processes: int, first: int, found: Clocks
+) -> None:
     latest = np.full(processes, -1, dtype=np.int64)
     for event in range(len(process)):
         here = process[event]
@@ -88,7 +90,7 @@ def _clocks(process: Ints, causes: Ints, starts: Ints, processes: int, first: in
 
 
 @compiled
-def open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
+def assign_open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
     """A row for each event that causes another, free again behind the last effect; how many there are."""
     row = np.full(len(until), -1, dtype=np.int64)
     free = [0 for _ in range(0)]
@@ -108,7 +110,9 @@ def open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
 
 
 @compiled
-def _sum(process: Ints, causes: Ints, starts: Ints, until: Ints, row: Ints, rows: int, processes: int) -> int:
+def _sum_entries(
+    process: Ints, causes: Ints, starts: Ints, until: Ints, row: Ints, rows: int, processes: int
+) -> int:
     """The sum of all entries of all clocks."""
     states = np.zeros((processes, processes), dtype=np.int32)
     kept = np.zeros((rows, processes), dtype=np.int32)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from antecede.kernels.arrays import grouped
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
 from antecede.kernels.topology import Cycles, find_components, list_cycles
@@ -92,8 +92,8 @@ def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> Waitin
     part_starts = starts_of_lengths(np.bincount(part_of_component))
     layout = _Layout(
         part_starts,
-        *grouped(position, components),
-        *grouped(position[roots], components),
+        *group_by_key(position, components),
+        *group_by_key(position[roots], components),
         graph.starts,
         position[graph.targets],
     )

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import forward, grouped, whole
+from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.lateness import OrderViolations
-from antecede.kernels.links import Linked
+from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
 
 MOST = 100_000
@@ -55,13 +55,13 @@ class LateWitnesses(NamedTuple):
 
 def build_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> CauseGraph:
     """The graph of events at positions 0, 1, ..., with an edge from each cause to its effect."""
-    places = whole(process, "process", 0, 2**31)
-    causes, effects = forward(len(places), source, target)
-    starts, items = grouped(effects, len(places))
+    places = check_integers(process, "process", 0, 2**31)
+    causes, effects = check_forward_edges(len(places), source, target)
+    starts, items = group_by_key(effects, len(places))
     return CauseGraph(places, starts, causes[items])
 
 
-def build_trace_graph(trace: Linked, start: int = 0) -> CauseGraph:
+def build_trace_graph(trace: LinkedTrace, start: int = 0) -> CauseGraph:
     """The graph of a trace, or of a part of one that begins at position `start`: lines and messages."""
     walk = np.argsort(trace.process, kind="stable")
     inside = np.flatnonzero(trace.process[walk[1:]] == trace.process[walk[:-1]])
@@ -73,13 +73,13 @@ def build_trace_graph(trace: Linked, start: int = 0) -> CauseGraph:
 def find_chains(events: CauseGraph, source: ArrayLike, target: ArrayLike, most: int = MOST) -> Chains:
     """The shortest chain from each source to its target; the two alone where none is found in time."""
     size = len(events.process)
-    sources = whole(source, "source", 0, size)
-    targets = whole(target, "target", 0, size, len(sources))
+    sources = check_integers(source, "source", 0, size)
+    targets = check_integers(target, "target", 0, size, len(sources))
     return _chains(events, sources, np.arange(len(sources) + 1), targets, most)
 
 
 def find_witnesses(
-    trace: Linked, found: OrderViolations, events: CauseGraph, start: int = 0, most: int = MOST
+    trace: LinkedTrace, found: OrderViolations, events: CauseGraph, start: int = 0, most: int = MOST
 ) -> LateWitnesses:
     """For each late delivery in the listed pairs, the early one with the shortest chain; of equals the first.
 
@@ -89,15 +89,17 @@ def find_witnesses(
     order = np.lexsort((found.pair_early, late))
     late, early = late[order], found.pair_early[order]
     first = np.flatnonzero(np.diff(late, prepend=-1))
-    sends = whole(trace.sent[early - start] - start, "the send of an early delivery", 0, len(events.process))
-    causes = whole(found.pair_cause[order][first] - start, "cause", 0, len(events.process))
+    sends = check_integers(
+        trace.sent[early - start] - start, "the send of an early delivery", 0, len(events.process)
+    )
+    causes = check_integers(found.pair_cause[order][first] - start, "cause", 0, len(events.process))
     paths = _chains(events, causes, np.append(first, len(late)), sends, most)
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))
     told = np.flatnonzero(sends == paths.events[paths.starts[1:] - 1][group])
     return LateWitnesses(late[first], early[told], Chains(paths.starts, paths.events + start))
 
 
-def _delivery(trace: Linked, found: OrderViolations, start: int) -> Ints:
+def _delivery(trace: LinkedTrace, found: OrderViolations, start: int) -> Ints:
     """Of each pair, the delivery of its cause: the one that is late."""
     processes = int(trace.process.max(initial=0)) + 1
     keys = trace.sent[found.late - start] * processes + trace.process[found.late - start]

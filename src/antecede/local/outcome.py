@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.events.columns import numbers
+from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 
 
@@ -46,8 +46,8 @@ def sort_by_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:
     position = answers.field("position")
     rows = np.flatnonzero(position.is_valid())
     groups = group.dictionary_encode().chunks
-    codes = np.concatenate([*(numbers(chunk.indices, -1) for chunk in groups), np.empty(0, np.int64)])
-    places = numbers(position, -1)
+    codes = np.concatenate([*(to_integers(chunk.indices, -1) for chunk in groups), np.empty(0, np.int64)])
+    places = to_integers(position, -1)
     return rows[np.lexsort((places[rows], codes[rows]))]
 
 

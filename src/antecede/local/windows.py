@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from antecede.auditing.summary import Summary
 from antecede.auditing.windows import EventName, choose_windows
 from antecede.events.coercion import coerce_events
-from antecede.events.columns import Bools, Coded, coded, column, numbers
+from antecede.events.columns import Bools, EncodedNames, get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints
 from antecede.local.arrow import to_arrow_table
 from antecede.local.audit import Audit
@@ -41,24 +41,24 @@ class _LocalSource:
         self.audit = audit
 
     @cached_property
-    def _execution(self) -> Coded:
-        return coded([column(self.events, "execution")])
+    def _execution(self) -> EncodedNames:
+        return rank_names([get_column(self.events, "execution")])
 
     @cached_property
-    def _process(self) -> Coded:
-        return coded([column(self.events, "process")])
+    def _process(self) -> EncodedNames:
+        return rank_names([get_column(self.events, "process")])
 
     @cached_property
-    def _file(self) -> Coded:
-        return coded([column(self.events, "file")])
+    def _file(self) -> EncodedNames:
+        return rank_names([get_column(self.events, "file")])
 
     @cached_property
     def _index(self) -> Ints:
-        return numbers(column(self.events, "index"), _UNKNOWN)
+        return to_integers(get_column(self.events, "index"), _UNKNOWN)
 
     @cached_property
     def _line(self) -> Ints:
-        return numbers(column(self.events, "line"), _UNKNOWN)
+        return to_integers(get_column(self.events, "line"), _UNKNOWN)
 
     def execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
         sizes = self.audit.totals.select(["execution", "events", "processes"]).sort_by("execution")
@@ -137,7 +137,7 @@ class _LocalSource:
         return list(late.select(["execution", "process", "message"]).to_pylist())
 
 
-def _code_of(names: Coded, name: str) -> int:
+def _code_of(names: EncodedNames, name: str) -> int:
     """The code of a name, or one that no row has."""
     code: int = pc.index(names.names, name).as_py()
     return code if code >= 0 else -2

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from antecede.core.wire import LARGEST
-from antecede.events.columns import coded, lists, numbers
+from antecede.events.columns import flatten_lists, rank_names, to_integers
 from antecede.kernels.ragged import Counts, Ints, Rows, expand_ranges, narrow_type, starts_of_lengths
 
 Mask = NDArray[np.bool_]
@@ -66,7 +66,7 @@ def read_counts(column: pa.ChunkedArray, faults: Faults, what: str) -> CountList
     The counts may be written to. Those that are null, negative or too large are 0 here, and faults.
     """
     faults.add(_find_nulls(column), f"{what} is null")
-    chunks = [lists(chunk) for chunk in column.chunks]
+    chunks = [flatten_lists(chunk) for chunk in column.chunks]
     lengths = [np.diff(chunk.starts) for chunk in chunks]
     starts = starts_of_lengths(np.concatenate([*lengths, []]))
     parts = [chunk.items for chunk in chunks if chunk.items]
@@ -115,7 +115,7 @@ def _find_nulls(column: pa.ChunkedArray) -> Mask:
 
 def read_name_lists(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
     """A column of lists of names: where the names of each row start, and all names; null is an empty list."""
-    chunks = [lists(chunk) for chunk in column.chunks]
+    chunks = [flatten_lists(chunk) for chunk in column.chunks]
     lengths = np.concatenate([*(np.diff(chunk.starts) for chunk in chunks), []])
     names = [chunk.items[0] for chunk in chunks if chunk.items]
     return starts_of_lengths(lengths), pa.chunked_array(names, column.type.value_type)
@@ -125,14 +125,14 @@ def read_integers(column: pa.ChunkedArray, missing: int) -> Ints:
     """A column of integers, with a number for null."""
     if not column.num_chunks:
         return np.empty(0, dtype=np.int64)
-    return np.concatenate([numbers(chunk, missing) for chunk in column.chunks])
+    return np.concatenate([to_integers(chunk, missing) for chunk in column.chunks])
 
 
 def encode_names(*columns: pa.ChunkedArray) -> tuple[pa.Array, list[Ints]]:
     """Columns of names (numbers are names too) as codes that follow their order; -1 is null."""
     texts = [column.cast(pa.string()) for column in columns]
     chunks = [chunk for text in texts for chunk in text.chunks]
-    encoded = coded(chunks or [pa.array([], pa.string())])
+    encoded = rank_names(chunks or [pa.array([], pa.string())])
     codes, at = [], 0
     for text in texts:
         own_chunks = encoded.codes[at : at + text.num_chunks]
@@ -145,7 +145,7 @@ def encode_groups(column: pa.ChunkedArray, faults: Faults) -> tuple[Ints, int]:
     """A code for each group, in no order, and how many there are; no group at all is a fault."""
     faults.add(_find_nulls(column), "there is no group: the column that names it is null")
     chunks = column.dictionary_encode().chunks
-    codes = np.concatenate([numbers(chunk.indices, 0) for chunk in chunks])
+    codes = np.concatenate([to_integers(chunk.indices, 0) for chunk in chunks])
     return codes, max((len(chunk.dictionary) for chunk in chunks), default=0) + 1
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from antecede.events.columns import lists
+from antecede.events.columns import flatten_lists
 from antecede.kernels.ragged import Ints
 from antecede.kernels.row_hashes import SEED, Hashes, chain_numbers, chain_texts
 from antecede.ordering.stamp_types import is_list
@@ -34,7 +34,7 @@ def _hash_batch(batch: pa.RecordBatch) -> Hashes:
     _chain_column(hashes, each_row, pa.array(np.zeros(len(batch), np.int32)))
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if pt.is_map(column.type) and not _has_map(column.type.key_type, column.type.item_type):
-            flat = lists(column)
+            flat = flatten_lists(column)
             for items in flat.items:
                 _chain_column(hashes, flat.starts, items)
         elif _has_map(column.type):
@@ -62,7 +62,7 @@ def _chain_column(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     if pt.is_null(values.type) or not len(values):
         return
     if is_list(values.type):
-        flat = lists(values.cast(pa.list_(values.type.value_type)))
+        flat = flatten_lists(values.cast(pa.list_(values.type.value_type)))
         _chain_column(hashes, flat.starts[starts], flat.items[0])
     elif pt.is_struct(values.type):
         _chain_structs(hashes, starts, values.flatten())

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.events.columns import column
+from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.kernels.ragged import Ints
 
@@ -21,7 +21,7 @@ def order_event_partition(table: pa.Table) -> pa.StructArray:
     """For each row its position and ghosts, or the reason why it has none."""
     size = len(table)
     found = build_event_graph(table.append_column("row", pa.array(np.arange(size))))
-    row = column(found.events.table, "row").to_numpy()
+    row = get_column(found.events.table, "row").to_numpy()
     reason = _reasons(found)
     back = np.empty(size, dtype=np.int64)
     back[row] = np.arange(size)
@@ -46,7 +46,7 @@ def _positions(found: EventGraph, reason: pa.Array) -> Ints:
 def _ghosts(found: EventGraph) -> pa.Array:
     """The parents that are not in the log, as lists by row, null where there is none."""
     at = np.asarray(found.causes.ghosts["row"].to_numpy(), dtype=np.int64)
-    names = column(found.causes.ghosts, "event").take(pa.array(np.argsort(at, kind="stable")))
+    names = get_column(found.causes.ghosts, "event").take(pa.array(np.argsort(at, kind="stable")))
     counts = np.bincount(at, minlength=len(found.events.execution))
     starts = pa.array(
         np.concatenate(([0], np.cumsum(counts))).astype(np.int32), mask=np.append(counts == 0, False)
@@ -74,6 +74,6 @@ def _labels(found: EventGraph) -> dict[int, str]:
     """The names of events that are to be told of: the id, or else the process and the place."""
     rows = np.unique(np.concatenate((found.causes.own_parents, found.causes.cycles.members)))
     some = found.events.table.take(pa.array(rows))
-    ids = (column(some, name).to_pylist() for name in ("event", "process", "index"))
+    ids = (get_column(some, name).to_pylist() for name in ("event", "process", "index"))
     named = zip(rows.tolist(), *ids, strict=True)
     return {row: event if event is not None else f"{process}#{index}" for row, event, process, index in named}

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from antecede.events.columns import Bools, Lists, lists, numbers
+from antecede.events.columns import Bools, FlatLists, flatten_lists, to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.stamps import Reading
 
@@ -142,12 +142,12 @@ def _order_apart(columns: Columns) -> Columns:
 
 def _take_matrix_column(matrix: pa.Array, places: pa.Array) -> tuple[pa.Array, Bools]:
     """The entry at its place of every row of each matrix; and which matrices are square."""
-    flat = lists(matrix)
+    flat = flatten_lists(matrix)
     matrix_rows = flat.items[0]
     rows = flat.rows
-    place = numbers(places, -1)[rows]
+    place = to_integers(places, -1)[rows]
     column = _take_entry_at(matrix_rows, pa.array(place))
-    lengths = numbers(pc.list_value_length(matrix_rows), -1)
+    lengths = to_integers(pc.list_value_length(matrix_rows), -1)
     is_odd = lengths != np.diff(flat.starts)[rows]
     is_square = np.bincount(rows[is_odd], minlength=len(matrix)) == 0
     return _make_lists(flat.starts, column, matrix), is_square
@@ -156,7 +156,7 @@ def _take_matrix_column(matrix: pa.Array, places: pa.Array) -> tuple[pa.Array, B
 def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
     """The entries of a matrix that are not 0: from, to and count."""
     stamp = columns["stamp"]
-    flat = lists(stamp)
+    flat = flatten_lists(stamp)
     rows = flat.rows
     source, to, count = flat.items[0].flatten()
     receiver = match_names(columns["receiver"], to.type, plan.members)
@@ -177,7 +177,7 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     """The time of the message and, for each process written to, the time of the last message to it."""
     stamp = columns["stamp"]
     time, last = stamp.flatten()
-    flat = lists(last)
+    flat = flatten_lists(last)
     rows = flat.rows
     process, times = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
     receiver = match_names(columns["receiver"], process.type, plan.members)
@@ -199,7 +199,7 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
 def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     """Messages of the past: sender, number and, unless all are for this receiver, destinations."""
     stamp = columns["stamp"]
-    flat = lists(stamp)
+    flat = flatten_lists(stamp)
     source, count, *destinations = flat.items[0].flatten()
     sender = to_text(match_names(columns["sender"], source.type, plan.members))
     number = columns["number"].cast(pa.int64())
@@ -223,14 +223,14 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
 def _is_among(destinations: pa.Array, columns: Columns, plan: StampPlan, rows: Ints) -> Bools:
     """Which entries have the receiver of their row among their destinations."""
     receiver = match_names(columns["receiver"], destinations.type.value_type, plan.members)
-    flat = lists(destinations)
+    flat = flatten_lists(destinations)
     is_receiver = _equal_names(flat.items[0], receiver, rows[flat.rows])
     return np.bincount(flat.rows[is_receiver], minlength=len(destinations)) > 0
 
 
 def _add_own_past(past: pa.Array, sender: pa.Array, number: pa.Array) -> pa.Array:
     """The past with one more entry in each row: the sender's message before this one."""
-    flat = lists(past)
+    flat = flatten_lists(past)
     size = len(past)
     before = pc.max_element_wise(pc.subtract(number, 1), 0, skip_nulls=False)
     own = pa.StructArray.from_arrays([sender, before], fields=list(flat.items[0].type))
@@ -313,8 +313,8 @@ def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
 
 def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:
     """The entry of each list at a place; null where the list has none."""
-    flat = lists(counts)
-    place = numbers(places, -1)
+    flat = flatten_lists(counts)
+    place = to_integers(places, -1)
     is_inside = (place >= 0) & (place < np.diff(flat.starts))
     at = np.where(is_inside, flat.starts[:-1] + place, 0)
     return flat.items[0].take(pa.array(at, mask=~is_inside)).cast(pa.int64())
@@ -322,7 +322,7 @@ def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:
 
 def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
     """The entry of each map that has a name; null where the map has none."""
-    flat = lists(counts)
+    flat = flatten_lists(counts)
     rows = flat.rows
     keys, values = flat.items
     return _take_first(values, _equal_names(keys, names, rows), rows, len(counts)).cast(pa.int64())
@@ -339,13 +339,13 @@ def _take_first(values: pa.Array, is_chosen: Bools, rows: Ints, size: int) -> pa
 def _equal_names(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
     """Which entries have the name of their row; null is no name."""
     if pt.is_integer(entries.type):
-        return np.asarray(numbers(entries, -1) == numbers(names, -2)[rows])
+        return np.asarray(to_integers(entries, -1) == to_integers(names, -2)[rows])
     encoded = entries.dictionary_encode()
     codes = pc.index_in(names, value_set=encoded.dictionary)
-    return np.asarray(numbers(encoded.indices, -1) == numbers(codes, -2)[rows])
+    return np.asarray(to_integers(encoded.indices, -1) == to_integers(codes, -2)[rows])
 
 
-def _has_null(flat: Lists, *fields: pa.Array) -> Bools:
+def _has_null(flat: FlatLists, *fields: pa.Array) -> Bools:
     """Which rows have an entry without one of its fields."""
     is_null = np.zeros(len(fields[0]), dtype=bool)
     for field in fields:
@@ -354,9 +354,9 @@ def _has_null(flat: Lists, *fields: pa.Array) -> Bools:
     return np.bincount(flat.rows[is_null], minlength=len(flat.starts) - 1) > 0
 
 
-def _has_null_inside(flat: Lists, names: pa.Array) -> Bools:
+def _has_null_inside(flat: FlatLists, names: pa.Array) -> Bools:
     """Which rows have an entry with a null in its list of names."""
-    inner = lists(names)
+    inner = flatten_lists(names)
     is_null = inner.items[0].is_null().to_numpy(zero_copy_only=False)
     rows = flat.rows[inner.rows[is_null]]
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.events.columns import numbers
+from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints, join_keys
 
 
@@ -25,10 +25,10 @@ class ProcessCatalog(NamedTuple):
         -1 where there is no such process, and where there is no name (-1).
         """
         known = pa.array(sorted(set(self.names)), pa.string())
-        own_names = numbers(pc.index_in(pa.array(self.names, pa.string()), value_set=known), -1)
+        own_names = to_integers(pc.index_in(pa.array(self.names, pa.string()), value_set=known), -1)
         # Ascending, since codes follow executions and names.
         keys = join_keys(self.execution, own_names, len(known))
-        place_of_name = np.append(numbers(pc.index_in(names, value_set=known), -1), -1)
+        place_of_name = np.append(to_integers(pc.index_in(names, value_set=known), -1), -1)
         place = place_of_name[name]
         wanted = join_keys(execution, np.maximum(place, 0), len(known))
         code = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FINDINGS
-from antecede.auditing.findings import Found, pick_first_findings
+from antecede.auditing.findings import FindingRows, pick_first_findings
 from antecede.auditing.judge import examine
 from antecede.auditing.summary import nest_findings, rank_within_kind
-from antecede.events.columns import Bools, coded, column, lists, number_names, numbers
+from antecede.events.columns import Bools, flatten_lists, get_column, number_names, rank_names, to_integers
 from antecede.events.graph import EventGraph, assemble_graph, place_events
 from antecede.events.ids import GHOSTS, IdLinks
 from antecede.events.processes import Actors, clean_clocks
@@ -44,7 +44,7 @@ class JudgeTask(NamedTuple):
 
 def judge_executions(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     """JUDGED rows of all events of executions whose codes follow one another."""
-    first_row = int(column(table, "row").to_numpy().min())
+    first_row = int(get_column(table, "row").to_numpy().min())
     graph = build_numbered_graph(table, catalog)
     del table
     examined = examine(graph)
@@ -66,32 +66,35 @@ class _Names(NamedTuple):
 
 def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph:
     """The graph of MATCHED rows in any order: all of some executions whose codes follow one another."""
-    row = numbers(column(table, "row"), -1)
+    row = to_integers(get_column(table, "row"), -1)
     first_row = int(row.min())
     table = table.take(pa.array(invert_permutation(row - first_row)))
-    execution = numbers(column(table, "execution"), -1)
+    execution = to_integers(get_column(table, "execution"), -1)
     first, last = int(execution[0]), int(execution[-1])
     executions = pa.array(catalog.executions[first : last + 1], pa.string())
     names = _encode_names(table, execution, catalog)
-    process = numbers(column(table, "process"), -1)
+    process = to_integers(get_column(table, "process"), -1)
     process = process - process[0]
     execution = execution - first
-    entries = lists(column(table, "clock_counts"))
-    counts = numbers(entries.items[0], 0) if entries.items else names.clock_slots
+    entries = flatten_lists(get_column(table, "clock_counts"))
+    counts = to_integers(entries.items[0], 0) if entries.items else names.clock_slots
     clocks, own = clean_clocks(entries.starts, names.clock_slots, counts, process)
     sender = np.full(len(table), -1, dtype=np.int64)
-    sender[_is_valid(column(table, "wrong_sender"))] = names.wrong_sender
+    sender[_is_valid(get_column(table, "wrong_sender"))] = names.wrong_sender
     no_receivers = (np.zeros(len(table) + 1, dtype=np.int64), sender[:0])
     who = Actors(process, names.names, sender, no_receivers, clocks, own)
-    events = place_events(table, execution, executions, who, numbers(column(table, "act"), OTHER))
+    events = place_events(table, execution, executions, who, to_integers(get_column(table, "act"), OTHER))
     links = _read_links(table, first_row, names)
     return assemble_graph(events, links, _read_ids(table, first_row, execution, executions))
 
 
 def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> _Names:
     """Codes for all processes that are named anywhere."""
-    lost, strangers = lists(column(table, "lost_receivers")), lists(column(table, "clock_strangers"))
-    wrong = column(table, "wrong_sender")
+    lost, strangers = (
+        flatten_lists(get_column(table, "lost_receivers")),
+        flatten_lists(get_column(table, "clock_strangers")),
+    )
+    wrong = get_column(table, "wrong_sender")
     is_wrong = _is_valid(wrong)
     named = [
         lost.items[0] if lost.items else _STRINGS,
@@ -104,14 +107,14 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
     is_stranger = (code < 0) & (name >= 0)
     strangers_named = names.take(pa.array(name[is_stranger]))
     stranger_names, stranger = _number_strangers(scope[is_stranger], strangers_named)
-    process = numbers(column(table, "process"), -1)
+    process = to_integers(get_column(table, "process"), -1)
     first, end = int(process[0]), int(process[-1]) + 1
     code = np.where(code < 0, -1, code - first)
     code[is_stranger] = end - first + stranger
     ends = np.cumsum([len(part) for part in named])
     lost_receiver, wrong_sender, clock_strangers = np.split(code, ends[:-1])
-    known = lists(column(table, "clock_processes"))
-    slots = numbers(known.items[0], -1) - first if known.items else code[:0]
+    known = flatten_lists(get_column(table, "clock_processes"))
+    slots = to_integers(known.items[0], -1) - first if known.items else code[:0]
     slots[slots < 0] = clock_strangers
     acting = pa.array(catalog.names[first:end], pa.string())
     return _Names(pa.concat_arrays([acting, stranger_names]), lost_receiver, wrong_sender, slots)
@@ -119,7 +122,7 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
 
 def _number_strangers(scope: Ints, name: pa.Array) -> tuple[pa.Array, Ints]:
     """The processes that do not act, by execution and name; and the number of each that is given."""
-    names, (code,) = coded([name])
+    names, (code,) = rank_names([name])
     width = max(len(names), 1)
     keys, number = np.unique(join_keys(scope, code, width), return_inverse=True)
     return names.take(pa.array(keys % width)), number
@@ -131,16 +134,16 @@ def _is_valid(array: pa.Array) -> Bools:
 
 def _read_rows(array: pa.Array, first_row: int) -> Ints:
     """Numbers of events as rows of the task, and -1 for null."""
-    return numbers(array, first_row - 1) - first_row
+    return to_integers(array, first_row - 1) - first_row
 
 
 def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
     """The messages; a code tells only whether an event has one."""
     send, cause, arrival, original = (
-        _read_rows(column(table, name), first_row) for name in ("send", "cause", "arrival", "original")
+        _read_rows(get_column(table, name), first_row) for name in ("send", "cause", "arrival", "original")
     )
-    has_message = column(table, "has_message").to_numpy(zero_copy_only=False)
-    lost_send = lists(column(table, "lost_receivers")).rows
+    has_message = get_column(table, "has_message").to_numpy(zero_copy_only=False)
+    lost_send = flatten_lists(get_column(table, "lost_receivers")).rows
     # By send, and then by receiver, as the linking kernel has them.
     order = np.lexsort((names.lost_receiver, lost_send))
     return MessageLinks(
@@ -150,8 +153,8 @@ def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
         cause=cause,
         arrival=arrival,
         original=original,
-        misdelivered=column(table, "is_misdelivered").to_numpy(zero_copy_only=False),
-        wrong_sender=_is_valid(column(table, "wrong_sender")),
+        misdelivered=get_column(table, "is_misdelivered").to_numpy(zero_copy_only=False),
+        wrong_sender=_is_valid(get_column(table, "wrong_sender")),
         lost_send=lost_send[order],
         lost_receiver=names.lost_receiver[order],
     )
@@ -159,7 +162,10 @@ def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
 
 def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.Array) -> IdLinks:
     """What events tell of others by their ids."""
-    parents, missing = lists(column(table, "parents")), lists(column(table, "missing_parents"))
+    parents, missing = (
+        flatten_lists(get_column(table, "parents")),
+        flatten_lists(get_column(table, "missing_parents")),
+    )
     source = _read_rows(parents.items[0], first_row) if parents.items else parents.rows
     is_edge = source >= 0
     ghosts = pa.Table.from_arrays(
@@ -170,17 +176,17 @@ def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.A
         ],
         schema=GHOSTS,
     )
-    namesake = _read_rows(column(table, "namesake"), first_row)
+    namesake = _read_rows(get_column(table, "namesake"), first_row)
     doubles = np.flatnonzero(namesake >= 0)
     return IdLinks(
         Edges(source[is_edge], parents.rows[is_edge]),
-        np.flatnonzero(column(table, "is_own_parent").to_numpy(zero_copy_only=False)),
+        np.flatnonzero(get_column(table, "is_own_parent").to_numpy(zero_copy_only=False)),
         ghosts,
         (namesake[doubles], doubles),
     )
 
 
-def _number_findings(graph: EventGraph, part: Found, first_row: int) -> pa.Table:
+def _number_findings(graph: EventGraph, part: FindingRows, first_row: int) -> pa.Table:
     """NUMBERED_FINDINGS of one kind, not yet ranked."""
     execution = graph.events.execution
     picks = pick_first_findings(execution[part.at], part.at)

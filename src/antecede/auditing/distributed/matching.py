@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import CAUSES, MATCHED, STEP
-from antecede.events.columns import Bools, Lists, column, lists, number_names, numbers
+from antecede.events.columns import Bools, FlatLists, flatten_lists, get_column, number_names, to_integers
 from antecede.events.messages import match_events
 from antecede.events.processes import Actors
 from antecede.kernels.linking import ARRIVE, MessageLinks
@@ -42,21 +42,23 @@ def match_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     """MATCHED rows of NUMBERED rows that have whole messages."""
     # Where nothing else tells which of two events comes first, the order of rows does.
     table = table.sort_by("row")
-    row = numbers(column(table, "row"), -1)
+    row = to_integers(get_column(table, "row"), -1)
     who = _encode_processes(table, catalog)
     execution = catalog.execution[who.process]
-    act = numbers(column(table, "act"), OTHER)
-    clocks = lists(column(table, "clock"))
+    act = to_integers(get_column(table, "act"), OTHER)
+    clocks = flatten_lists(get_column(table, "clock"))
     # An arrival without a clock is no step of its process, and stands on no line.
     is_alone = (act == ARRIVE) & ~_count_something(clocks)
     track = who.process.copy()
     track[is_alone] = len(catalog.names) + np.arange(np.count_nonzero(is_alone))
-    links = match_events(table, execution, act, who, track, numbers(column(table, "index"), 0))
-    columns = {name: column(table, name) for name in (*STEP.names, *CAUSES.names)}
+    links = match_events(table, execution, act, who, track, to_integers(get_column(table, "index"), 0))
+    columns = {name: get_column(table, name) for name in (*STEP.names, *CAUSES.names)}
     columns["execution"] = pa.array(execution)
     columns |= _number_links(links, row)
-    columns["wrong_sender"] = _keep_where(column(table, "sender"), links.wrong_sender)
-    columns["lost_receivers"] = _name_lost_receivers(links, who, lists(column(table, "receivers")))
+    columns["wrong_sender"] = _keep_where(get_column(table, "sender"), links.wrong_sender)
+    columns["lost_receivers"] = _name_lost_receivers(
+        links, who, flatten_lists(get_column(table, "receivers"))
+    )
     columns |= _encode_clocks(clocks, execution, catalog)
     arrays = [columns[field.name].cast(field.type) for field in MATCHED]
     return pa.table(arrays, schema=MATCHED)
@@ -67,11 +69,11 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
 
     A process that is only named gets a code behind those of the catalog, which other tasks do not know.
     """
-    process = numbers(column(table, "process"), -1)
+    process = to_integers(get_column(table, "process"), -1)
     execution = catalog.execution[process]
-    receivers = lists(column(table, "receivers"))
+    receivers = flatten_lists(get_column(table, "receivers"))
     receiver_names = receivers.items[0] if receivers.items else pa.array([], pa.string())
-    names, (sender_name, receiver_name) = number_names([column(table, "sender"), receiver_names])
+    names, (sender_name, receiver_name) = number_names([get_column(table, "sender"), receiver_names])
     scope = np.concatenate((execution, execution[receivers.rows]))
     name = np.concatenate((sender_name, receiver_name))
     code = catalog.look_up(scope, names, name)
@@ -90,16 +92,16 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
     )
 
 
-def _count_something(clocks: Lists) -> Bools:
+def _count_something(clocks: FlatLists) -> Bools:
     """Which events have a clock that counts any event."""
     events = len(clocks.starts) - 1
     if not clocks.items:
         return np.zeros(events, dtype=np.bool_)
-    is_entry = numbers(clocks.items[1], 0) >= 1
+    is_entry = to_integers(clocks.items[1], 0) >= 1
     return np.bincount(clocks.rows[is_entry], minlength=events) > 0
 
 
-def _encode_clocks(clocks: Lists, execution: Ints, catalog: ProcessCatalog) -> dict[str, pa.Array]:
+def _encode_clocks(clocks: FlatLists, execution: Ints, catalog: ProcessCatalog) -> dict[str, pa.Array]:
     """The columns of MATCHED rows that tell clocks."""
     events = len(clocks.starts) - 1
     if not clocks.items or not len(clocks.items[0]):
@@ -139,7 +141,7 @@ def _keep_where(values: pa.Array, is_kept: Bools) -> pa.Array:
     return values.take(pa.array(np.arange(len(values)), mask=~is_kept))
 
 
-def _name_lost_receivers(links: MessageLinks, who: Actors, named: Lists) -> pa.ListArray:
+def _name_lost_receivers(links: MessageLinks, who: Actors, named: FlatLists) -> pa.ListArray:
     """For each send, the processes that lack its message; one without a name, if none was named."""
     starts = starts_of_lengths(np.bincount(links.lost_send, minlength=len(who.process)))
     if not named.items or not len(named.items[0]):

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from antecede.auditing.distributed.layouts import DETAILS
-from antecede.auditing.sentences import say
+from antecede.auditing.sentences import write_sentence
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import Event
 from antecede.tables import EVENTS
@@ -45,5 +45,5 @@ def _tell_finding(row: dict[str, Any]) -> dict[str, Any]:
         "rank": row["rank"],
         **place,
         "events": [event.event for event in events if event.event is not None],
-        "sentence": say(row["kind"], events, **details),
+        "sentence": write_sentence(row["kind"], events, **details),
     }
