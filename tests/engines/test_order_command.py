@@ -35,7 +35,7 @@ def test_a_log_comes_out_causes_first_and_the_rest_in_quarantine(run) -> None:
     assert (done.code, done.noise) == (1, [])
     assert "3 files: 1 shiviz, 1 unreadable, 1 xtrace" in done.out and "  c.log: xtrace, 3 events" in done.out
     assert "9 rows = 5 ordered + 0 held + 4 quarantined" in done.out
-    assert "gone in T: 1 depends on it" in done.out
+    assert "gone in T: 1 event names it" in done.out
     place = {row["event"]: row["position"] for row in rows("ordered") if row["execution"] == ""}
     assert sorted(place.values()) == [0, 1, 2, 3] and place["a:1"] < place["a:2"] < place["b:2"]
     bad = {(row["file"], row["line"]): row for row in rows("quarantine")}

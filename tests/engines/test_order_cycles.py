@@ -78,4 +78,4 @@ def test_the_command_says_so(command_engine, monkeypatch, capsys, tmp_path):
         command_engine,
     )
     assert "2 rows = 0 ordered + 2 held + 0 quarantined" in done.out
-    assert "  a cycle: x, y wait for each other in r: 2 depend on it" in done.out
+    assert "  a cycle: x, y wait for each other in r: 2 rows wait for it" in done.out

@@ -11,7 +11,7 @@ from antecede.kernels import feedback_arcs as tangles
 from antecede.kernels.feedback_arcs import find_feedback_arcs, find_shortest_cycle
 from antecede.kernels.histories import Edges
 from antecede.kernels.links import DELIVER
-from antecede.kernels.topology import cycles
+from antecede.kernels.topology import find_cycles
 from tests.kernels.traces import events
 
 
@@ -42,7 +42,7 @@ def test_one_delivery_moved_to_the_start_of_its_process(seed, n, size):
     gone, left = untangled(size, along, over, index)
     assert len(left.members) == 0
     assert gone in ([], [edge for edge in over if edge[1] == moved])
-    assert bool(gone) == bool(len(cycles(size, *np.array([*along, *over]).reshape(-1, 2).T).members))
+    assert bool(gone) == bool(len(find_cycles(size, *np.array([*along, *over]).reshape(-1, 2).T).members))
 
 
 def tangle():

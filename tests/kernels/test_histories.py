@@ -12,7 +12,7 @@ from antecede.core.errors import CallerError
 from antecede.formats import Settings, read
 from antecede.kernels.clock_rules import find_clock_faults
 from antecede.kernels.ragged import Rows
-from antecede.kernels.topology import find_clock_edges, order
+from antecede.kernels.topology import find_clock_edges, sort_topologically
 from antecede.kernels.vector_clocks import compute_clocks, count_pairs
 from tests.formats.samples import DATA, needs_data, opened
 from tests.kernels.clocked import columns, consistent, first_with, garbage, lines
@@ -102,7 +102,7 @@ def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
     assert across.sum() == log["cross_host_edges"]
     assert len(np.unique(target[across])) == log["events_with_a_cross_host_parent"]
     assert (np.bincount(target[across]) > 1).sum() == log["events_with_2plus_cross_host_parents"]
-    found = order(len(process), source, target)
+    found = sort_topologically(len(process), source, target)
     assert len(found.stuck) == 0
     places, causes, effects = process[found.order], found.position[source], found.position[target]
     counts = count_pairs(places, causes, effects, log["hosts"])
@@ -124,7 +124,7 @@ def test_an_editing_trace_has_the_pairs_that_others_counted():
     pairs = [(ids[parent], i) for i, row in enumerate(found) for parent in row["parents"] or ()]
     source, target = np.array(pairs).T
     assert len(pairs) == want["edges"]
-    line = order(len(found), source, target)
+    line = sort_topologically(len(found), source, target)
     process = np.array([agents.index(row["process"]) for row in found])[line.order]
     counts = count_pairs(process, line.position[source], line.position[target], len(agents))
     assert counts == (want["ordered_pairs"], want["concurrent_pairs"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.topology import cycles, is_linear, order
+from antecede.kernels.topology import find_cycles, is_linear, sort_topologically
 
 
 @st.composite
@@ -62,7 +62,7 @@ def test_the_order_is_the_rule_whatever_the_order_of_edges(graph, random):
     size, edges, ranks = graph
     want = slow_order(size, edges, ranks)
     for _ in range(2):
-        found = order(size, *columns(edges), [ranks])
+        found = sort_topologically(size, *columns(edges), [ranks])
         assert found.order.tolist() == want
         assert (
             found.order[found.position].tolist() == found.position[found.order].tolist() == list(range(size))
@@ -74,7 +74,7 @@ def test_the_order_is_the_rule_whatever_the_order_of_edges(graph, random):
 @given(graphs())
 def test_cycles_are_the_events_that_cause_each_other(graph):
     size, edges, _ = graph
-    found = cycles(size, *columns(edges))
+    found = find_cycles(size, *columns(edges))
     parts = np.split(found.members, found.starts[1:-1]) if len(found.starts) > 1 else []
     assert [part.tolist() for part in parts] == rings_of(size, edges)
 
@@ -85,7 +85,7 @@ def test_an_order_is_linear_when_no_effect_comes_first(graph, random):
     tried = random.sample(range(size), size)
     want = all(tried.index(a) < tried.index(b) for a, b in edges)
     assert is_linear(tried, *columns(edges)) == want
-    assert is_linear(order(size, *columns(edges), [ranks]).order, *columns(edges)) == (
+    assert is_linear(sort_topologically(size, *columns(edges), [ranks]).order, *columns(edges)) == (
         not rings_of(size, edges)
     )
 
@@ -97,28 +97,28 @@ def test_an_order_with_an_event_twice_is_not_linear():
 
 def test_ranks_decide_in_turn_and_unknown_times_come_last():
     times = np.array([5.0, np.nan, 1.0, 5.0, 1.0])
-    assert order(5, [], [], [times]).order.tolist() == [2, 4, 0, 3, 1]
-    assert order(5, [], [], [times, [9, 0, 9, 8, 8]]).order.tolist() == [4, 2, 3, 0, 1]
-    assert order(5, [1], [2], [times]).order.tolist() == [4, 0, 3, 1, 2]
+    assert sort_topologically(5, [], [], [times]).order.tolist() == [2, 4, 0, 3, 1]
+    assert sort_topologically(5, [], [], [times, [9, 0, 9, 8, 8]]).order.tolist() == [4, 2, 3, 0, 1]
+    assert sort_topologically(5, [1], [2], [times]).order.tolist() == [4, 0, 3, 1, 2]
 
 
 def test_what_is_behind_a_cycle_comes_out_behind_all_its_members():
-    found = order(5, [0, 1, 2, 1], [1, 2, 1, 3], [[4, 3, 2, 1, 3]])
+    found = sort_topologically(5, [0, 1, 2, 1], [1, 2, 1, 3], [[4, 3, 2, 1, 3]])
     assert found.order.tolist() == [4, 0, 2, 1, 3] and found.stuck.tolist() == [1, 2]
 
 
 def test_long_chains_and_long_cycles_need_no_recursion():
     size, random = 50_000, Random(1)
     names = random.sample(range(size), size)
-    found = order(size, names[:-1], names[1:])
+    found = sort_topologically(size, names[:-1], names[1:])
     assert found.order.tolist() == names
-    ring = cycles(size, names, names[1:] + names[:1])
+    ring = find_cycles(size, names, names[1:] + names[:1])
     assert ring.starts.tolist() == [0, size] and ring.members.tolist() == list(range(size))
 
 
 def test_no_events_give_empty_answers():
-    assert [len(part) for part in order(0, [], [])] == [0, 0, 0]
-    assert cycles(0, [], []).starts.tolist() == [0]
+    assert [len(part) for part in sort_topologically(0, [], [])] == [0, 0, 0]
+    assert find_cycles(0, [], []).starts.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_no_events_give_empty_answers():
 )
 def test_malformed_graphs_are_refused(source, target, ranks, complaint):
     with pytest.raises(CallerError, match=complaint):
-        order(2, source, target, ranks)
+        sort_topologically(2, source, target, ranks)

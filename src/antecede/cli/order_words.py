@@ -43,7 +43,10 @@ def _describe_gaps(run: OrderRun) -> Iterator[str]:
         # The other column is the group, or the execution of an event.
         where = next((value for name, value in gap.items() if name not in ("missing", "waiting")), None)
         place = f" in {where}" if where else ""
-        verb = "depends" if gap["waiting"] == 1 else "depend"
-        yield escape(make_visible(f"  {gap['missing']}{place}: {gap['waiting']:,} {verb} on it"))
+        # Messages wait for what is missing; an event whose parent is missing comes out and names it.
+        rows = pluralize(gap["waiting"], "event" if "execution" in gap else "row")
+        verb = ("names", "name") if "execution" in gap else ("waits for", "wait for")
+        text = f"{gap['missing']}{place}: {rows} {verb[gap['waiting'] != 1]} it"
+        yield escape(make_visible(f"  {text}"))
     if run.gap_count > len(run.gaps):
         yield f"  [dim]... and {run.gap_count - len(run.gaps):,} more[/]"

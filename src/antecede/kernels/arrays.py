@@ -36,7 +36,9 @@ def check_forward_edges(size: int, source: ArrayLike, target: ArrayLike) -> tupl
     """Checked edges of events that are numbered in a linear extension."""
     causes, effects = check_edges(size, source, target)
     if (causes >= effects).any():
-        raise CallerError("a cause does not come before its effect; number the events with topology.order")
+        raise CallerError(
+            "a cause does not come before its effect; number the events by `sort_topologically`"
+        )
     return causes, effects
 
 

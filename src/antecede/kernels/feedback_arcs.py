@@ -16,7 +16,7 @@ from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
-from antecede.kernels.topology import Cycles, cycles
+from antecede.kernels.topology import Cycles, find_cycles
 
 TRIES, CHOICES = 64, 16
 """Messages taken out one by one, before all go that run against the given order; and weighed each time."""
@@ -26,9 +26,9 @@ Bools = NDArray[np.bool_]
 def find_feedback_arcs(size: int, edges: Edges, loose: Bools, rank: Ints) -> tuple[Ints, Cycles]:
     """Which of the loose edges must go, ascending, and the cycles that remain without them."""
     left = np.ones(len(edges.source), dtype=bool)
-    rings = cycles(size, *edges)
+    rings = find_cycles(size, *edges)
     firm = np.zeros(size, dtype=bool)
-    firm[cycles(size, edges.source[~loose], edges.target[~loose]).members] = True
+    firm[find_cycles(size, edges.source[~loose], edges.target[~loose]).members] = True
     for inside in _parts(size, edges, rings):
         if loose[inside].any() and not firm[edges.source[inside]].any():
             events, part = np.unique(
@@ -40,7 +40,7 @@ def find_feedback_arcs(size: int, edges: Edges, loose: Bools, rank: Ints) -> tup
             left[inside] = _cut(len(events), source, target, loose[inside], own_rank)
     if left.all():
         return np.empty(0, dtype=np.int64), rings
-    return np.flatnonzero(~left), cycles(size, edges.source[left], edges.target[left])
+    return np.flatnonzero(~left), find_cycles(size, edges.source[left], edges.target[left])
 
 
 def _parts(size: int, edges: Edges, rings: Cycles) -> list[Ints]:
@@ -71,7 +71,7 @@ def _cut(size: int, source: Ints, target: Ints, loose: Bools, rank: Ints) -> Boo
 
 def _inside(size: int, source: Ints, target: Ints, left: Bools, loose: Bools) -> Ints:
     """The loose edges that still lie on a cycle."""
-    rings = cycles(size, source[left], target[left])
+    rings = find_cycles(size, source[left], target[left])
     parts = _parts(size, Edges(source, target), rings)
     return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(p[loose[p] & left[p]] for p in parts)]))
 
@@ -80,7 +80,7 @@ def _stuck(size: int, source: Ints, target: Ints, left: Bools, edge: int) -> int
     """How many events are on cycles without the edge."""
     kept = left.copy()
     kept[edge] = False
-    return len(cycles(size, source[kept], target[kept]).members)
+    return len(find_cycles(size, source[kept], target[kept]).members)
 
 
 def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:

@@ -5,7 +5,14 @@ arrive in row order or in a given one. After each arrival all that can be delive
 arrival first.
 
 No queue is ever rescanned. A held item is filed under its first missing slot, in the bucket of the first
-*stop* of that slot that is at least the count it waits for. A slot that rises empties each bucket it passes.
+*stop* of that slot that is at least the count it waits for. A slot that rises empties each bucket it passes:
+
+    slot s, have = 2      stops     3      5      8         an item that waits for 4 of s is filed at stop 5;
+                          buckets   .    x, y     z         a gain of s to 6 empties the buckets of 3 and 5
+
+An item from an emptied bucket goes on through its needs where it stopped: it is ready, or it is filed under
+its next missing slot. So the work is the needs of all items, and a search for each time one is filed.
+
 Any set of stops will do that has one in count..h whenever the slot can come to stand at h >= count. There are
 three: every integer up to the highest reachable one, which takes no search; where these are too many, the
 values to which gains raise the slot; and where gains add up in an unknown order, the counts that are needed.
@@ -45,9 +52,7 @@ class _Shelf(NamedTuple):
     stops: Ints  # the stop of each bucket, ascending in a slot; empty if every integer above the floor is one
     heads: Ints  # the item on top of each bucket, or -1
     swept: Ints  # the first bucket of each slot that was not emptied yet
-    places: (
-        Ints  # for each arrival: the need it waits AT, the END of its needs, the item BELOW it in the bucket
-    )
+    places: Ints  # of each arrival: the need it waits AT, the END of its needs, the item BELOW in its bucket
 
 
 def release(
@@ -63,22 +68,22 @@ def release(
     that arrives again is still not ready. So rows may be cut into batches anywhere: what is delivered, in
     which order, and what is held in the end are the same as in one batch.
     """
-    state = _state(have)
+    state = _check_state(have)
     needs, gains = check_rows(needs, "needs", len(state)), check_rows(gains, "gains", len(state))
     if len(needs.starts) != len(gains.starts):
         raise CallerError(f"needs are of {len(needs.starts) - 1} items and gains of {len(gains.starts) - 1}")
     if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:
         raise CallerError("the gains add up to more than 64 bits can count")
-    rows = _arriving(len(needs.starts) - 1, arrivals)
-    shelf = _shelf(state, needs, gains, add, rows)
+    rows = _check_arrivals(len(needs.starts) - 1, arrivals)
+    shelf = _make_shelf(state, needs, gains, add, rows)
     order = np.empty(len(rows), dtype=np.int64)
-    taken = _run(state, needs, gains, add, shelf, rows, order)
+    taken = _deliver_all(state, needs, gains, add, shelf, rows, order)
     held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
     missing = needs.slots[shelf.places[held, _AT]].astype(np.int64)
     return Released(rows[order[:taken]], rows[held], missing, state)
 
 
-def _state(have: ArrayLike) -> Ints:
+def _check_state(have: ArrayLike) -> Ints:
     """A checked copy of the state."""
     state = np.asarray(have)
     if state.ndim != 1 or (state.size and state.dtype.kind not in "iu"):
@@ -88,7 +93,7 @@ def _state(have: ArrayLike) -> Ints:
     return state.astype(np.int64)
 
 
-def _arriving(items: int, arrivals: Ints | None) -> Ints:
+def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
     """The checked row of each arrival."""
     if arrivals is None:
         return np.arange(items)
@@ -100,21 +105,22 @@ def _arriving(items: int, arrivals: Ints | None) -> Ints:
     return rows
 
 
-def _shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> _Shelf:
+def _make_shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> _Shelf:
     """An empty shelf with the stops that suit the batch."""
     items = len(rows)
-    widths, stops = _widths(have, gains.slots, gains.counts, add), np.empty(0, dtype=np.int64)
+    widths = _find_widths(have, gains.slots, gains.counts, add)
+    stops = np.empty(0, dtype=np.int64)
     if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
         reached = needs if add else gains
         widths = np.bincount(reached.slots, minlength=len(have))
-        stops = _occurring(widths, reached.slots, reached.counts)
+        stops = _sort_counts(widths, reached.slots, reached.counts)
     first = np.concatenate(([0], np.cumsum(widths)))
     places = np.stack((needs.starts[rows], needs.starts[rows + 1], np.full(items, -1)), axis=1)
     return _Shelf(have.copy(), first, stops, np.full(first[-1], -1), first[:-1].copy(), places)
 
 
 @compiled
-def _widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
+def _find_widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
     """How far each slot could rise."""
     top = have.copy()
     for k in range(len(slots)):
@@ -123,7 +129,7 @@ def _widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
 
 
 @compiled
-def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
+def _sort_counts(widths: Ints, slots: Counts, counts: Counts) -> Ints:
     """The counts, sorted within each slot."""
     stops = np.empty(len(slots), dtype=np.int64)
     ends = np.cumsum(widths) - widths
@@ -136,7 +142,9 @@ def _occurring(widths: Ints, slots: Counts, counts: Counts) -> Ints:
 
 
 @compiled
-def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints) -> int:
+def _deliver_all(
+    have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints
+) -> int:
     """Let the items arrive one by one, counted by arrival; returns how many were delivered."""
     # As plain arrays, since counting references to a tuple's fields in the loops would double the time.
     _, slots, counts = needs
@@ -145,7 +153,7 @@ def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: I
     ready = [0 for _ in range(0)]
     taken = 0
     for arrived in range(len(order)):
-        _look(arrived, have, slots, counts, floor, first, stops, heads, places, ready)
+        _file_or_ready(arrived, have, slots, counts, floor, first, stops, heads, places, ready)
         while ready:
             item = heappop(ready)
             order[taken] = item
@@ -153,18 +161,18 @@ def _run(have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: I
             for k in range(starts[rows[item]], starts[rows[item] + 1]):
                 slot = gained[k]
                 have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
-                while _passed(slot, swept[slot], have, floor, first, stops):
+                while _is_passed(slot, swept[slot], have, floor, first, stops):
                     woken = heads[swept[slot]]
                     swept[slot] += 1
                     while woken >= 0:
                         below = places[woken, _BELOW]
-                        _look(woken, have, slots, counts, floor, first, stops, heads, places, ready)
+                        _file_or_ready(woken, have, slots, counts, floor, first, stops, heads, places, ready)
                         woken = below
     return taken
 
 
 @inlined
-def _look(
+def _file_or_ready(
     item: int,
     have: Ints,
     slots: Counts,
@@ -184,14 +192,14 @@ def _look(
     if k == end:
         heappush(ready, item)
     else:
-        bucket = _bucket(slots[k], counts[k], floor, first, stops)
+        bucket = _find_bucket(slots[k], counts[k], floor, first, stops)
         if bucket >= 0:
             places[item, _BELOW] = heads[bucket]
             heads[bucket] = item
 
 
 @inlined
-def _passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
+def _is_passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
     """Whether this is a bucket of the slot, and its stop is reached."""
     if bucket == first[slot + 1]:
         return False
@@ -200,7 +208,7 @@ def _passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops:
 
 
 @inlined
-def _bucket(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
+def _find_bucket(slot: int, count: int, floor: Ints, first: Ints, stops: Ints) -> int:
     """The bucket of the slot's first stop at or above the count; -1 if nothing in this batch gets there."""
     low, end = first[slot], first[slot + 1]
     if len(stops) == 0:

@@ -88,7 +88,7 @@ def check_events(events: LinkedTrace, low: int, high: int, processes: int) -> Li
     until = check_integers(events.until, "until", -1, _ALL, size)
     position = np.arange(low, high)
     if (sent >= position).any() or ((until >= 0) & (until <= position)).any():
-        raise CallerError("a delivery is not behind its send; order the events with topology.order first")
+        raise CallerError("a delivery is not behind its send; order the events by `sort_topologically` first")
     if ((sent >= 0) & (until >= 0)).any() or ((sent < 0) & (sender >= 0)).any():
         raise CallerError("an event is a send and a delivery, or has a sender and no send; use links.link")
     return LinkedTrace(place, sender, sent, until)

@@ -19,9 +19,10 @@ from antecede.kernels.causes import MESSAGE, MergedEdges, merge_edges
 from antecede.kernels.feedback_arcs import find_feedback_arcs
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints, invert_permutation
-from antecede.kernels.topology import Cycles, Sorted, cycles, order
+from antecede.kernels.topology import Cycles, Sorted, find_cycles, sort_topologically
 
 EdgePart = tuple[Ints, Ints, int]
+KnownEdges = tuple[Ints, Ints, NDArray[np.int8]]
 Ranks = Sequence[Ints | NDArray[np.float64]]
 _NONE = np.empty(0, dtype=np.int64)
 
@@ -42,23 +43,31 @@ def order_events(
     merged = merge_edges(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
     by_rank = _sort_by_ranks(size, ranks)
     rank = invert_permutation(by_rank)
+    no_edges = Edges(_NONE, _NONE)
     no_cycles = Cycles(np.zeros(1, dtype=np.int64), _NONE)
     if (rank[merged.edges.source] < rank[merged.edges.target]).all():
         # Nothing runs against the ranks: then this is the order that Kahn's algorithm would find.
-        return LinearOrder(merged, Edges(_NONE, _NONE), no_cycles, Sorted(by_rank, rank, _NONE))
-    line = order(size, *merged.edges, [rank])
-    if not len(line.stuck):
-        return LinearOrder(merged, Edges(_NONE, _NONE), no_cycles, line)
-    firm = merge_edges(size, steps)
-    gone, _ = find_feedback_arcs(size, firm.edges, firm.known == MESSAGE, rank)
-    unsent = Edges(firm.edges.source[gone], firm.edges.target[gone])
-    left = np.ones(len(firm.known), dtype=bool)
-    left[gone] = False
-    kept = (firm.edges.source[left], firm.edges.target[left], firm.known[left])
-    in_order = ~np.isin(handovers.target, unsent.target)
-    handovers = Edges(handovers.source[in_order], handovers.target[in_order])
-    merged = merge_edges(size, [kept, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
-    return LinearOrder(merged, unsent, cycles(size, *merged.edges), order(size, *merged.edges, [rank]))
+        return LinearOrder(merged, no_edges, no_cycles, Sorted(by_rank, rank, _NONE))
+    in_order = sort_topologically(size, *merged.edges, [rank])
+    if not len(in_order.stuck):
+        return LinearOrder(merged, no_edges, no_cycles, in_order)
+    kept_steps, unsent = _leave_out_unsent(size, steps, rank)
+    is_sent = ~np.isin(handovers.target, unsent.target)
+    kept_handovers = (handovers.source[is_sent], handovers.target[is_sent], MESSAGE)
+    merged = merge_edges(size, [kept_steps, (*arrivals, MESSAGE), kept_handovers])
+    cycles = find_cycles(size, *merged.edges)
+    return LinearOrder(merged, unsent, cycles, sort_topologically(size, *merged.edges, [rank]))
+
+
+def _leave_out_unsent(size: int, steps: Sequence[EdgePart], rank: Ints) -> tuple[KnownEdges, Edges]:
+    """The steps without messages that were delivered before they were sent, and these."""
+    merged = merge_edges(size, steps)
+    source, target = merged.edges
+    arcs, _ = find_feedback_arcs(size, merged.edges, merged.known == MESSAGE, rank)
+    is_kept = np.ones(len(merged.known), dtype=bool)
+    is_kept[arcs] = False
+    kept = (source[is_kept], target[is_kept], merged.known[is_kept])
+    return kept, Edges(source[arcs], target[arcs])
 
 
 def _all_equal(key: Ints | NDArray[np.float64]) -> bool:

@@ -1,7 +1,8 @@
 """Orders of events that keep every cause before its effects, and the cycles that no order can keep.
 
 The order is Kahn's, with a heap: of the events whose causes are all out, the one of least rank comes next. It
-depends on the events, their ranks and the set of edges alone, not on how edges are listed.
+depends on the events, their ranks and the set of edges alone, not on how edges are listed. An edge is looked
+at once, and an event is in the heap once: the cost is edges + events * log(events).
 
 Events on a cycle have no right order. The members of a cycle (of a strongly connected component) come out
 together, in the order of their ranks, once all that caused any of them is out and the least of their ranks is
@@ -23,7 +24,7 @@ from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges, find_clock_edges
 from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
 
-__all__ = ["Cycles", "Edges", "Sorted", "cycles", "find_clock_edges", "is_linear", "order"]
+__all__ = ["Cycles", "Edges", "Sorted", "find_clock_edges", "find_cycles", "is_linear", "sort_topologically"]
 
 
 class Sorted(NamedTuple):
@@ -41,29 +42,31 @@ class Cycles(NamedTuple):
     members: Ints
 
 
-def order(size: int, source: ArrayLike, target: ArrayLike, ranks: Sequence[ArrayLike] = ()) -> Sorted:
+def sort_topologically(
+    size: int, source: ArrayLike, target: ArrayLike, ranks: Sequence[ArrayLike] = ()
+) -> Sorted:
     """Order the events 0..size-1 so that source[k] comes before target[k] for each edge k.
 
     Where edges leave a choice, the first of the ranks decides, then the next, then the number of the event;
     not-a-number is a rank behind all others.
     """
     causes, effects = check_edges(size, source, target)
-    line = _line(size, ranks)
-    keys = invert_permutation(line)
-    found = np.empty(size, dtype=np.int64)
-    if _kahn(line, keys, causes, effects, found) == size:
-        return Sorted(found, invert_permutation(found), np.empty(0, dtype=np.int64))
-    rings = cycles(size, causes, effects)
-    head = _heads(size, rings, keys)
+    by_rank = _sort_by_rank(size, ranks)
+    rank = invert_permutation(by_rank)
+    order = np.empty(size, dtype=np.int64)
+    if _fill_order(by_rank, rank, causes, effects, order) == size:
+        return Sorted(order, invert_permutation(order), np.empty(0, dtype=np.int64))
+    cycles = find_cycles(size, causes, effects)
+    head = _find_heads(size, cycles, rank)
     causes, effects = head[causes], head[effects]
-    across = causes != effects
+    is_across = causes != effects
     # A member that is not the head of its cycle is left without edges here, and moved to its head after.
-    _kahn(line, keys, causes[across], effects[across], found)
-    found = np.lexsort((keys, invert_permutation(found)[head]))
-    return Sorted(found, invert_permutation(found), np.sort(rings.members))
+    _fill_order(by_rank, rank, causes[is_across], effects[is_across], order)
+    order = np.lexsort((rank, invert_permutation(order)[head]))
+    return Sorted(order, invert_permutation(order), np.sort(cycles.members))
 
 
-def cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
+def find_cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
     """The components of more than one event, and events that cause themselves; by least member, ascending."""
     causes, effects = check_edges(size, source, target)
     starts, items = group_by_key(causes, size)
@@ -85,16 +88,16 @@ def list_cycles(component: Ints, selves: Ints) -> Cycles:
 
 def is_linear(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:
     """Whether the order has each of its events once, and every cause before its effects."""
-    found = np.asarray(order, dtype=np.int64)
-    size = len(found)
+    events = np.asarray(order, dtype=np.int64)
+    size = len(events)
     causes, effects = check_edges(size, source, target)
-    if not np.array_equal(np.sort(found), np.arange(size)):
+    if not np.array_equal(np.sort(events), np.arange(size)):
         return False
-    position = invert_permutation(found)
+    position = invert_permutation(events)
     return bool((position[causes] < position[effects]).all())
 
 
-def _line(size: int, ranks: Sequence[ArrayLike]) -> Ints:
+def _sort_by_rank(size: int, ranks: Sequence[ArrayLike]) -> Ints:
     """The events by rank."""
     columns = [np.asarray(rank) for rank in ranks]
     if any(column.shape != (size,) or column.dtype.kind not in "iufb" for column in columns):
@@ -102,35 +105,35 @@ def _line(size: int, ranks: Sequence[ArrayLike]) -> Ints:
     return np.lexsort((np.arange(size), *reversed(columns))).astype(np.int64, copy=False)
 
 
-def _heads(size: int, rings: Cycles, keys: Ints) -> Ints:
+def _find_heads(size: int, cycles: Cycles, rank: Ints) -> Ints:
     """For each event the member of its cycle that has the least rank, or the event itself."""
     head = np.arange(size)
-    widths = np.diff(rings.starts)
-    least = np.minimum.reduceat(keys[rings.members], rings.starts[:-1])
-    head[rings.members] = np.repeat(invert_permutation(keys)[least], widths)
+    sizes = np.diff(cycles.starts)
+    least_rank = np.minimum.reduceat(rank[cycles.members], cycles.starts[:-1])
+    head[cycles.members] = np.repeat(invert_permutation(rank)[least_rank], sizes)
     return head
 
 
 @compiled
-def _kahn(line: Ints, keys: Ints, source: Ints, target: Ints, found: Ints) -> int:
-    """Fill in the order; returns how many events came out."""
-    size = len(line)
+def _fill_order(by_rank: Ints, rank: Ints, source: Ints, target: Ints, order: Ints) -> int:
+    """Kahn's algorithm: fill in the order; returns how many events came out."""
+    size = len(by_rank)
     starts, items = group_by_key(source, size)
     waits = np.zeros(size, dtype=np.int64)
     for effect in target:
         waits[effect] += 1
-    ready = [keys[event] for event in range(size) if waits[event] == 0]
+    ready = [rank[event] for event in range(size) if waits[event] == 0]
     heapify(ready)
     out = 0
     while len(ready):
-        event = line[heappop(ready)]
-        found[out] = event
+        event = by_rank[heappop(ready)]
+        order[out] = event
         out += 1
         for k in range(starts[event], starts[event + 1]):
             effect = target[items[k]]
             waits[effect] -= 1
             if waits[effect] == 0:
-                heappush(ready, keys[effect])
+                heappush(ready, rank[effect])
     return out
 
 

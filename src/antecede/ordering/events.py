@@ -11,69 +11,71 @@ import pyarrow.compute as pc
 
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph, build_event_graph
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, invert_permutation, rank_within_groups, starts_of_lengths
 
-NAMED = 10
+SHOWN = 10
 """So many members of a cycle are named."""
 
 
 def order_event_partition(table: pa.Table) -> pa.StructArray:
     """For each row its position and ghosts, or the reason why it has none."""
     size = len(table)
-    found = build_event_graph(table.append_column("row", pa.array(np.arange(size))))
-    row = get_column(found.events.table, "row").to_numpy()
-    reason = _reasons(found)
-    back = np.empty(size, dtype=np.int64)
-    back[row] = np.arange(size)
-    position = pc.if_else(pc.is_null(reason), pa.array(_positions(found, reason)), None)
+    graph = build_event_graph(table.append_column("row", pa.array(np.arange(size))))
+    reason = _find_reasons(graph)
+    position = pc.if_else(pc.is_null(reason), pa.array(_find_positions(graph, reason)), None)
     missing = pa.nulls(size, pa.list_(pa.string()))
-    columns = [position, missing, reason, _ghosts(found)]
-    names = ["position", "missing", "reason", "ghosts"]
-    return pa.StructArray.from_arrays([array.take(pa.array(back)) for array in columns], names=names)
+    columns = [position, missing, reason, _list_ghosts(graph)]
+    # The graph has sorted the rows: the answers go back to where they were.
+    row_of_event = get_column(graph.events.table, "row").to_numpy()
+    event_of_row = pa.array(invert_permutation(row_of_event))
+    answers = [answer.take(event_of_row) for answer in columns]
+    return pa.StructArray.from_arrays(answers, names=["position", "missing", "reason", "ghosts"])
 
 
-def _positions(found: EventGraph, reason: pa.Array) -> Ints:
+def _find_positions(graph: EventGraph, reason: pa.Array) -> Ints:
     """Dense from 0 in each execution, without the events that have a reason to stay out."""
-    order = found.causes.order
-    stays = pc.is_null(reason).to_numpy(zero_copy_only=False)
-    line = order[stays[order]]
-    counts = np.bincount(found.events.execution[line], minlength=len(found.events.executions))
+    order = graph.causes.order
+    is_placed = pc.is_null(reason).to_numpy(zero_copy_only=False)
+    placed = order[is_placed[order]]
     position = np.zeros(len(order), dtype=np.int64)
-    position[line] = np.arange(len(line)) - (np.cumsum(counts) - counts)[found.events.execution[line]]
+    position[placed] = rank_within_groups(graph.events.execution[placed])
     return position
 
 
-def _ghosts(found: EventGraph) -> pa.Array:
+def _list_ghosts(graph: EventGraph) -> pa.Array:
     """The parents that are not in the log, as lists by row, null where there is none."""
-    at = np.asarray(found.causes.ghosts["row"].to_numpy(), dtype=np.int64)
-    names = get_column(found.causes.ghosts, "event").take(pa.array(np.argsort(at, kind="stable")))
-    counts = np.bincount(at, minlength=len(found.events.execution))
-    starts = pa.array(
-        np.concatenate(([0], np.cumsum(counts))).astype(np.int32), mask=np.append(counts == 0, False)
-    )
-    return pa.ListArray.from_arrays(starts, names)
+    ghosts = graph.causes.ghosts
+    row = np.asarray(ghosts["row"].to_numpy(), dtype=np.int64)
+    by_row = pa.array(np.argsort(row, kind="stable"))
+    names = get_column(ghosts, "event").take(by_row)
+    counts = np.bincount(row, minlength=len(graph.events.execution))
+    starts = starts_of_lengths(counts).astype(np.int32)
+    is_null = np.append(counts == 0, False)
+    return pa.ListArray.from_arrays(pa.array(starts, mask=is_null), names)
 
 
-def _reasons(found: EventGraph) -> pa.Array:
+def _find_reasons(graph: EventGraph) -> pa.Array:
     """Why an event has no place: it lies on a cycle, or is its own parent; null for all others."""
-    text = np.full(len(found.events.execution), None, dtype=object)
-    labels = _labels(found)
-    text[found.causes.own_parents] = [
-        f"names itself as its parent: {labels[row]}" for row in found.causes.own_parents
-    ]
-    starts, members = found.causes.cycles
+    reasons = np.full(len(graph.events.execution), None, dtype=object)
+    labels = _label_events(graph)
+    for row in graph.causes.own_parents:
+        reasons[row] = f"names itself as its parent: {labels[row]}"
+    starts, members = graph.causes.cycles
     for low, high in pairwise(starts.tolist()):
-        ring = members[low:high]
-        more = f" and {len(ring) - NAMED} more" if len(ring) > NAMED else ""
-        names = ", ".join(labels[row] for row in ring[:NAMED])
-        text[ring] = f"lies on a cycle of {len(ring)} events: {names}{more}"
-    return pa.array(text, pa.string())
+        cycle = members[low:high]
+        more = f" and {len(cycle) - SHOWN} more" if len(cycle) > SHOWN else ""
+        names = ", ".join(labels[row] for row in cycle[:SHOWN])
+        reasons[cycle] = f"lies on a cycle of {len(cycle)} events: {names}{more}"
+    return pa.array(reasons, pa.string())
 
 
-def _labels(found: EventGraph) -> dict[int, str]:
-    """The names of events that are to be told of: the id, or else the process and the place."""
-    rows = np.unique(np.concatenate((found.causes.own_parents, found.causes.cycles.members)))
-    some = found.events.table.take(pa.array(rows))
-    ids = (get_column(some, name).to_pylist() for name in ("event", "process", "index"))
-    named = zip(rows.tolist(), *ids, strict=True)
-    return {row: event if event is not None else f"{process}#{index}" for row, event, process, index in named}
+def _label_events(graph: EventGraph) -> dict[int, str]:
+    """The names of events on cycles and of their own parents: the id, or else the process and the place."""
+    rows = np.unique(np.concatenate((graph.causes.own_parents, graph.causes.cycles.members)))
+    events = graph.events.table.take(pa.array(rows))
+    ids = get_column(events, "event").to_pylist()
+    processes, indexes = get_column(events, "process").to_pylist(), get_column(events, "index").to_pylist()
+    labels = {}
+    for row, name, process, index in zip(rows.tolist(), ids, processes, indexes, strict=True):
+        labels[row] = f"{process}#{index}" if name is None else name
+    return labels
