@@ -2,9 +2,19 @@
 
 import glob
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from antecede.core.errors import CallerError
+
+PathLike = str | os.PathLike[str]
+
+
+def list_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """One path or several, as a list of texts."""
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    return [os.fspath(path) for path in paths]
 
 
 def expand(paths: list[str]) -> list[str]:

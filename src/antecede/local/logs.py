@@ -1,6 +1,5 @@
 """Logs into Arrow tables, in this process: every file is read in turn, and nothing is staged."""
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,11 +29,9 @@ from antecede.formats.logs import (
 )
 from antecede.formats.native import count_native_rows, read_native_table
 from antecede.formats.settings import DEFAULT
-from antecede.formats.sources import expand
+from antecede.formats.sources import PathLike, expand, list_paths
 from antecede.local.gather import apply_gathering
 from antecede.tables import EVENTS, QUARANTINE
-
-Path = str | os.PathLike[str]
 
 
 class _FileTables(NamedTuple):
@@ -47,7 +44,7 @@ class _FileTables(NamedTuple):
 
 
 def read_logs(
-    paths: Path | Sequence[Path], format: str | None = None, settings: Settings = DEFAULT
+    paths: PathLike | Sequence[PathLike], format: str | None = None, settings: Settings = DEFAULT
 ) -> Logs[pa.Table]:
     """Read the logs in these files, folders and globs.
 
@@ -56,7 +53,7 @@ def read_logs(
     together become one execution; `note` says where that was a guess.
     """
     check_settings(format, settings)
-    names = expand(_as_list(paths))
+    names = expand(list_paths(paths))
     tables = [_read_file(name, format, settings) for name in names]
     files = [table.file for table in tables]
     check_any_readable(files)
@@ -65,12 +62,6 @@ def read_logs(
     quarantine = pa.concat_tables([*(table.quarantine for table in tables), quarantine_files(files)])
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
     return Logs(events.select(EVENTS.names), quarantine, files, note)
-
-
-def _as_list(paths: Path | Sequence[Path]) -> list[str]:
-    if isinstance(paths, str | os.PathLike):
-        paths = [paths]
-    return [os.fspath(path) for path in paths]
 
 
 def _read_file(name: str, format: str | None, settings: Settings) -> _FileTables:

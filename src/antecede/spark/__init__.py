@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from antecede.spark.ordering.event_order import order_events
     from antecede.spark.ordering.message_order import order
     from antecede.spark.ordering.outcome import SparkOutcome
+    from antecede.spark.reading.logs import read_logs
 
-__all__ = ["SparkAudit", "SparkOutcome", "audit", "order", "order_events"]
+__all__ = ["SparkAudit", "SparkOutcome", "audit", "order", "order_events", "read_logs"]
 
 _HOMES = {
     "SparkAudit": "auditing.event_audit",
@@ -25,6 +26,7 @@ _HOMES = {
     "audit": "auditing.event_audit",
     "order": "ordering.message_order",
     "order_events": "ordering.event_order",
+    "read_logs": "reading.logs",
 }
 
 

@@ -4,6 +4,7 @@ The staging folder must be one that the driver and all workers see. Our own even
 its footer says that no row needs a second look, is read by Spark itself and not staged.
 """
 
+import atexit
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,8 @@ from antecede.formats.logs import (
     quarantine_files,
 )
 from antecede.formats.native import count_native_rows
-from antecede.formats.sources import expand
+from antecede.formats.settings import DEFAULT
+from antecede.formats.sources import PathLike, expand, list_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
 from antecede.spark.reading.gather import apply_gathering
@@ -54,19 +56,23 @@ def staging_folder(parent: str | None = None) -> Iterator[str]:
 
 def read_logs(
     spark: SparkSession,
-    paths: Sequence[str],
-    format: str | None,
-    settings: Settings,
-    staging: str,
+    paths: PathLike | Sequence[PathLike],
+    format: str | None = None,
+    settings: Settings = DEFAULT,
+    staging: str | None = None,
     part_bytes: int = PART_BYTES,
 ) -> Logs[DataFrame]:
     """Read the logs in these files, folders and globs; runs jobs that stage their events.
+
+    `staging` is an empty folder that all machines share; where none is named, a temporary one of this
+    machine, which is gone when the program ends.
 
     A file that no reader knows is quarantined whole, unless there is none that can be read. If there is one
     file, it has lines and is larger than `part_bytes`, many tasks read parts of it.
     """
     check_settings(format, settings)
-    names = expand(list(paths))
+    names = expand(list_paths(paths))
+    staging = staging or _make_folder_until_exit()
     native_rows = {
         number: rows
         for number, name in enumerate(names)
@@ -94,6 +100,12 @@ def read_logs(
         events = events.unionByName(native)
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
     return Logs(events, _add_whole_files(quarantine, files), files, note)
+
+
+def _make_folder_until_exit() -> str:
+    folder = TemporaryDirectory(prefix="antecede-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 def _stage_files(
