@@ -13,10 +13,10 @@ from antecede.kernels.delivery_pass import SWEEPS, plan_slots
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.pair_counts import _count_by_bits
-from antecede.kernels.witness import CauseGraph, build_graph, build_trace_graph
+from antecede.kernels.witness import CauseGraph, build_graph
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, bits
-from tests.kernels.traces import Event, events, flood, linked, pasts
+from tests.kernels.traces import Event, build_trace_graph, events, flood, linked, pasts
 from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import Traced, plan_of
 
@@ -89,7 +89,7 @@ def test_bits_are_swept_and_used_again():
         semantics._plan_rows(events_of, events_of.sent, g)
         for g in (build_trace_graph(events_of), rows(own, trace))
     ]
-    assert (plan_slots(events_of.sent, left, 0, sum(t.rows for t in tables))[0] & SWEEPS).any()
+    assert (plan_slots(events_of.sent, left, sum(t.rows for t in tables))[0] & SWEEPS).any()
     found = find_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (listed(found), found.meant.sum()) == (pairs, meant) and len(pairs) > 1000

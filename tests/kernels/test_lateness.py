@@ -1,6 +1,5 @@
 """Verdicts on deliveries: the kernels against the definition, the plain oracle, and each other."""
 
-from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels.delivery_pass import SWEEPS, plan_slots
-from antecede.kernels.lateness import find_chunk_violations, find_violations
+from antecede.kernels.lateness import find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.simulate.oracle import Oracle
 from tests.kernels.traces import events, flood, judged, linked, summed
@@ -23,23 +22,6 @@ SEEDS = st.integers(0, 2**32)
 def test_the_whole_audit_is_the_definition(seed, n, size):
     trace = events(Random(seed), n, size)
     assert summed([find_violations(linked(trace), n)]) == judged(trace)
-
-
-@given(SEEDS, st.integers(1, 4), st.integers(1, 50), st.integers(0, 50), st.integers(1, 50))
-def test_chunks_judge_every_message_that_stays_within_the_span(seed, n, size, span, step):
-    trace = events(Random(seed), n, size)
-    whole = linked(trace)
-    cuts = [*range(0, size, step), size]
-    parts = [
-        find_chunk_violations(whole.part(max(low - span, 0), high), low, high, span, n)
-        for low, high in pairwise(cuts)
-    ]
-    near = {d for d in range(size) if whole.sent[d] >= 0 and d - whole.sent[d] <= span}
-    late, fifo, _, pairs = judged(trace)
-    ends = {(whole.sent[d], whole.process[d]): d for d in range(size) if whole.sent[d] >= 0}
-    pairs = [pair for pair in pairs if ends[pair[1], pair[2]] in near]
-    early = sorted({pair[0] for pair in pairs})
-    assert summed(parts) == ([d for d in late if d in near], [d for d in fifo if d in near], early, pairs)
 
 
 @given(SEEDS, st.integers(2, 5), st.integers(1, 60))
@@ -72,15 +54,10 @@ def test_slots_are_used_again_and_swept():
     trace = flood(Random(1), n, 1500, 40)
     found = linked(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
-    act, _, used = plan_slots(found.sent, left, 0, n)
+    act, _, used = plan_slots(found.sent, left, n)
     assert (act & SWEEPS).any() and used <= 2 * 256 + 40
-    assert plan_slots(found.sent, left, 3, -1)[2] <= 3 + 41
     part = [event for event in trace if event[2] < 600]
     assert summed([find_violations(linked(part), n)]) == judged(part)
-    cuts = [*range(0, len(trace), 701), len(trace)]
-    chunks = [find_chunk_violations(found.part(max(a - 650, 0), b), a, b, 650, n) for a, b in pairwise(cuts)]
-    assert max(d - s for d, s in enumerate(found.sent.tolist()) if s >= 0) <= 650
-    assert summed(chunks) == summed([find_violations(found, n)])
 
 
 def test_beyond_the_cap_pairs_are_only_counted():

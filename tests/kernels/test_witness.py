@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.lateness import find_chunk_violations, find_violations
+from antecede.kernels.lateness import find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.kernels.witness import (
     CauseGraph,
     Chains,
     build_graph,
-    build_trace_graph,
     find_chains,
     find_witnesses,
 )
-from tests.kernels.traces import events, judged, linked, pasts
+from tests.kernels.traces import build_trace_graph, events, linked, pasts
 
 SEEDS = st.integers(0, 2**32)
 
@@ -91,22 +90,6 @@ def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
         assert (steps(found, chain), len(chain), early) == best(trace, found, late, pairs)
         fifo += [late] if steps(found, chain) == 0 else []
     assert fifo == verdict.fifo.tolist()
-
-
-@given(SEEDS, st.integers(2, 4), st.integers(20, 60), st.integers(1, 40))
-def test_a_part_of_a_trace_shows_the_same(seed, n, size, low):
-    rows = events(Random(seed), n, size)
-    low = min(low, size)
-    trace, span = linked(rows), low // 2
-    part = trace.part(low - span, size)
-    verdict = find_chunk_violations(part, low, size, span, n)
-    shown = find_witnesses(part, verdict, build_trace_graph(part, low - span), low - span)
-    late = [d for d in judged(rows)[0] if d >= low and d - trace.sent[d] <= span]
-    assert shown.late.tolist() == late
-    whole = build_trace_graph(trace)
-    for chain, one in zip(shown.chains.lists(), shown.late, strict=True):
-        pairs = list(zip(*(a.tolist() for a in verdict[3:6]), strict=True))
-        assert (steps(whole, chain), len(chain)) == best(trace, whole, one, pairs)[:2]
 
 
 def test_of_equal_chains_the_first_is_told():

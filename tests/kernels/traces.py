@@ -10,6 +10,7 @@ import numpy as np
 from antecede.kernels.lateness import OrderViolations
 from antecede.kernels.linking import MessageRows, match_messages
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace, link_positions
+from antecede.kernels.witness import CauseGraph, build_graph
 
 Event = tuple[int, int, int]
 Edges = Sequence[tuple[int, int]]
@@ -59,6 +60,15 @@ def linked(trace: list[Event]) -> LinkedTrace:
     no_receivers = np.zeros(len(trace) + 1, dtype=np.int64)
     rows = MessageRows(message, act, process, process, positions, nobody, no_receivers, nobody[:0])
     return link_positions(process, match_messages(rows).delivered_sends(act))
+
+
+def build_trace_graph(trace: LinkedTrace) -> CauseGraph:
+    """The graph of a trace: lines of processes, and messages."""
+    walk = np.argsort(trace.process, kind="stable")
+    inside = np.flatnonzero(trace.process[walk[1:]] == trace.process[walk[:-1]])
+    delivered = np.flatnonzero(trace.sent >= 0)
+    source = np.concatenate((walk[inside], trace.sent[delivered]))
+    return build_graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
 
 
 def pasts(trace: list[Event], edges: Edges = ()) -> list[set[int]]:

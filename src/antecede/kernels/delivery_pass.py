@@ -1,8 +1,7 @@
 """The pass over a recorded execution: carries the bits of messages through its events and judges deliveries.
 
-The audit of a whole execution, of a chunk of one and of stragglers all run this pass (see `bits` for what it
-does at an event); they differ in which messages get bits. As the future is known, slots are given out
-beforehand (`plan_slots`), and what each event has to do is written down in a `PassPlan`.
+See `bits` for what it does at an event. As the future is known, slots are given out beforehand
+(`plan_slots`), and what each event has to do is written down in a `PassPlan`.
 
 Besides `past` and `due`, each process has three more sets. OWN has the messages that it sent. Of what is due,
 OVERTAKEN has the messages that some early delivery depended on, and OVERTAKEN_BY_SENDER those for which that
@@ -74,19 +73,18 @@ class PassResult(NamedTuple):
 
 
 @compiled
-def plan_slots(sent: Ints, copies: Ints, first: int, sets: int) -> tuple[Flags, Ints, int]:
+def plan_slots(sent: Ints, copies: Ints, sets: int) -> tuple[Flags, Ints, int]:
     """Acts and slots of the messages of a pass, and how many slots there are.
 
-    `sent` has for each delivery the event of its send, and `copies` for each send how many deliveries follow;
-    slots below `first` are taken. `sets` is how many sets a sweep has to go through. Where slots number rows,
-    which are written anew by each send, nothing has to be swept: -1 frees each slot with its last delivery.
+    `sent` has for each delivery the event of its send, and `copies` for each send how many deliveries follow.
+    `sets` is how many sets a sweep has to go through.
     """
     act = np.zeros(len(sent), dtype=np.int8)
     slot = np.full(len(sent), -1, dtype=np.int64)
     copies_left = copies.copy()
     free, dead = np.empty(len(sent), dtype=np.int64), np.empty(len(sent), dtype=np.int64)
     heights = np.zeros(2, dtype=np.int64)
-    used = first
+    used = 0
     for event in range(len(sent)):
         send = sent[event]
         if send >= 0:
@@ -95,12 +93,9 @@ def plan_slots(sent: Ints, copies: Ints, first: int, sets: int) -> tuple[Flags, 
             act[event] = DELIVERS
             if copies_left[send] == 0:
                 act[event] = ENDS
-                if sets < 0:
-                    push_slot(free, heights, FREE, slot[send])
-                else:
-                    push_slot(dead, heights, DEAD, slot[send])
+                push_slot(dead, heights, DEAD, slot[send])
         elif copies_left[event]:
-            live = used - first - heights[DEAD]
+            live = used - heights[DEAD]
             if heights[FREE] == 0 and is_sweep_worthwhile(heights[DEAD], live, _LEAST_DEAD, sets):
                 act[event] = SWEEPS
                 free_dead_slots(free, dead, heights)
@@ -114,11 +109,11 @@ def plan_slots(sent: Ints, copies: Ints, first: int, sets: int) -> tuple[Flags, 
 
 
 @compiled
-def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, start: int, cap: int) -> PassResult:
+def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, cap: int) -> PassResult:
     """Carry the bits through all events; sets, rows and the names of slots are changed in place.
 
-    A slot is named by the position of the send that has it, and `start` is the position of the first event.
-    `rows` are what the messages carry, their own bits among it. Of the pairs, the first `cap` are kept.
+    A slot is named by the position of the send that has it. `rows` are what the messages carry, their own
+    bits among it. Of the pairs, the first `cap` are kept.
     """
     process, sender, act, row, bit, starts, targets = plan
     flags = np.zeros(len(process), dtype=np.int8)
@@ -137,7 +132,7 @@ def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, start:
         here, slot, carried = process[event], bit[event], rows[row[event]]
         if action == SENDS:
             if slot >= 0:
-                names[slot] = start + event
+                names[slot] = event
                 add_bit(alive, slot)
                 _on_send(here, slot, targets[starts[event] : starts[event + 1]], sets)
             copy_bits(past[here], carried)
@@ -148,7 +143,7 @@ def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, start:
             flags[event] |= EARLY
             total += _mark_overtaken(here, sender[event], carried, sets, overtaken)
             if listed < cap:
-                pairs, listed = list_bits(start + event, overtaken, names, pairs, listed, cap)
+                pairs, listed = list_bits(event, overtaken, names, pairs, listed, cap)
         if action == ENDS:
             drop_bit(alive, row[event])
     return PassResult(flags, pairs[:listed], total)

@@ -135,7 +135,7 @@ def _plan_deliveries(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries
     size = len(trace.process)
     sent = np.where(trace.sender >= 0, trace.sent, -1)
     copies = np.bincount(sent[sent >= 0], minlength=size)
-    act, slot, slots = plan_slots(sent, copies, 0, sets)
+    act, slot, slots = plan_slots(sent, copies, sets)
     starts, delivered = group_by_key(sent, size)
     return _Deliveries(trace.process, act, slot, judged, starts, trace.process[delivered], slots)
 

@@ -19,7 +19,7 @@ DUPLICATE, ORPHAN, UNSENT, RESENT = 1, 2, 3, 4
 
 
 class LinkedTrace(NamedTuple):
-    """Events in a linear extension, or those at consecutive positions of one; all positions are absolute.
+    """Events in a linear extension; all numbers but processes are positions.
 
     A delivery has its `sent`, a send that is delivered somewhere has its `until`. All else is -1: local
     events, sends that are delivered nowhere, and the deliveries that say nothing (a second copy, an orphan).
@@ -31,10 +31,6 @@ class LinkedTrace(NamedTuple):
     sender: Ints  # of a delivery: the process that sent the message
     sent: Ints  # of a delivery: the position of the send
     until: Ints  # of a send: the position of its last delivery
-
-    def part(self, low: int, high: int) -> LinkedTrace:
-        """The events at the positions low..high-1."""
-        return LinkedTrace(*(column[low:high] for column in self))
 
 
 def link_positions(process: ArrayLike, sent: ArrayLike) -> LinkedTrace:

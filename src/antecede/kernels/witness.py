@@ -61,15 +61,6 @@ def build_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> Cau
     return CauseGraph(places, starts, causes[items])
 
 
-def build_trace_graph(trace: LinkedTrace, start: int = 0) -> CauseGraph:
-    """The graph of a trace, or of a part of one that begins at position `start`: lines and messages."""
-    walk = np.argsort(trace.process, kind="stable")
-    inside = np.flatnonzero(trace.process[walk[1:]] == trace.process[walk[:-1]])
-    delivered = np.flatnonzero(trace.sent >= start)
-    source = np.concatenate((walk[inside], trace.sent[delivered] - start))
-    return build_graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
-
-
 def find_chains(events: CauseGraph, source: ArrayLike, target: ArrayLike, most: int = MOST) -> Chains:
     """The shortest chain from each source to its target; the two alone where none is found in time."""
     size = len(events.process)
@@ -79,30 +70,25 @@ def find_chains(events: CauseGraph, source: ArrayLike, target: ArrayLike, most: 
 
 
 def find_witnesses(
-    trace: LinkedTrace, found: OrderViolations, events: CauseGraph, start: int = 0, most: int = MOST
+    trace: LinkedTrace, found: OrderViolations, events: CauseGraph, most: int = MOST
 ) -> LateWitnesses:
-    """For each late delivery in the listed pairs, the early one with the shortest chain; of equals the first.
-
-    Trace and graph may be a part that begins at position `start`; the positions of the result are absolute.
-    """
-    late = _delivery(trace, found, start)
+    """For each late delivery of the pairs, the early one with the shortest chain; of equals the first."""
+    late = _delivery(trace, found)
     order = np.lexsort((found.pair_early, late))
     late, early = late[order], found.pair_early[order]
     first = np.flatnonzero(np.diff(late, prepend=-1))
-    sends = check_integers(
-        trace.sent[early - start] - start, "the send of an early delivery", 0, len(events.process)
-    )
-    causes = check_integers(found.pair_cause[order][first] - start, "cause", 0, len(events.process))
+    sends = check_integers(trace.sent[early], "the send of an early delivery", 0, len(events.process))
+    causes = check_integers(found.pair_cause[order][first], "cause", 0, len(events.process))
     paths = _chains(events, causes, np.append(first, len(late)), sends, most)
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))
     told = np.flatnonzero(sends == paths.events[paths.starts[1:] - 1][group])
-    return LateWitnesses(late[first], early[told], Chains(paths.starts, paths.events + start))
+    return LateWitnesses(late[first], early[told], paths)
 
 
-def _delivery(trace: LinkedTrace, found: OrderViolations, start: int) -> Ints:
+def _delivery(trace: LinkedTrace, found: OrderViolations) -> Ints:
     """Of each pair, the delivery of its cause: the one that is late."""
     processes = int(trace.process.max(initial=0)) + 1
-    keys = trace.sent[found.late - start] * processes + trace.process[found.late - start]
+    keys = trace.sent[found.late] * processes + trace.process[found.late]
     order = np.argsort(keys, kind="stable")
     wanted = found.pair_cause * processes + found.pair_process
     at = np.searchsorted(keys[order], wanted)
