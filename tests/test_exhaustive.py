@@ -43,14 +43,14 @@ class State:
             setattr(new.oracle, field, copy.copy(getattr(self.oracle, field)))
         return new
 
-    def sent(self, process: str, to: list[str] | None) -> "State":
+    def after_send(self, process: str, to: list[str] | None) -> "State":
         new = self.copy_for(process)
         new.sends += 1
         message = new.oracle.send(process, NAMES if to is None else to)
         new.apply(process, new.endpoints[process].send(str(message).encode(), to=to))
         return new
 
-    def arrived(self, at: int) -> "State":
+    def after_arrival(self, at: int) -> "State":
         packet = self.network[at]
         new = self.copy_for(packet.target)
         new.network.pop(at)
@@ -72,12 +72,12 @@ class State:
         """Every state one step away; acknowledgements and the like arrive in every order too."""
         for process, to in sends:
             if not self.endpoints[process].blocked:
-                yield self.sent(process, to)
+                yield self.after_send(process, to)
         channels: set[tuple[str, str]] = set()
         for at, packet in enumerate(self.network):
             if not self.fifo or (packet.source, packet.target) not in channels:
                 channels.add((packet.source, packet.target))
-                yield self.arrived(at)
+                yield self.after_arrival(at)
 
     def key(self) -> object:
         """What decides the future and the verdicts on it."""

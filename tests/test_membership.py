@@ -56,7 +56,7 @@ def texts(effects: Effects) -> list[str]:
     return [delivery.payload.decode() for delivery in effects.deliveries]
 
 
-def joined(p: dict[str, Probabilistic], sponsor: str = "a") -> Probabilistic:
+def join_newcomer(p: dict[str, Probabilistic], sponsor: str = "a") -> Probabilistic:
     """d, admitted by all, with the state of a sponsor."""
     group = p[sponsor].group
     d = member("d", [*group, "d"], **EXACT)
@@ -90,7 +90,7 @@ def test_newcomer_takes_a_message_that_came_with_the_state_only_once() -> None:
 
 def test_newcomer_is_heard_by_all_and_may_sponsor_the_next() -> None:
     p = trio()
-    d = joined(p)
+    d = join_newcomer(p)
     assert [texts(p[packet.target].receive(packet)) for packet in d.send(b"hello").packets] == [["hello"]] * 3
     p["d"] = d
     e = member("e", [*p, "e"], **EXACT)
@@ -100,7 +100,7 @@ def test_newcomer_is_heard_by_all_and_may_sponsor_the_next() -> None:
 
 def test_newcomer_restored_from_a_snapshot_goes_on() -> None:
     p = trio()
-    d = antecede.restore(joined(p).snapshot())
+    d = antecede.restore(join_newcomer(p).snapshot())
     a = antecede.restore(p["a"].snapshot())
     assert texts(d.receive(copies(a.send(b"m"))["d"])) == ["m"]
 
@@ -218,7 +218,7 @@ def test_join_after_a_leave_loses_nothing_of_what_the_leaver_had_sent() -> None:
         endpoint.dismiss("c", 1)
     p["b"].receive(m["b"])
     with pytest.raises(CallerError, match="too early"):
-        joined(p)
+        join_newcomer(p)
     p["a"].receive(m["a"])
     d = member("d", ["a", "b", "d"], **EXACT)
     d.join(p["a"].welcome("d", {"a": 0, "b": 0}))

@@ -62,27 +62,27 @@ def check_works(endpoint: Endpoint) -> None:
         assert isinstance(antecede.restore(endpoint.snapshot()), Endpoint)
 
 
-def changed(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
+def change_part(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
     """A copy of the tree with another value in one place."""
     if not path:
         return value
     copy = tree.copy()
-    copy[path[0]] = changed(tree[path[0]], path[1:], value)
+    copy[path[0]] = change_part(tree[path[0]], path[1:], value)
     return copy
 
 
-def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def list_paths(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every part of a tree of lists and maps."""
     yield path
     for key in tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
-        yield from places(tree[key], (*path, key))
+        yield from list_paths(tree[key], (*path, key))
 
 
-def part(tree: Any, path: tuple[Any, ...]) -> Any:
+def get_part(tree: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         tree = tree[key]
     return tree
 
 
-def counts(tree: Any) -> list[tuple[Any, ...]]:
-    return [path for path in places(tree) if isinstance(part(tree, path), int)]
+def list_counts(tree: Any) -> list[tuple[Any, ...]]:
+    return [path for path in list_paths(tree) if isinstance(get_part(tree, path), int)]

@@ -38,15 +38,20 @@ class Scene:
     def finish(self) -> None:
         """After all that was refused, the run goes on to its end and nothing is lost."""
         self.world.drain()
-        assert self.world.stuck() == [] and self.p0.held() == [] == self.p0.root_gaps()
+        assert self.world.stuck() == []
+        assert self.p0.held() == []
+        assert self.p0.root_gaps() == []
 
 
-def scene(name: str, moment: str) -> Scene:
-    world = fresh(CASES[name]) if moment == "fresh" else play(CASES[name], *seed_and_steps(name))
-    return Scene(world, under_way(world)[0], received(world))
+def play_scene(name: str, moment: str) -> Scene:
+    if moment == "fresh":
+        world = make_fresh_world(CASES[name])
+    else:
+        world = play_case(CASES[name], *seed_and_steps(name))
+    return Scene(world, list_under_way(world)[0], list_received(world))
 
 
-def fresh(case: Case) -> World:
+def make_fresh_world(case: Case) -> World:
     world = case.world(4)
     world.send("p1", ["p0"] if case.facts.unicast else None)
     return world
@@ -56,34 +61,35 @@ def fresh(case: Case) -> World:
 def seed_and_steps(name: str) -> tuple[int, int]:
     """A run of some length that leaves p0 with something held, something received and something to come."""
     for seed, steps in ((seed, steps) for seed in count() for steps in (10, 15, 20)):
-        world = play(CASES[name], seed, steps)
+        world = play_case(CASES[name], seed, steps)
         held = world.endpoints["p0"].held() or CASES[name].protocol in NEVER_HOLDS
-        if held and under_way(world) and received(world):
+        if held and list_under_way(world) and list_received(world):
             world.drain()
             if not world.stuck():  # a rendezvous may deadlock, as it should
                 return seed, steps
     raise AssertionError
 
 
-def play(case: Case, seed: int, steps: int) -> World:
+def play_case(case: Case, seed: int, steps: int) -> World:
     world, random = case.world(4), Random(seed)
     for _ in range(steps):
         at = random.randrange(4)
         if world.network and random.random() < 0.5:
             world.arrive(random.randrange(len(world.choices())))
         elif not world.endpoints[f"p{at}"].blocked:
-            to = destinations(world.names, at, random.randrange(64), random.choice(case.kinds))
+            choice, kind = random.randrange(64), random.choice(case.kinds)
+            to = destinations(world.names, at, choice, kind)
             world.send(f"p{at}", to)
     return world
 
 
-def under_way(world: World) -> list[Packet]:
+def list_under_way(world: World) -> list[Packet]:
     """The messages for p0 that may arrive next."""
     packets = (antecede.decode(world.network[place]) for place in world.choices())
     return [packet for packet in packets if packet.target == "p0" and packet.kind == "message"]
 
 
-def received(world: World) -> list[Packet]:
+def list_received(world: World) -> list[Packet]:
     return [
         packet for packet in world.packets if packet.target == "p0" and packet.encode() not in world.network
     ]
@@ -110,6 +116,7 @@ def check_packet_refused(endpoint: Endpoint, packet: Packet, error: type[Excepti
     check_refused(endpoint, error, partial(endpoint.receive, packet))
 
 
-def forge(packet: Packet, **changes: Any) -> Packet:
+def forge_packet(packet: Packet, **changes: Any) -> Packet:
     """The packet as it comes out of the decoder after somebody changed it on the wire."""
-    return antecede.decode(msgspec.structs.replace(packet, **changes).encode())
+    changed = msgspec.structs.replace(packet, **changes)
+    return antecede.decode(changed.encode())

@@ -7,7 +7,7 @@ import pytest
 
 import antecede
 from antecede import CallerError, InputError
-from tests.bad_input.scenes import CASES, EVERY_CASE, check_packet_refused, scene
+from tests.bad_input.scenes import CASES, EVERY_CASE, check_packet_refused, play_scene
 from tests.harness import World
 
 WRONG: dict[str, list[Any]] = {
@@ -21,14 +21,14 @@ FIELDS = [(field, value) for field, values in WRONG.items() for value in values]
 
 @pytest.mark.parametrize(("field", "value"), FIELDS)
 def test_packets_made_by_hand(field: str, value: Any) -> None:
-    at = scene("vector", "busy")
+    at = play_scene("vector", "busy")
     check_packet_refused(at.p0, msgspec.structs.replace(at.packet, **{field: value}))
     at.finish()
 
 
 @EVERY_CASE
 def test_snapshots_with_one_bit_changed(name: str) -> None:
-    snapshot = scene(name, "busy").p0.snapshot()
+    snapshot = play_scene(name, "busy").p0.snapshot()
     for place in range(len(snapshot)):
         damaged = bytearray(snapshot)
         damaged[place] ^= 1

@@ -8,13 +8,21 @@ import pytest
 
 import antecede
 from antecede import CallerError
-from tests.bad_input.scenes import BOTH_MOMENTS, CASES, EVERY_CASE, check_error, check_refused, fresh, scene
+from tests.bad_input.scenes import (
+    BOTH_MOMENTS,
+    CASES,
+    EVERY_CASE,
+    check_error,
+    check_refused,
+    make_fresh_world,
+    play_scene,
+)
 
 
 @EVERY_CASE
 @BOTH_MOMENTS
 def test_sends_that_cannot_be_done(name: str, moment: str) -> None:
-    at = scene(name, moment)
+    at = play_scene(name, moment)
     wrong: list[Any] = [
         "p1",
         b"p1",
@@ -41,7 +49,7 @@ def test_sends_that_cannot_be_done(name: str, moment: str) -> None:
 
 @EVERY_CASE
 def test_names_that_are_no_names(name: str) -> None:
-    p0 = scene(name, "fresh").p0
+    p0 = play_scene(name, "fresh").p0
     others: list[Any] = [5, 2.5, [["p1"]], [{}], True]
     for to in others:
         check_refused(p0, CallerError, partial(p0.send, b"x", to=to))
@@ -51,9 +59,9 @@ def test_names_that_are_no_names(name: str) -> None:
 
 @EVERY_CASE
 def test_take_needs_a_manual_endpoint_and_a_member(name: str) -> None:
-    at = scene(name, "busy")
+    at = play_scene(name, "busy")
     check_refused(at.p0, CallerError, at.p0.take)
-    manual: Any = msgspec.structs.replace(fresh(CASES[name]).endpoints["p0"], manual=True)
+    manual: Any = msgspec.structs.replace(make_fresh_world(CASES[name]).endpoints["p0"], manual=True)
     for stranger in ("nobody", "", 5):
         check_refused(manual, CallerError, partial(manual.take, stranger))
     at.finish()
@@ -61,7 +69,7 @@ def test_take_needs_a_manual_endpoint_and_a_member(name: str) -> None:
 
 @BOTH_MOMENTS
 def test_dependence_on_events_that_never_were(moment: str) -> None:
-    at = scene("semantic", moment)
+    at = play_scene("semantic", moment)
     for depends_on in (-1, at.p0.events + 1, 2**70, "1", 1.0, [1]):
         check_refused(at.p0, CallerError, partial(at.p0.send, b"x", depends_on=depends_on))
     at.finish()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import antecede
 from antecede import AntecedeError, Endpoint
-from tests.bad_input.hostile import ANYTHING, changed, check_harmless, part, places
-from tests.bad_input.scenes import CASES, EVERY_CASE, encode, forge, play
+from tests.bad_input.hostile import ANYTHING, change_part, check_harmless, get_part, list_paths
+from tests.bad_input.scenes import CASES, EVERY_CASE, encode, forge_packet, play_case
 
 Tricks = list[tuple[int, int, Any]]
 TRICKS = st.lists(
@@ -25,7 +25,7 @@ TRICKS = st.lists(
 @cache
 def samples(name: str) -> list[tuple[bytes, bytes]]:
     """Packets under way in some runs, each with the snapshot of the process that it is for."""
-    worlds = [play(CASES[name], seed, 25) for seed in range(5)]
+    worlds = [play_case(CASES[name], seed, 25) for seed in range(5)]
     pairs = ((world, antecede.decode(data)) for world in worlds for data in world.network)
     return [(world.endpoints[packet.target].snapshot(), packet.encode()) for world, packet in pairs]
 
@@ -50,16 +50,16 @@ def with_tricks(data: bytes, tricks: Tricks, other: bytes) -> bytes:
 def with_other_parts(tree: Any, tricks: Tricks) -> Any:
     """Parts of the tree replaced, dropped, doubled, swapped or added to."""
     for trick, place, value in tricks:
-        paths = list(places(tree))
+        paths = list(list_paths(tree))
         path = paths[place % len(paths)]
-        old = part(tree, path)
+        old = get_part(tree, path)
         if isinstance(old, list) and trick >= 2:
             value = [old[1:], old[:-1], old + old[:1], [*old, value]][trick - 2]
         elif isinstance(old, dict) and trick >= 2 and isinstance(value, int | str):
             value = {**old, value: next(iter(old.values()), 0)}
         elif isinstance(old, bytes) and trick >= 2:
             value = with_tricks(old, [(trick, place, None)], old)
-        tree = changed(tree, path, value)
+        tree = change_part(tree, path, value)
     return tree
 
 
@@ -83,7 +83,7 @@ def test_mutated_stamps_in_sound_envelopes(name: str, choice: int, tricks: Trick
     snapshot, data = samples(name)[choice % len(samples(name))]
     packet = antecede.decode(data)
     stamp = encode(with_other_parts(msgspec.msgpack.decode(packet.stamp or b"\x01"), tricks))
-    forged = forge(packet, stamp=stamp, kind=packet.kind if kind == "same" else kind)
+    forged = forge_packet(packet, stamp=stamp, kind=packet.kind if kind == "same" else kind)
     check_harmless(snapshot, forged.encode())
 
 
@@ -101,8 +101,8 @@ def test_snapshots_with_any_other_value_in_one_place(name: str) -> None:
     """With the checksum made good again, so that what stands in the state is looked at."""
     version, protocol, _, state = msgspec.msgpack.decode(samples(name)[0][0])
     tree = msgspec.msgpack.decode(state)
-    for path, value in product(places(tree), ANYTHING):
-        state = encode(changed(tree, path, value))
+    for path, value in product(list_paths(tree), ANYTHING):
+        state = encode(change_part(tree, path, value))
         with suppress(AntecedeError):
             broken = encode([version, protocol, zlib.crc32(state), state])
             assert isinstance(antecede.restore(broken), Endpoint)
@@ -119,13 +119,15 @@ def test_welcomes_with_any_other_value_in_one_place() -> None:
     world.drain()
     ends: dict[str, Any] = world.endpoints
     sent = {name: end.admit("p3") for name, end in ends.items()}
-    tree = changed(msgspec.msgpack.decode(ends["p0"].welcome("p3", sent)), (2,), dict.fromkeys(range(4), 9))
+    tree = change_part(
+        msgspec.msgpack.decode(ends["p0"].welcome("p3", sent)), (2,), dict.fromkeys(range(4), 9)
+    )
     packet = ends["p1"].send(b"9").packets[-1].encode()
     blank = CASES["probabilistic"].world(4).endpoints["p3"].snapshot()
-    for path, value in product(places(tree), ANYTHING):
+    for path, value in product(list_paths(tree), ANYTHING):
         newcomer: Any = antecede.restore(blank)
         try:
-            newcomer.join(encode(changed(tree, path, value)))
+            newcomer.join(encode(change_part(tree, path, value)))
         except AntecedeError:
             assert newcomer.snapshot() == blank
         else:

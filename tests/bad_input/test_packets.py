@@ -17,9 +17,9 @@ from tests.bad_input.scenes import (
     check_packet_refused,
     check_refused,
     encode,
-    forge,
-    fresh,
-    scene,
+    forge_packet,
+    make_fresh_world,
+    play_scene,
 )
 from tests.cases import Case
 
@@ -31,12 +31,12 @@ def test_every_protocol_is_tried() -> None:
 @EVERY_CASE
 @BOTH_MOMENTS
 def test_packets_that_do_not_belong_here(name: str, moment: str) -> None:
-    at = scene(name, moment)
+    at = play_scene(name, moment)
     for change in ({"target": "p2"}, {"target": ""}, {"source": "stranger"}, {"source": "p0"}):
-        check_packet_refused(at.p0, forge(at.packet, **change))
+        check_packet_refused(at.p0, forge_packet(at.packet, **change))
     for protocol in {*antecede.list_protocols(), "no such protocol"} - {at.packet.protocol}:
-        check_packet_refused(at.p0, forge(at.packet, protocol=protocol))
-    check_packet_refused(at.p0, forge(at.packet, group=at.packet.group ^ 1))
+        check_packet_refused(at.p0, forge_packet(at.packet, protocol=protocol))
+    check_packet_refused(at.p0, forge_packet(at.packet, group=at.packet.group ^ 1))
     for nonsense in (at.packet.encode(), None, "packet", 5):
         check_refused(at.p0, CallerError, partial(at.p0.receive, nonsense))
     at.finish()
@@ -45,9 +45,9 @@ def test_packets_that_do_not_belong_here(name: str, moment: str) -> None:
 @EVERY_CASE
 @BOTH_MOMENTS
 def test_duplicates(name: str, moment: str) -> None:
-    at = scene(name, moment)
+    at = play_scene(name, moment)
     at.world.arrive(at.world.choices().index(at.world.network.index(at.packet.encode())))
-    for packet in (*at.received, at.packet, forge(at.packet, payload=b"another", stamp=b"\xc1")):
+    for packet in (*at.received, at.packet, forge_packet(at.packet, payload=b"another", stamp=b"\xc1")):
         check_packet_refused(at.p0, packet, DuplicateError)
     at.finish()
 
@@ -55,10 +55,10 @@ def test_duplicates(name: str, moment: str) -> None:
 @EVERY_CASE
 @BOTH_MOMENTS
 def test_control_packets_that_nothing_waits_for(name: str, moment: str) -> None:
-    at = scene(name, moment)
+    at = play_scene(name, moment)
     stamps = (b"", b"\xc1", *map(encode, (10**9, -1, "x", [1], [4, 1, 1])))
     for kind, stamp in product(("ack", "release", "extra"), stamps):
-        check_packet_refused(at.p0, forge(at.packet, kind=kind, stamp=stamp))
+        check_packet_refused(at.p0, forge_packet(at.packet, kind=kind, stamp=stamp))
     at.finish()
 
 
@@ -66,18 +66,18 @@ def test_control_packets_that_nothing_waits_for(name: str, moment: str) -> None:
 @EVERY_CASE
 def test_packets_of_a_group_of_another_size(name: str, n: int) -> None:
     """The group's tag gives them away. A packet of `probabilistic` is tied to R and K, not to a group."""
-    at, other = scene(name, "busy"), CASES[name].world(n)
+    at, other = play_scene(name, "busy"), CASES[name].world(n)
     if at.packet.protocol == "probabilistic":
         other = Case(name, "probabilistic", {"R": n + 3, "K": 2}).world(4)
     other.send("p1", ["p0"] if CASES[name].facts.unicast else None)
     for packet in other.packets:
-        check_packet_refused(at.p0, forge(packet, target="p0", number=10**6))
+        check_packet_refused(at.p0, forge_packet(packet, target="p0", number=10**6))
     at.finish()
 
 
 @EVERY_CASE
 def test_bytes_that_are_not_one_whole_packet(name: str) -> None:
-    data = scene(name, "busy").packet.encode()
+    data = play_scene(name, "busy").packet.encode()
     for broken in (*(data[:cut] for cut in range(len(data))), data + b"\0", data + data):
         check_error(InputError, partial(antecede.decode, broken))
 
@@ -85,7 +85,7 @@ def test_bytes_that_are_not_one_whole_packet(name: str) -> None:
 @pytest.mark.parametrize("place", range(9))
 def test_fields_that_are_not_what_they_should_be(place: int) -> None:
     """Version, protocol, group, kind, addresses, number, stamp and payload, each replaced."""
-    fields = msgspec.msgpack.decode(fresh(CASES["vector"]).packets[0].encode())
+    fields = msgspec.msgpack.decode(make_fresh_world(CASES["vector"]).packets[0].encode())
     others: list[Any] = [None, -1, 2**62, 2.5, [], {}, 0 if place in (0, 6) else True]
     for wrong in others:
         broken = encode([*fields[:place], wrong, *fields[place + 1 :]])
@@ -94,7 +94,7 @@ def test_fields_that_are_not_what_they_should_be(place: int) -> None:
 
 @pytest.mark.parametrize("version", [0, 2, 255, "1"])
 def test_another_version(version: Any) -> None:
-    fields = msgspec.msgpack.decode(fresh(CASES["vector"]).packets[0].encode())
+    fields = msgspec.msgpack.decode(make_fresh_world(CASES["vector"]).packets[0].encode())
     check_error(InputError, partial(antecede.decode, encode([version, *fields[1:]])))
     check_error(InputError, partial(antecede.decode, encode([*fields, 0])))
     check_error(InputError, partial(antecede.decode, version))

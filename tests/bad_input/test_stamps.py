@@ -9,43 +9,45 @@ import pytest
 
 import antecede
 from antecede import AntecedeError
-from tests.bad_input.hostile import ANYTHING, HOSTILE, changed, check_harmless, counts, places
+from tests.bad_input.hostile import ANYTHING, HOSTILE, change_part, check_harmless, list_counts, list_paths
 from tests.bad_input.scenes import (
     BOTH_MOMENTS,
     CASES,
     EVERY_CASE,
     check_packet_refused,
     encode,
-    forge,
-    fresh,
-    scene,
+    forge_packet,
+    make_fresh_world,
+    play_scene,
 )
 
 
 @EVERY_CASE
 @BOTH_MOMENTS
 def test_hostile_stamps(name: str, moment: str) -> None:
-    at = scene(name, moment)
+    at = play_scene(name, moment)
     for stamp in HOSTILE.values():
-        check_packet_refused(at.p0, forge(at.packet, stamp=stamp))
+        check_packet_refused(at.p0, forge_packet(at.packet, stamp=stamp))
     at.finish()
 
 
 @EVERY_CASE
 @BOTH_MOMENTS
 def test_truncated_stamps_and_trailing_bytes(name: str, moment: str) -> None:
-    at = scene(name, moment)
+    at = play_scene(name, moment)
     stamp = at.packet.stamp
     for cut in range(len(stamp) if len(stamp) > 1 else 0):
-        check_packet_refused(at.p0, forge(at.packet, stamp=stamp[:cut]))
-    check_packet_refused(at.p0, forge(at.packet, stamp=stamp + b"\0"))
+        check_packet_refused(at.p0, forge_packet(at.packet, stamp=stamp[:cut]))
+    check_packet_refused(at.p0, forge_packet(at.packet, stamp=stamp + b"\0"))
     at.finish()
 
 
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
 def test_declared_lengths_cost_no_memory(data: bytes) -> None:
-    fields = msgspec.msgpack.decode(fresh(CASES["history"]).packets[0].encode())
-    before_stamp = encode(fields)[: -len(encode(fields[7])) - len(encode(fields[8]))]
+    packet = make_fresh_world(CASES["history"]).packets[0]
+    fields = msgspec.msgpack.decode(packet.encode())
+    stamp_and_payload = encode(fields[7]) + encode(fields[8])
+    before_stamp = encode(fields).removesuffix(stamp_and_payload)
     tracemalloc.start()
     for hostile in (data, b"\x99\x01" + data, before_stamp + data, b"\x93\x01\xa6matrix" + data):
         for read in (antecede.decode, antecede.restore):
@@ -56,7 +58,9 @@ def test_declared_lengths_cost_no_memory(data: bytes) -> None:
     assert peak < 2_000_000
 
 
-PACKED, BIG = bytes(17), b"\3" + bytes(24) + (2**62).to_bytes(8, "little")
+NO_COUNTS: list[Any] = [-1, 2**62, 2**64 - 1, "0"]
+PACKED = bytes(17)
+BIG = b"\3" + bytes(24) + (2**62).to_bytes(8, "little")
 GOOD: dict[str, Any] = {
     "fifo": 0,
     "matrix": [[0, 2], PACKED],
@@ -118,30 +122,35 @@ def case_of(protocol: str) -> str:
 
 @pytest.mark.parametrize("protocol", GOOD)
 def test_stamps_that_are_wrong_in_one_place(protocol: str) -> None:
-    at = scene(case_of(protocol), "fresh")
-    good, places_of_counts = GOOD[protocol], counts(GOOD[protocol])
-    wrong = [changed(good, path, value) for path, values in WRONG[protocol].items() for value in values]
-    wrong += [
-        changed(good, path, value) for path in places_of_counts for value in (-1, 2**62, 2**64 - 1, "0")
-    ]
-    for tree in wrong:
-        check_packet_refused(at.p0, forge(at.packet, stamp=encode(tree)))
+    at = play_scene(case_of(protocol), "fresh")
+    good = GOOD[protocol]
+    wrong_values = dict.fromkeys(list_counts(good), NO_COUNTS)
+    for path, values in WRONG[protocol].items():
+        wrong_values[path] = [*wrong_values.get(path, []), *values]
+    for path, values in wrong_values.items():
+        for value in values:
+            tree = change_part(good, path, value)
+            forged = forge_packet(at.packet, stamp=encode(tree))
+            check_packet_refused(at.p0, forged)
     at.finish()
 
 
 @pytest.mark.parametrize("protocol", GOOD)
 def test_stamps_with_any_other_value_in_one_place(protocol: str) -> None:
-    at = scene(case_of(protocol), "fresh")
+    at = play_scene(case_of(protocol), "fresh")
     snapshot, good = at.p0.snapshot(), GOOD[protocol]
-    antecede.restore(snapshot).receive(forge(at.packet, stamp=encode(good)))
-    for path, value in product(places(good), ANYTHING):
-        check_harmless(snapshot, forge(at.packet, stamp=encode(changed(good, path, value))).encode())
+    taken = forge_packet(at.packet, stamp=encode(good))
+    antecede.restore(snapshot).receive(taken)
+    for path, value in product(list_paths(good), ANYTHING):
+        tree = change_part(good, path, value)
+        forged = forge_packet(at.packet, stamp=encode(tree))
+        check_harmless(snapshot, forged.encode())
 
 
 @pytest.mark.parametrize("flat", [[3], [3, 1, 2], [4, 1], [3, -1], [3, 2**62], 0, {}, None], ids=str)
 def test_extras_of_bounded_that_are_wrong(flat: Any) -> None:
-    at = scene("bounded-n", "fresh")
-    check_packet_refused(at.p0, forge(at.packet, kind="extra", stamp=encode(flat)))
+    at = play_scene("bounded-n", "fresh")
+    check_packet_refused(at.p0, forge_packet(at.packet, kind="extra", stamp=encode(flat)))
     at.finish()
 
 
@@ -155,11 +164,11 @@ SAME_SHAPE = [
 
 @EVERY_CASE
 def test_stamps_of_other_protocols(name: str) -> None:
-    at = scene(name, "busy")
+    at = play_scene(name, "busy")
     stamps = {**{protocol: encode(tree) for protocol, tree in GOOD.items()}, "unordered": b""}
     alike = [shape for shape in SAME_SHAPE if at.packet.protocol in shape]
     for protocol in stamps.keys() - {at.packet.protocol}.union(*alike):
-        check_packet_refused(at.p0, forge(at.packet, stamp=stamps[protocol]))
+        check_packet_refused(at.p0, forge_packet(at.packet, stamp=stamps[protocol]))
     at.finish()
 
 
@@ -169,16 +178,17 @@ def test_stamps_of_other_protocols(name: str) -> None:
 )
 def test_stamps_of_groups_of_another_size(protocol: str, n: int) -> None:
     """With the tag of the group forged: only the stamp gives them away."""
-    at, other = scene(protocol, "busy"), CASES[protocol].world(n)
+    at, other = play_scene(protocol, "busy"), CASES[protocol].world(n)
     other.send("p1", ["p0"] if CASES[protocol].facts.unicast else None)
-    check_packet_refused(at.p0, forge(at.packet, stamp=other.packets[0].stamp))
+    check_packet_refused(at.p0, forge_packet(at.packet, stamp=other.packets[0].stamp))
     at.finish()
 
 
 @pytest.mark.parametrize("protocol", ["optimal", "predecessors", "bounded"])
 def test_sparse_stamps_that_name_a_process_beyond_the_group(protocol: str) -> None:
-    at, larger = scene(case_of(protocol), "busy"), CASES[case_of(protocol)].world(5)
+    name = case_of(protocol)
+    at, larger = play_scene(name, "busy"), CASES[name].world(5)
     larger.send("p1", ["p4"])
     larger.send("p1", ["p0"])
-    check_packet_refused(at.p0, forge(at.packet, stamp=larger.packets[-1].stamp))
+    check_packet_refused(at.p0, forge_packet(at.packet, stamp=larger.packets[-1].stamp))
     at.finish()

@@ -14,32 +14,32 @@ CASES = [*EXACT, *OTHER]
 EVERY_KIND = pytest.mark.parametrize(("case", "kind"), with_kinds(CASES))
 NAMES = ["p0", "p1", "p2", "p3"]
 Script = list[tuple[int, int, int]]
-SCRIPTS = st.integers(0, 2**32).map(lambda seed: script_of(Random(seed)))
+SCRIPTS = st.integers(0, 2**32).map(lambda seed: make_script(Random(seed)))
 """Long runs, made from a seed: short ones, which Hypothesis likes best, seldom hold anything."""
 FEWER = settings(max_examples=settings().max_examples // 3)
 
 
-def script_of(random: Random) -> Script:
+def make_script(random: Random) -> Script:
     return [
         (random.randrange(4), random.randrange(999), random.randrange(999))
         for _ in range(random.randrange(60))
     ]
 
 
-def among(cases: list[Case]) -> pytest.MarkDecorator:
+def parametrize_cases(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
-EVERY_CASE = among(CASES)
+EVERY_CASE = parametrize_cases(CASES)
 
 
-def made(case: Case, process: str = "p0", **more: Any) -> Any:
+def make_endpoint(case: Case, process: str = "p0", **more: Any) -> Any:
     """An endpoint in a group of four; typed so that every protocol's own calls may be tried."""
     options = {key: value(4) if callable(value) else value for key, value in case.options.items()}
     return maker(case.protocol, **options, **more)(process, NAMES)
 
 
-def random_run(case: Case, seed: int = 2) -> World:
+def play_random_run(case: Case, seed: int = 2) -> World:
     world = case.world(4)
-    run_script(world, script_of(Random(seed)), case.kinds[-1])
+    run_script(world, make_script(Random(seed)), case.kinds[-1])
     return world

@@ -8,7 +8,7 @@ from antecede.protocols import registry
 from tests.cases import Case
 from tests.contract.common import (
     EVERY_CASE,
-    made,
+    make_endpoint,
 )
 
 
@@ -32,7 +32,7 @@ def test_facts_are_complete_and_true(case: Case) -> None:
     assert facts.exact == (facts.order in ("causal", "causal at one process", "semantic"))
     assert facts.exact or not facts.delay_optimal
     assert facts.monitor == (facts.order == "causal at one process")
-    assert set(case.options) <= set(facts.options) <= set(made(case).__struct_fields__)
+    assert set(case.options) <= set(facts.options) <= set(make_endpoint(case).__struct_fields__)
     assert accepts(case, ["p1"]) == facts.unicast
     assert accepts(case, ["p1", "p2"]) == facts.multicast
     assert accepts(case, None) == facts.broadcast
@@ -40,7 +40,7 @@ def test_facts_are_complete_and_true(case: Case) -> None:
 
 def accepts(case: Case, to: list[str] | None) -> bool:
     try:
-        return bool(made(case).send(b"x", to=to))
+        return bool(make_endpoint(case).send(b"x", to=to))
     except CallerError:
         return False
 

@@ -19,7 +19,7 @@ BY_STAMP = {"optimal", "predecessors", "pairs"}
 """A gap of these names what the stamp of the missing packet says of its sender."""
 
 
-def explained(world: World, script: Script, kind: str) -> Iterator[str]:
+def play_and_explain(world: World, script: Script, kind: str) -> Iterator[str]:
     """Plays the script; after every arrival yields the process that has something to explain."""
     for action, a, b in script:
         if action % 2 and world.network:
@@ -38,17 +38,19 @@ def explained(world: World, script: Script, kind: str) -> Iterator[str]:
 @given(n=st.integers(2, 5), script=SCRIPTS)
 def test_held_is_what_arrived_and_was_not_delivered(case: Case, kind: str, n: int, script: Script) -> None:
     world = case.world(n)
-    for at in explained(world, script, kind):
+    for at in play_and_explain(world, script, kind):
         held = world.endpoints[at].held()
         here = [one for one in held if one.number and one.payload]
         assert sorted(int(one.payload) for one in here) == sorted(world.waiting[at])
         assert all(one.missing and str(one) for one in held)
         assert all(missing.have < missing.needs for one in held for missing in one.missing)
         assert bool(world.endpoints[at].root_gaps()) >= bool(held)
-        assert {(one.sender, one.number) for one in here} == {named(world, at, int(m.payload)) for m in here}
+        assert {(one.sender, one.number) for one in here} == {
+            name_packet(world, at, int(m.payload)) for m in here
+        }
 
 
-def named(world: World, at: str, message: int) -> tuple[str, int]:
+def name_packet(world: World, at: str, message: int) -> tuple[str, int]:
     """Sender and number of the packet that carries a message to a process."""
     copies = (packet for packet in world.packets if packet.kind == "message" and packet.target == at)
     return next((packet.source, packet.number) for packet in copies if int(packet.payload) == message)
@@ -64,25 +66,25 @@ def test_root_gaps_are_the_causes_that_have_not_arrived(
     case: Case, kind: str, n: int, script: Script
 ) -> None:
     world = case.world(n)
-    for at in explained(world, script, kind):
+    for at in play_and_explain(world, script, kind):
         causes = {cause for message in world.waiting[at] for cause in world.oracle.missing(at, message)}
-        missing = {named(world, at, cause) for cause in causes - world.waiting[at]}
-        assert {number for gap in world.endpoints[at].root_gaps() for number in spread(gap)} == missing
+        missing = {name_packet(world, at, cause) for cause in causes - world.waiting[at]}
+        assert {number for gap in world.endpoints[at].root_gaps() for number in list_numbers(gap)} == missing
 
 
 @given(n=st.integers(2, 5), script=SCRIPTS)
 def test_root_gaps_of_fifo_are_the_earlier_packets_of_the_sender(n: int, script: Script) -> None:
     world = Case("fifo", "fifo").world(n)
-    for at in explained(world, script, "multicast"):
+    for at in play_and_explain(world, script, "multicast"):
         held = {(one.sender, one.number) for one in world.endpoints[at].held()}
-        arrived = {named(world, at, message) for message in world.order(at)} | held
+        arrived = {name_packet(world, at, message) for message in world.order(at)} | held
         earlier = {(sender, number) for sender, last in held for number in range(1, last)}
         assert {
-            number for gap in world.endpoints[at].root_gaps() for number in spread(gap)
+            number for gap in world.endpoints[at].root_gaps() for number in list_numbers(gap)
         } == earlier - arrived
 
 
-def spread(gap: Gap) -> list[tuple[str, int]]:
+def list_numbers(gap: Gap) -> list[tuple[str, int]]:
     """One by one; entry 2 of a clock with an entry for each process is that of p2."""
     return [(gap.slot.replace("entry ", "p"), number) for number in range(gap.first, gap.last + 1)]
 
@@ -92,12 +94,12 @@ FLOWING = [case for case in CASES if case.protocol in BY_NUMBER | BY_STAMP | {"f
 
 def name_gaps(world: World, at: str) -> set[tuple[str, int]]:
     """What the root gaps of a process name, one by one."""
-    return {number for gap in world.endpoints[at].root_gaps() for number in spread(gap)}
+    return {number for gap in world.endpoints[at].root_gaps() for number in list_numbers(gap)}
 
 
 def find_named(world: World, at: str, gaps: set[tuple[str, int]]) -> list[int]:
     """The packets under way that gaps of a process name."""
-    return [choice for choice in range(len(world.network)) if identity(world, choice, at) in gaps]
+    return [choice for choice in range(len(world.network)) if identify_packet(world, choice, at) in gaps]
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(FLOWING))
@@ -107,7 +109,7 @@ def test_recover_the_root_gaps_until_there_are_none_and_all_else_follows(
     case: Case, kind: str, n: int, script: Script
 ) -> None:
     world = case.world(n)
-    for _ in explained(world, script, kind):
+    for _ in play_and_explain(world, script, kind):
         pass
     for at in sorted(world.watch):
         while gaps := name_gaps(world, at):
@@ -135,7 +137,7 @@ def test_where_stamps_tell_of_the_whole_past_recovering_once_is_enough(
     case: Case, kind: str, n: int, script: Script
 ) -> None:
     world = case.world(n)
-    for _ in explained(world, script, kind):
+    for _ in play_and_explain(world, script, kind):
         pass
     for at in sorted(world.watch):
         recover_once(world, at)
@@ -158,7 +160,7 @@ def test_where_stamps_name_the_latest_causes_what_is_recovered_may_wait_for_more
     assert world.order("p0") == [first, second, third]
 
 
-def identity(world: World, choice: int, at: str) -> tuple[str, int] | None:
+def identify_packet(world: World, choice: int, at: str) -> tuple[str, int] | None:
     """How the gaps of a process would name a packet under way."""
     packet = antecede.decode(world.network[choice])
     if packet.target != at:

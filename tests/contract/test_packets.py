@@ -18,17 +18,17 @@ from tests.contract.common import (
     NAMES,
     SCRIPTS,
     Script,
-    among,
-    made,
-    random_run,
-    script_of,
+    make_endpoint,
+    make_script,
+    parametrize_cases,
+    play_random_run,
 )
 from tests.harness import World, destinations, maker, run_script
 
 
 @EVERY_CASE
 def test_packets_survive_the_wire_and_know_their_size(case: Case) -> None:
-    packets = random_run(case).packets
+    packets = play_random_run(case).packets
     assert packets
     for packet in packets:
         data = packet.encode()
@@ -44,7 +44,7 @@ def test_packets_survive_the_wire_and_know_their_size(case: Case) -> None:
 @EVERY_CASE
 def test_packets_of_a_pair_are_numbered_from_one(case: Case) -> None:
     counts: dict[tuple[str, str], int] = {}
-    for packet in random_run(case).packets:
+    for packet in play_random_run(case).packets:
         pair = (packet.source, packet.target)
         counts[pair] = counts.get(pair, 0) + 1
         assert packet.number == counts[pair] and packet.source != packet.target
@@ -52,18 +52,18 @@ def test_packets_of_a_pair_are_numbered_from_one(case: Case) -> None:
 
 @EVERY_CASE
 def test_packets_and_deliveries_cannot_be_changed(case: Case) -> None:
-    effects = made(case, "p1").send(b"x", to=["p0"] if case.facts.unicast else None)
+    effects = make_endpoint(case, "p1").send(b"x", to=["p0"] if case.facts.unicast else None)
     for value in (effects, effects.packets[0], Delivery("p0", b"")):
         with pytest.raises(AttributeError):
             setattr(value, value.__struct_fields__[0], None)
 
 
-@among([case for case in CASES if case.facts.broadcast])
+@parametrize_cases([case for case in CASES if case.facts.broadcast])
 def test_a_broadcast_reaches_its_sender_at_once_and_once(case: Case) -> None:
-    effects = made(case).send(b"to all")
+    effects = make_endpoint(case).send(b"to all")
     assert [(delivery.sender, delivery.payload) for delivery in effects.deliveries] == [("p0", b"to all")]
     assert sorted(packet.target for packet in effects.packets) == ["p1", "p2", "p3"]
-    everyone = made(case).send(b"to all", to=NAMES)
+    everyone = make_endpoint(case).send(b"to all", to=NAMES)
     assert everyone == effects
 
 
@@ -96,7 +96,7 @@ def test_messages_to_oneself_are_delivered_at_once_and_disturb_nothing(
     assert case.name == "sync-rendezvous" or not world.stuck()
 
 
-@among([case for case in CASES if case.facts.unicast])
+@parametrize_cases([case for case in CASES if case.facts.unicast])
 def test_a_message_to_oneself_does_not_jam_what_follows(case: Case) -> None:
     """As printed, RST counts it twice: afterwards nothing more can be delivered to its sender."""
     world = case.world(3)
@@ -113,7 +113,7 @@ def test_a_message_to_oneself_does_not_jam_what_follows(case: Case) -> None:
 def test_the_order_in_which_a_group_is_named_does_not_matter(case: Case, kind: str) -> None:
     options = {key: value(4) if callable(value) else value for key, value in case.options.items()}
     sort, mix = maker(case.protocol, **options), Random(2)
-    script = script_of(mix)
+    script = make_script(mix)
     worlds = [World(sort, 4, case.fifo), World(lambda p, group: sort(p, mix.sample(group, 4)), 4, case.fifo)]
     for world in worlds:
         run_script(world, script, kind)

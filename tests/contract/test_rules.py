@@ -21,7 +21,7 @@ from antecede.protocols.counts import count_packed
 from antecede.protocols.fifo import Fifo
 from antecede.protocols.registry import count_entries, get_protocol
 from tests.cases import Case
-from tests.contract.common import CASES, EVERY_CASE, among
+from tests.contract.common import CASES, EVERY_CASE, parametrize_cases
 from tests.harness import destinations
 
 SOURCE = Path(antecede.__file__).parent
@@ -53,7 +53,7 @@ GATED = [case for case in CASES if issubclass(get_protocol(case.protocol), Gated
 BY_PROCESS = [case for case in GATED if not get_protocol(case.protocol).shares_entries]
 
 
-@among(BY_PROCESS)
+@parametrize_cases(BY_PROCESS)
 def test_tables_and_endpoints_are_asked_for_the_same(case: Case) -> None:
     """What the gate of an endpoint waits for is what the stamp alone says, without what is met."""
     checked = 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import antecede
 from antecede import CallerError, Effects, Endpoint, Gap, Packet
 from tests.cases import Case
-from tests.contract.common import EVERY_CASE, EVERY_KIND, FEWER, NAMES, SCRIPTS, Script, made
+from tests.contract.common import EVERY_CASE, EVERY_KIND, FEWER, NAMES, SCRIPTS, Script, make_endpoint
 from tests.harness import World, destinations
 
 
@@ -48,7 +48,7 @@ def check_same(world: World, manual: dict[str, Endpoint], name: str, call: Any) 
 
 @EVERY_CASE
 def test_a_take_that_finds_nothing_is_blocked_until_there_is_something(case: Case) -> None:
-    p0, p1 = made(case, manual=True), made(case, "p1")
+    p0, p1 = make_endpoint(case, manual=True), make_endpoint(case, "p1")
     assert not p0.blocked and p0.take() == Effects([], []) and p0.blocked
     packet = next(
         p for p in p1.send(b"x", to=["p0"] if case.facts.unicast else None).packets if p.target == "p0"

@@ -162,7 +162,7 @@ def test_crashes_at_any_point_lose_nothing_repeat_nothing_and_keep_order(
 # -- one site, by hand -------------------------------------------------------------------------------
 
 
-def made(name: str, protocol: str = "matrix", ordered: bool = False, **options: Any) -> Site:
+def make_site(name: str, protocol: str = "matrix", ordered: bool = False, **options: Any) -> Site:
     group = ["a", "b"]
     return Site(
         antecede.endpoint(protocol, process=name, group=group, **options),
@@ -182,9 +182,9 @@ def journal(site: Site, happenings: list[Input]) -> list[bytes]:
 
 
 def test_what_was_taken_decides_what_is_handed_up_again() -> None:
-    b = made("b")
+    b = make_site("b")
     empty = b.snapshot()
-    a = made("a")
+    a = make_site("a")
     inputs = []
     for text in (b"x", b"y", b"z"):
         frame = a.apply(Input("send", 0.0, text, ("b",))).frames[0]
@@ -202,8 +202,8 @@ def test_what_was_taken_decides_what_is_handed_up_again() -> None:
 def test_a_snapshot_that_does_not_belong_to_what_was_taken(
     numbers: int, snapshot_after: int, taken: int
 ) -> None:
-    b = made("b")
-    a = made("a")
+    b = make_site("b")
+    a = make_site("a")
     frames = [a.apply(Input("send", 0.0, b"", ("b",))).frames[0] for _ in range(numbers)]
     inputs = [Input("frame", 1.0, frame.encode()) for frame in frames]
     for happening in inputs[:snapshot_after]:
@@ -214,7 +214,7 @@ def test_a_snapshot_that_does_not_belong_to_what_was_taken(
 
 
 def test_what_the_endpoint_refuses_is_reported_and_the_rest_goes_on() -> None:
-    b = made("b", ordered=True)
+    b = make_site("b", ordered=True)
     endpoint = b.endpoint.snapshot()
     stranger = antecede.endpoint("fifo", process="a", group=["a", "b"]).send(b"", to=["b"]).packets[0]
     good = antecede.endpoint("matrix", process="a", group=["a", "b"]).send(b"good", to=["b"]).packets[0]
@@ -231,7 +231,7 @@ def test_what_the_endpoint_refuses_is_reported_and_the_rest_goes_on() -> None:
 
 
 def test_a_packet_that_comes_twice_under_two_numbers_is_refused_once() -> None:
-    b = made("b")
+    b = make_site("b")
     packet = antecede.endpoint("matrix", process="a", group=["a", "b"]).send(b"x", to=["b"]).packets[0]
     frames = [Frame("data", "a", "b", number, 0, packet.encode()) for number in (1, 2)]
     first, second = (b.apply(Input("frame", 0.0, frame.encode())) for frame in frames)
@@ -252,8 +252,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("happening", REFUSED.values(), ids=REFUSED.keys())
 def test_a_refused_input_changes_nothing_then_and_on_recovery(happening: Input) -> None:
-    b = made("b")
-    (frame,) = made("a").apply(Input("send", 0.0, b"theirs", ("b",))).frames
+    b = make_site("b")
+    (frame,) = make_site("a").apply(Input("send", 0.0, b"theirs", ("b",))).frames
     b.apply(Input("frame", 0.5, frame.encode()))
     b.apply(Input("send", 0.5, b"mine", ("a",)))
     before = b.snapshot()
@@ -267,20 +267,20 @@ def test_a_refused_input_changes_nothing_then_and_on_recovery(happening: Input) 
 
 
 def test_declared_dependence_is_written_down_with_the_send() -> None:
-    a = made("a", "semantic")
+    a = make_site("a", "semantic")
     start = a.snapshot()
     sends = [Input("send", 0.0, b"", ("b",), how) for how in ({}, {"depends_on": 0}, {"depends_on": 1})]
     records = journal(a, sends)
     packets = [a.apply(send).made for send in sends]
     back = recover(start, records, 0, antecede.restore)
     assert [output.made for output in back.outputs] == packets
-    plain = journal(made("a", "semantic"), [Input("send", 0.0, b"", ("b",))] * 3)
+    plain = journal(make_site("a", "semantic"), [Input("send", 0.0, b"", ("b",))] * 3)
     undeclared = recover(start, plain, 0, antecede.restore)
     assert undeclared.site.snapshot() != back.site.snapshot() == a.snapshot()
 
 
 def test_a_blocked_send_is_refused_and_the_acknowledgement_ends_it() -> None:
-    a, b = made("a", "sync", form="site"), made("b", "sync", form="site")
+    a, b = make_site("a", "sync", form="site"), make_site("b", "sync", form="site")
     (frame,) = a.apply(Input("send", 0.0, b"1", ("b",))).frames
     with pytest.raises(CallerError, match="blocked"):
         a.apply(Input("send", 0.0, b"2", ("b",)))
@@ -295,7 +295,7 @@ def test_sites_that_cannot_be() -> None:
     with pytest.raises(CallerError, match="one process"):
         Site(antecede.endpoint("matrix", process="a", group=["a", "b"]), make_link("b", ["a", "b"]))
     with pytest.raises(CallerError, match="delivers by itself"):
-        made("a", manual=True)
+        make_site("a", manual=True)
     with pytest.raises(CallerError, match="does not reach"):
         Site(antecede.endpoint("matrix", process="a", group=["a", "b", "c"]), make_link("a", ["a", "b"]))
 
@@ -305,7 +305,7 @@ def test_what_is_no_snapshot_and_what_is_no_input(data: bytes) -> None:
     with pytest.raises(InputError, match="not a snapshot of a site"):
         recover(data, [], 0, antecede.restore)
     with pytest.raises(InputError, match="not a record of a site"):
-        recover(made("a").snapshot(), [data], 0, antecede.restore)
+        recover(make_site("a").snapshot(), [data], 0, antecede.restore)
 
 
 def test_a_damaged_snapshot_is_refused() -> None:
@@ -319,11 +319,11 @@ def test_a_damaged_snapshot_is_refused() -> None:
 
 def test_what_could_not_be_read_again_is_not_written_down() -> None:
     with pytest.raises(CallerError, match="not a record"):
-        made("a").record(Input("send", 0.0, "text", ("b",)))  # type: ignore[arg-type]
+        make_site("a").record(Input("send", 0.0, "text", ("b",)))  # type: ignore[arg-type]
 
 
 def test_records_from_before_the_snapshot_are_not_applied_again() -> None:
-    a = made("a")
+    a = make_site("a")
     sends = [Input("send", 0.0, text, ("b",)) for text in (b"pay 5", b"pay 6", b"pay 7")]
     records = journal(a, sends)
     for send in sends[:2]:
@@ -334,7 +334,7 @@ def test_records_from_before_the_snapshot_are_not_applied_again() -> None:
 
 
 def test_a_journal_of_another_or_with_a_gap_is_refused() -> None:
-    a, b = made("a"), made("b")
+    a, b = make_site("a"), make_site("b")
     records = journal(a, [Input("tick", float(now)) for now in range(3)])
     with pytest.raises(InputError, match="a record of 'a' in the journal of 'b'"):
         recover(b.snapshot(), records, 0, antecede.restore)

@@ -56,7 +56,7 @@ def bloom(K: int, X: float, R: int = 100) -> float:
     return float((1 - (1 - 1 / R) ** (K * X)) ** K)
 
 
-def covered(K: int, X: int, R: int = 100) -> float:
+def cover_probability(K: int, X: int, R: int = 100) -> float:
     """The same for K distinct keys, by inclusion and exclusion."""
     terms = ((-1) ** i * comb(K, i) * (comb(R - i, K) / comb(R, K)) ** X for i in range(K + 1))
     return float(sum(terms))
@@ -71,13 +71,13 @@ def test_error_probability_lacks_a_bracket() -> None:
 def test_error_probability_counts_keys_with_replacement() -> None:
     pairs = [set(pair) for pair in combinations(range(4), 2)]
     exact = sum({0, 1} <= a | b for a, b in product(pairs, pairs)) / len(pairs) ** 2
-    assert covered(2, 2, 4) == pytest.approx(exact)
+    assert cover_probability(2, 2, 4) == pytest.approx(exact)
     assert bloom(2, 2, 4) != pytest.approx(exact, rel=0.05)
 
 
 def test_least_error_over_a_random_load() -> None:
     loads = [(X, exp(-20) * 20**X / factorial(X)) for X in range(100)]
-    averages = {K: sum(weight * covered(K, X) for X, weight in loads) for K in EXACT}
+    averages = {K: sum(weight * cover_probability(K, X) for X, weight in loads) for K in EXACT}
     assert averages == pytest.approx(EXACT, abs=5e-5)
     assert min(averages, key=averages.__getitem__) == 3
     assert [bloom(3, 20), bloom(4, 20)] == pytest.approx([0.0929, 0.0932], abs=5e-5)

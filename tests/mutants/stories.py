@@ -59,17 +59,17 @@ def crashes(world: Trial, random: Random) -> None:
         if what < 0.4:
             world.take(name)
         elif what < 0.6:
-            world.endpoints[name] = restarted(world.endpoints[name])
+            world.endpoints[name] = restart_endpoint(world.endpoints[name])
         else:
             world.send(name)
 
     mix(world, random, act)
     for name in world.names:
-        world.endpoints[name] = restarted(world.endpoints[name])
+        world.endpoints[name] = restart_endpoint(world.endpoints[name])
     _take_all(world)
 
 
-def restarted(endpoint: Endpoint) -> Endpoint:
+def restart_endpoint(endpoint: Endpoint) -> Endpoint:
     """The endpoint from its state; what was not acknowledged is offered again, the newest first."""
     again = wire.make_reader(type(endpoint), "state")(wire.encode(endpoint))
     gate: Gate[object] = again.gate  # type: ignore[attr-defined]
@@ -141,7 +141,7 @@ def _try_to_join(world: JoinTrial, sponsor: str, sent: dict[str, int]) -> bool:
     except CallerError:  # too early
         return False
     _probabilistic(world, world.newcomer).join(state)
-    world.joined(sponsor)
+    world.note_join(sponsor)
     return True
 
 

@@ -12,7 +12,7 @@ from antecede.protocols.vector import Vector
 from tests.cases import EXACT, Case
 from tests.mutants import gates, systems
 from tests.mutants.matrix import CarriesOwnColumn, PrintedSelfSends
-from tests.mutants.stories import restarted
+from tests.mutants.stories import restart_endpoint
 
 CAUSAL = [case for case in EXACT if case.facts.order == "causal" and "unicast" in case.kinds]
 GROUP = ["a", "b", "c", "d"]
@@ -119,7 +119,7 @@ def test_p2panda_replays_effects_before_causes_after_a_crash(kind: type[Endpoint
     for packet in chain:
         d.receive(packet)
     first = d.take().deliveries
-    d = restarted(d)
+    d = restart_endpoint(d)
     taken = [*first, *(delivery for _ in chain for delivery in d.take().deliveries)]
     assert " ".join(delivery.payload.decode() for delivery in taken) == heard
 

@@ -114,7 +114,7 @@ class JoinTrial(Trial):
         self._take_effects(process, self.endpoints[process].send(str(message).encode()))
         return message
 
-    def joined(self, sponsor: str) -> None:
+    def note_join(self, sponsor: str) -> None:
         """From now on the newcomer counts as having delivered what its sponsor has."""
         self.oracle.delivered[self.newcomer] |= self.oracle.delivered[sponsor]
         self.oracle.past[self.newcomer] |= self.oracle.past[sponsor]

@@ -118,7 +118,7 @@ class Buffer:
         packets = [("message", one.source, one.target, one.name) for one in state.network]
         packets += [("ack", one.target, one.source, "") for one in state.acks]
         boxes = tuple(tuple(one.name for one in ib) for ib in state.ib)
-        return seen(packets, self.names), state.counters, state.received, boxes
+        return sort_packets(packets, self.names), state.counters, state.received, boxes
 
 
 class Matrix:
@@ -173,10 +173,10 @@ class Matrix:
         """The pools by name."""
         packets = [("message", one.source, one.target, one.name) for one in state.network]
         boxes = tuple(tuple(sorted(one.name for one in pool)) for pool in state.pools)
-        return seen(packets, self.names), state.counters, state.received, boxes
+        return sort_packets(packets, self.names), state.counters, state.received, boxes
 
 
-def seen(packets: list[tuple[str, int, int, str]], names: Words) -> Hashable:
+def sort_packets(packets: list[tuple[str, int, int, str]], names: Words) -> Hashable:
     """Packets under way, as the explorer sees them."""
     return tuple(sorted((kind, names[i], names[j], name.encode()) for kind, i, j, name in packets))
 

@@ -38,11 +38,11 @@ def log(newest: list[int], waiting: dict[int, int]) -> Log:
     return newest, {(pair // n, pair % n, t) for pair, t in waiting.items()}
 
 
-def kept(endpoint: Optimal) -> Log:
+def read_log(endpoint: Optimal) -> Log:
     return log(endpoint.newest, endpoint.waiting)
 
 
-def carried(packet: Packet) -> Log:
+def read_carried_log(packet: Packet) -> Log:
     """The LOG on a packet of `optimal`."""
     return log(*stamp(packet)[2:])
 
@@ -51,21 +51,21 @@ def test_ks_worked_vector() -> None:
     p0, p1, p2, p3 = cast(Optimal, 4)
     a = {packet.target: packet for packet in p0.send(b"A", to=["p1", "p2", "p3"]).packets}
     p1.receive(a["p1"])
-    assert kept(p1) == ([1, 0, 0, 0], {(0, 2, 1), (0, 3, 1)})
+    assert read_log(p1) == ([1, 0, 0, 0], {(0, 2, 1), (0, 3, 1)})
     b = {packet.target: packet for packet in p1.send(b"B", to=["p2", "p3"]).packets}
-    assert carried(b["p2"]) == ([1, 0, 0, 0], {(0, 2, 1)})
-    assert carried(b["p3"]) == ([1, 0, 0, 0], {(0, 3, 1)})
-    assert kept(p1) == ([1, 1, 0, 0], {(1, 2, 1), (1, 3, 1)})
+    assert read_carried_log(b["p2"]) == ([1, 0, 0, 0], {(0, 2, 1)})
+    assert read_carried_log(b["p3"]) == ([1, 0, 0, 0], {(0, 3, 1)})
+    assert read_log(p1) == ([1, 1, 0, 0], {(1, 2, 1), (1, 3, 1)})
     assert [words(p2.receive(packet)) for packet in (b["p2"], a["p2"])] == ["", "A B"]
-    assert kept(p2) == ([1, 1, 0, 0], {(1, 3, 1)}) and have(p2) == [1, 1, 0, 0]
+    assert read_log(p2) == ([1, 1, 0, 0], {(1, 3, 1)}) and have(p2) == [1, 1, 0, 0]
     c = send(p2, "C", 3)
-    assert carried(c) == ([1, 1, 0, 0], {(1, 3, 1)})
+    assert read_carried_log(c) == ([1, 1, 0, 0], {(1, 3, 1)})
     assert [words(p3.receive(packet)) for packet in (c, a["p3"], b["p3"])] == ["", "A", "B C"]
 
 
 def test_ks_of_messages_to_one_process_only_the_last_waits() -> None:
     p0 = cast(Optimal, 4)[0]
-    logs = [carried(send(p0, "m", 1)) for _ in range(3)]
+    logs = [read_carried_log(send(p0, "m", 1)) for _ in range(3)]
     assert logs == [([0, 0, 0, 0], set()), ([1, 0, 0, 0], {(0, 1, 1)}), ([2, 0, 0, 0], {(0, 1, 2)})]
 
 

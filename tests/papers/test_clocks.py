@@ -42,16 +42,16 @@ class Run:
     def _event(self, p: int) -> int:
         self.times.append(self.lamport[p].tick())
         self.stamps.append(self.clocks[p].tick())
-        return self._happened(p, 0)
+        return self._add_event(p, 0)
 
     def _receive(self, message: int, p: int) -> None:
         sent = self.sends[message]
         self.times.append(self.lamport[p].receive(self.times[sent]))
         self.stamps.append(self.clocks[p].receive(self.stamps[sent]))
         self.oracle.deliver(p, message)
-        self._happened(p, self.pasts[sent] | 1 << sent)
+        self._add_event(p, self.pasts[sent] | 1 << sent)
 
-    def _happened(self, p: int, learned: int) -> int:
+    def _add_event(self, p: int, learned: int) -> int:
         event = len(self.pasts)
         self.pasts.append(self.last[p] | learned)
         self.where.append(p)

@@ -47,7 +47,7 @@ class LockStep:
             self.pool.add(int(packet.payload))
         else:
             assert words(self.p[q].take()) == packet.payload.decode()
-            self._received(int(packet.payload))
+            self._receive_everywhere(int(packet.payload))
         self.check()
 
     def pick(self, choice: int) -> bool:
@@ -58,11 +58,11 @@ class LockStep:
         j = eligible[choice % len(eligible)]
         assert words(self.p[MU].take(f"p{self.e.sender[j]}")) == str(j)
         self.pool.remove(j)
-        self._received(j)
+        self._receive_everywhere(j)
         self.check()
         return True
 
-    def _received(self, j: int) -> None:
+    def _receive_everywhere(self, j: int) -> None:
         for program in self.programs:
             program.receive(j)
 

@@ -145,14 +145,14 @@ class SplitGet(Buffered, kw_only=True):
         return Effects([], [])
 
 
-def received(program: str, kind: type[Buffered], **options: Any) -> set[str]:
+def list_ends(program: str, kind: type[Buffered], **options: Any) -> set[str]:
     """What is received in any end under an endpoint that is not in the registry."""
     found = explore(program, kind, **options)
     return {str(end) for end in (*found.outcomes, *found.blocked)}
 
 
 def test_mattern_listing_a_get_in_two_steps_loses_causal_order() -> None:
-    assert received(FIG_4_ANY, SplitGet) == {"- | y | x z", "- | y | z x"}
+    assert list_ends(FIG_4_ANY, SplitGet) == {"- | y | x z", "- | y | z x"}
 
 
 def test_mattern_footnote_4_posts_to_the_same_destination_without_waiting() -> None:
@@ -184,7 +184,7 @@ class Unchecked(Buffered, kw_only=True):
 
 def test_mattern_footnote_4_without_fifo_channels_loses_causal_order() -> None:
     program = "P1: s x->2; s y->2. P2: r; r"
-    assert received(program, Unchecked, pipelined=True) == {"- | x y", "- | y x"}
+    assert list_ends(program, Unchecked, pipelined=True) == {"- | x y", "- | y x"}
 
 
 class WaitForAll(Buffered, kw_only=True):
@@ -198,7 +198,7 @@ MULTICAST = "P1: s m->2,3. P2: r; s z->3. P3: r; r"
 
 
 def test_mattern_multicast_waiting_for_all_acknowledgements_is_not_causal() -> None:
-    assert received(MULTICAST, WaitForAll) == {"- | m | m z", "- | m | z m"}
+    assert list_ends(MULTICAST, WaitForAll) == {"- | m | m z", "- | m | z m"}
 
 
 @pytest.mark.parametrize("repair", ["two-phase", "hold"])

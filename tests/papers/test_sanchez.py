@@ -20,7 +20,7 @@ def m(endpoint: Bounded) -> Triples:
     return [(int(x), int(y), int(endpoint.m[x, y])) for x, y in zip(*endpoint.m.nonzero(), strict=True)]
 
 
-def carried(packet: Packet) -> Triples:
+def read_triples(packet: Packet) -> Triples:
     """The triples on a user packet."""
     flat = stamp(packet)
     return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
@@ -52,9 +52,9 @@ class Worked:
 
 def test_sanchez_worked_case_sends_carry_what_came_before() -> None:
     play = Worked()
-    assert carried(play.b) == []
-    assert carried(play.c) == [(0, 2, 1)]
-    assert carried(play.a) == [(0, 2, 1), (0, 3, 1)]
+    assert read_triples(play.b) == []
+    assert read_triples(play.c) == [(0, 2, 1)]
+    assert read_triples(play.a) == [(0, 2, 1), (0, 3, 1)]
     assert m(play.p[0]) == [(0, 1, 1), (0, 2, 1), (0, 3, 1)]
     assert m(play.p[1]) == [(1, 0, 1), (1, 2, 1), (1, 3, 1)]
 
@@ -71,14 +71,14 @@ def test_sanchez_worked_case_q_carries_the_shrunk_matrix() -> None:
     play = Worked()
     play.deliver_a()
     q = send(play.p[1], "q", 3)
-    assert carried(q) == [(0, 3, 1), (1, 0, 1), (1, 2, 2), (1, 3, 1)]
+    assert read_triples(q) == [(0, 3, 1), (1, 0, 1), (1, 2, 2), (1, 3, 1)]
     assert m(play.p[1]) == [(1, 0, 1), (1, 2, 2), (1, 3, 2)]
 
 
 def test_sanchez_worked_case_at_p3() -> None:
     play = Worked()
     _, w = play.up_to_w()
-    assert carried(w) == [(0, 2, 1), (1, 0, 1), (1, 2, 2)]
+    assert read_triples(w) == [(0, 2, 1), (1, 0, 1), (1, 2, 2)]
     assert m(play.p[3]) == [(1, 0, 1), (3, 2, 1)]
     assert have(play.p[3]) == [1, 2, 0, 0]
 
