@@ -30,8 +30,12 @@ class Case:
         return antecede.list_protocols()[self.protocol]
 
     def world(self, n: int) -> World:
-        options = {key: value(n) if callable(value) else value for key, value in self.options.items()}
-        return World(maker(self.protocol, **options), n, self.fifo, self.watch)
+        make = maker(self.protocol, **self.options_for(n))
+        return World(make, n, self.fifo, self.watch)
+
+    def options_for(self, n: int) -> dict[str, Any]:
+        """The options for n processes; some depend on that."""
+        return {name: value(n) if callable(value) else value for name, value in self.options.items()}
 
 
 EXACT = [

@@ -35,8 +35,8 @@ EVERY_CASE = parametrize_cases(CASES)
 
 def make_endpoint(case: Case, process: str = "p0", **more: Any) -> Any:
     """An endpoint in a group of four; typed so that every protocol's own calls may be tried."""
-    options = {key: value(4) if callable(value) else value for key, value in case.options.items()}
-    return maker(case.protocol, **options, **more)(process, NAMES)
+    make = maker(case.protocol, **case.options_for(4), **more)
+    return make(process, NAMES)
 
 
 def play_random_run(case: Case, seed: int = 2) -> World:

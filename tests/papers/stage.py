@@ -21,7 +21,8 @@ def cast(kind: type[E], n: int, **options: Any) -> list[E]:
 def send(endpoint: Endpoint, text: str, *targets: int, **how: Any) -> Packet:
     """Send to the processes with these ids (to none: broadcast); the first packet that comes of it."""
     to = [f"p{i}" for i in targets] if targets else None
-    return endpoint.send(text.encode(), to=to, **how).packets[0]
+    effects = endpoint.send(text.encode(), to=to, **how)
+    return effects.packets[0]
 
 
 def words(effects: Effects) -> str:
@@ -31,12 +32,17 @@ def words(effects: Effects) -> str:
 
 def have(endpoint: Gated, size: int | None = None) -> list[int]:
     """The gate's counts as a dense vector: DELIV, k, SR or V, as the paper may call it."""
-    return [endpoint.gate.have.get(slot, 0) for slot in range(size or endpoint.n)]
+    counts = endpoint.gate.have
+    return [counts.get(slot, 0) for slot in range(size or endpoint.n)]
 
 
 def missing(endpoint: Endpoint) -> list[tuple[str, str, int, int]]:
     """Every unmet need of every held message: text, slot, what it has and what it needs."""
-    return [(h.payload.decode(), m.slot, m.have, m.needs) for h in endpoint.held() for m in h.missing]
+    unmet = []
+    for held in endpoint.held():
+        text = held.payload.decode()
+        unmet += [(text, need.slot, need.have, need.needs) for need in held.missing]
+    return unmet
 
 
 def stamp(packet: Packet) -> Any:

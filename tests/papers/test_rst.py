@@ -1,5 +1,7 @@
 """RST, on which three of the papers build, and how they tell it; messages to oneself, which it mishandles."""
 
+from copy import deepcopy
+from operator import le
 from typing import Any
 
 import pytest
@@ -34,6 +36,9 @@ def test_rst_multicast_adds_every_copy_to_the_packets_matrix() -> None:
     assert [words(p2.receive(packet)) for packet in (answer, copies["p2"])] == ["", "m r"]
 
 
+Counts = list[list[int]]
+
+
 class Told:
     """RST as it is told. "printed": 1 more at send and at delivery, so a message to oneself counts twice.
 
@@ -45,39 +50,44 @@ class Told:
         self.n, self.how = n, how
         self.m = [[0] * n for _ in range(n)]
         self.deliv = [0] * n
-        self.pending: list[tuple[int, int, list[list[int]]]] = []
+        self.pending: list[tuple[int, int, Counts]] = []
 
-    def send(self, me: int, to: int) -> list[list[int]]:
-        before = [row[:] for row in self.m]
+    def send(self, me: int, to: int) -> Counts:
+        before = deepcopy(self.m)
         self.m[me][to] += 1
-        return before if self.how == "printed" else [row[:] for row in self.m]
+        return before if self.how == "printed" else deepcopy(self.m)
 
-    def arrive(self, me: int, message: int, source: int, carried: list[list[int]]) -> list[int]:
+    def arrive(self, me: int, message: int, source: int, carried: Counts) -> list[int]:
         """What is delivered now: the queue is looked through in arrival order until nothing more can be."""
         if self.how == "mattern-literal":
             self._learn(carried)
         self.pending.append((message, source, carried))
         delivered = []
-        while ready := [item for item in self.pending if self._ready(me, *item[1:])]:
-            self.pending.remove(ready[0])
-            delivered.append(ready[0][0])
-            self._deliver(me, *ready[0][1:])
+        while ready := [item for item in self.pending if self._is_ready(me, *item[1:])]:
+            first = ready[0]
+            self.pending.remove(first)
+            message, source, carried = first
+            delivered.append(message)
+            self._deliver(me, source, carried)
         return delivered
 
-    def _ready(self, me: int, source: int, carried: list[list[int]]) -> bool:
+    def _is_ready(self, me: int, source: int, carried: Counts) -> bool:
+        wanted = [row[me] for row in carried]
         if self.how == "printed":
-            return all(carried[x][me] <= self.deliv[x] for x in range(self.n))
-        others = all(carried[x][me] <= self.m[x][me] for x in range(self.n) if x != source)
-        return others and carried[source][me] == self.m[source][me] + 1
+            return all(map(le, wanted, self.deliv))
+        known = [row[me] for row in self.m]
+        is_next = wanted.pop(source) == known.pop(source) + 1
+        return is_next and all(map(le, wanted, known))
 
-    def _deliver(self, me: int, source: int, carried: list[list[int]]) -> None:
+    def _deliver(self, me: int, source: int, carried: Counts) -> None:
         self.deliv[source] += 1
         if self.how == "printed":
             self.m[source][me] += 1
         self._learn(carried)
 
-    def _learn(self, carried: list[list[int]]) -> None:
-        self.m = [[max(p) for p in zip(a, b, strict=True)] for a, b in zip(self.m, carried, strict=True)]
+    def _learn(self, carried: Counts) -> None:
+        rows = zip(self.m, carried, strict=True)
+        self.m = [[*map(max, mine, theirs)] for mine, theirs in rows]
 
 
 @pytest.mark.parametrize("how", ["printed", "mattern"])
@@ -90,21 +100,29 @@ def test_rst_as_told_delivers_what_the_endpoint_delivers(how: str, n: int, scrip
             packet, carried = network.pop(a % len(network))
             j, source = int(packet.target[1:]), int(packet.source[1:])
             got = told[j].arrive(j, int(packet.payload), source, carried)
-            assert words(endpoints[j].receive(packet)).split() == [str(message) for message in got]
+            effects = endpoints[j].receive(packet)
+            assert words(effects).split() == [*map(str, got)]
         else:
-            i, j = a % n, (a + 1 + b % (n - 1)) % n
-            network.append((send(endpoints[i], str(number), j), told[i].send(i, j)))
+            i = a % n
+            j = (a + 1 + b % (n - 1)) % n
+            packet = send(endpoints[i], str(number), j)
+            carried = told[i].send(i, j)
+            network.append((packet, carried))
 
 
 def test_rst_as_mattern_tells_it_literally_jams() -> None:
-    p = [Told(2, "mattern-literal") for _ in range(2)]
-    assert p[1].arrive(1, 0, 0, p[0].send(0, 1)) == []
+    sender, receiver = Told(2, "mattern-literal"), Told(2, "mattern-literal")
+    carried = sender.send(0, 1)
+    assert receiver.arrive(1, 0, 0, carried) == []
 
 
 def test_rst_as_printed_counts_a_message_to_oneself_twice_and_blocks() -> None:
     p0 = Told(2, "printed")
-    assert p0.arrive(0, 0, 0, p0.send(0, 0)) == [0]
-    assert p0.m[0][0] == 2 and p0.arrive(0, 1, 0, p0.send(0, 0)) == []
+    carried = p0.send(0, 0)
+    assert p0.arrive(0, 0, 0, carried) == [0]
+    assert p0.m[0][0] == 2
+    carried = p0.send(0, 0)
+    assert p0.arrive(0, 1, 0, carried) == []
 
 
 SELF = [
