@@ -7,11 +7,17 @@ import pyarrow.compute as pc
 
 from antecede.events.coercion import coerce_events
 from antecede.local.arrow import to_arrow_table
-from antecede.local.outcome import Outcome, add_columns, sort_by_position, take_answered
+from antecede.local.outcome import Outcome, sort_by_position, take_answered
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.events import order_event_partition
 
-_GAPS = pa.schema({"execution": pa.string(), "missing": pa.string(), "waiting": pa.int64()})
+_GAPS = pa.schema(
+    {
+        "execution": pa.string(),
+        "missing": pa.string(),
+        "waiting": pa.int64(),
+    }
+)
 
 
 def order_events(events: object) -> Outcome:
@@ -32,16 +38,16 @@ def order_events(events: object) -> Outcome:
     answers = order_event_partition(causes)
     rows = pa.array(sort_by_position(answers, causes["execution"]))
     placed = answers.take(rows)
-    ordered = add_columns(
-        table.take(rows),
-        {names["position"]: placed.field("position"), names["ghosts"]: placed.field("ghosts")},
-    )
+    ghosts = placed.field("ghosts")
+    ordered = table.take(rows)
+    ordered = ordered.append_column(names["position"], placed.field("position"))
+    ordered = ordered.append_column(names["ghosts"], ghosts)
     held, waiting = take_answered(table, answers, "missing")
-    since = pa.nulls(len(held), pa.int64())
-    held = add_columns(held, {names["missing"]: waiting.field("missing"), names["since"]: since})
+    held = held.append_column(names["missing"], waiting.field("missing"))
+    held = held.append_column(names["since"], pa.nulls(len(held), pa.int64()))
     quarantine, refused = take_answered(table, answers, "reason")
-    quarantine = add_columns(quarantine, {names["reason"]: refused.field("reason")})
-    gaps = _count_ghosts(causes["execution"].take(rows), placed.field("ghosts"))
+    quarantine = quarantine.append_column(names["reason"], refused.field("reason"))
+    gaps = _count_ghosts(causes["execution"].take(rows), ghosts)
     return Outcome(ordered, held, quarantine, gaps, names, notes=[])
 
 
@@ -53,5 +59,7 @@ def _count_ghosts(execution: pa.ChunkedArray, ghosts: pa.ListArray) -> pa.Table:
             "missing": pc.list_flatten(ghosts),
         }
     )
-    counted = named_by.group_by(["execution", "missing"]).aggregate([([], "count_all")])
-    return pa.table([counted["execution"], counted["missing"], counted["count_all"]], schema=_GAPS)
+    by_ghost = named_by.group_by(["execution", "missing"])
+    counted = by_ghost.aggregate([([], "count_all")])
+    counted = counted.rename_columns({"count_all": "waiting"})
+    return counted.select(_GAPS.names).cast(_GAPS)

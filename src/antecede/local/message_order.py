@@ -29,8 +29,8 @@ _ANSWER = pa.struct(
         "arrival": pa.int64(),
         "missing": pa.list_(pa.string()),
         "reason": pa.string(),
-        "gaps": pa.list_(pa.struct({"missing": pa.string(), "waiting": pa.int64()})),
         "note": pa.string(),
+        "gaps": pa.list_(pa.struct({"missing": pa.string(), "waiting": pa.int64()})),
     }
 )
 
@@ -87,16 +87,17 @@ def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | 
 
 def _plan_packets(table: pa.Table, plan: MessagePlan) -> MessagePlan:
     """Packets of one protocol; its name and the members are looked up in the table."""
-    protocols = set(table["protocol"].drop_null().unique().to_pylist())
-    arrived_at = pc.unique(to_text_column(table[plan.columns["group"]]))
-    members = {*arrived_at.to_pylist(), *table["sender"].unique().to_pylist()} - {None}
-    return plan_packets(plan, protocols, members)
+    protocols = pc.unique(table["protocol"].drop_null())
+    receivers = pc.unique(to_text_column(table[plan.columns["group"]]))
+    senders = pc.unique(table["sender"])
+    members = {*receivers.to_pylist(), *senders.to_pylist()} - {None}
+    return plan_packets(plan, set(protocols.to_pylist()), members)
 
 
 def to_text_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Names of whatever type as texts."""
-    plain = to_plain_types(column)
-    return pa.chunked_array([to_text(chunk) for chunk in plain.chunks], pa.string())
+    chunks = [to_text(chunk) for chunk in to_plain_types(column).chunks]
+    return pa.chunked_array(chunks, pa.string())
 
 
 def _check_places(column: pa.ChunkedArray, name: str) -> None:
@@ -104,8 +105,8 @@ def _check_places(column: pa.ChunkedArray, name: str) -> None:
     text = pc.utf8_trim_whitespace(to_text_column(column)).drop_null()
     is_place = pc.match_substring_regex(text, PLACE)
     if not len(text) or not pc.all(is_place).as_py():
-        others = text.filter(pc.invert(is_place))
-        raise refuse_names(name, pc.min(others).as_py() if len(others) else None)
+        names = text.filter(pc.invert(is_place))
+        raise refuse_names(name, pc.min(names).as_py())
 
 
 def _answer_rows(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
@@ -113,10 +114,7 @@ def _answer_rows(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
     if not len(table):
         return pa.array([], _ANSWER)
     columns = {name: to_plain_types(table[column]) for name, column in plan.columns.items()}
-    if plan.group is None:
-        columns["group"] = pa.chunked_array([pa.nulls(len(table), pa.string()).fill_null("")])
-    elif not is_name(columns["group"].type):
-        columns["group"] = to_text_column(table[plan.group])
+    columns["group"] = _find_groups(table, plan)
     contents = table.drop_columns(sorted(plan.hashed_columns_without & set(table.column_names)))
     columns["content"] = hash_rows(contents)
     kernel_table = pa.table(columns)
@@ -126,19 +124,29 @@ def _answer_rows(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
     return answers.slice(0, len(table))
 
 
+def _find_groups(table: pa.Table, plan: MessagePlan) -> pa.ChunkedArray:
+    """The group of each row, as a name; without groups all rows are in one."""
+    if plan.group is None:
+        return pa.chunked_array([pa.repeat("", len(table))])
+    groups = to_plain_types(table[plan.group])
+    return groups if is_name(groups.type) else to_text_column(groups)
+
+
 def _add_own_broadcasts(columns: pa.Table) -> pa.Table:
     """With each process's own broadcasts, which count on entries that others count on too."""
     is_message = pc.equal(columns["kind"], "message")
     rows = pa.array(range(len(columns)), pa.int64())
     numbered = columns.append_column("row", rows).filter(is_message)
-    firsts = numbered.group_by(["sender", "number"], use_threads=False).aggregate([("row", "min")])
+    by_number = numbered.group_by(["sender", "number"], use_threads=False)
+    firsts = by_number.aggregate([("row", "min")])
     own = columns.take(firsts["row_min"])
     own = own.set_column(own.column_names.index("group"), "group", own["sender"])
     if "arrival" in own.column_names:
         first = pa.array([-1] * len(own), own["arrival"].type)
         own = own.set_column(own.column_names.index("arrival"), "arrival", first)
     seen = columns.append_column("unseen", pa.repeat(False, len(columns)))
-    return pa.concat_tables([seen, own.append_column("unseen", pa.repeat(True, len(own)))])
+    unseen = own.append_column("unseen", pa.repeat(True, len(own)))
+    return pa.concat_tables([seen, unseen])
 
 
 def _split_rows(
@@ -148,28 +156,29 @@ def _split_rows(
     names: dict[str, str],
     places: pa.Table | None,
 ) -> Outcome:
-    arrival = answers.field("arrival") if plan.arrival is None else table[plan.arrival]
-    if plan.group is None:
-        group = pa.chunked_array([pa.nulls(len(table), pa.string())])
-    else:
-        group = to_plain_types(table[plan.group])
-        group = group if is_name(group.type) else to_text_column(group)
-    rows = pa.array(sort_by_position(answers, group))
+    arrival = answers.field("arrival")
+    if plan.arrival is not None:
+        arrival = table[plan.arrival]
+    groups = _find_groups(table, plan)
+    rows = pa.array(sort_by_position(answers, groups))
     added = {names["position"]: answers.field("position").take(rows)}
     if plan.arrival != "arrival":
         added[names["arrival"]] = arrival.take(rows)
     ordered = add_columns(table.take(rows), added)
-    waiting = pc.indices_nonzero(answers.field("missing").is_valid())
     held, held_answers = take_answered(table, answers, "missing")
-    missing = {names["missing"]: held_answers.field("missing"), names["since"]: arrival.take(waiting)}
+    held_rows = pc.indices_nonzero(answers.field("missing").is_valid())
+    held = held.append_column(names["missing"], held_answers.field("missing"))
+    held = held.append_column(names["since"], arrival.take(held_rows))
     quarantine, refused = take_answered(table, answers, "reason")
     if places is not None:
         place, _ = take_answered(places, answers, "reason")
-        quarantine = add_columns(quarantine, dict(zip(place.column_names, place.columns, strict=True)))
-    quarantine = add_columns(quarantine, {names["reason"]: refused.field("reason")})
-    gaps = _list_gaps(answers.field("gaps"), group)
-    notes = plan.notes + answers.field("note").drop_null().unique().to_pylist()
-    return Outcome(ordered, add_columns(held, missing), quarantine, gaps, names, notes)
+        for name in place.column_names:
+            quarantine = quarantine.append_column(name, place[name])
+    quarantine = quarantine.append_column(names["reason"], refused.field("reason"))
+    named_groups = pa.nulls(len(table), pa.string()) if plan.group is None else groups
+    gaps = _list_gaps(answers.field("gaps"), named_groups)
+    notes = answers.field("note").drop_null().unique()
+    return Outcome(ordered, held, quarantine, gaps, names, plan.notes + notes.to_pylist())
 
 
 def _list_gaps(gaps: pa.ListArray, group: pa.ChunkedArray) -> pa.Table:

@@ -31,17 +31,22 @@ def hash_rows(table: pa.Table) -> pa.ChunkedArray:
 def _hash_batch(batch: pa.RecordBatch) -> Hashes:
     hashes = np.full(len(batch), SEED, dtype=np.uint64)
     each_row = np.arange(len(batch) + 1)
-    _chain_column(hashes, each_row, pa.array(np.zeros(len(batch), np.int32)))
+    zeros = pa.array(np.zeros(len(batch), np.int32))
+    _chain_column(hashes, each_row, zeros)  # so that a row without columns has a hash, too
     for field, column in zip(batch.schema, batch.columns, strict=True):
-        if pt.is_map(column.type) and not _has_map(column.type.key_type, column.type.item_type):
+        if _is_plain_map(column.type):
             flat = flatten_lists(column)
-            for items in flat.items:
+            for items in flat.items:  # all keys, then all values
                 _chain_column(hashes, flat.starts, items)
         elif _has_map(column.type):
             _chain_column(hashes, each_row, _write_json(field.name, column))
         else:
             _chain_column(hashes, each_row, column)
     return hashes
+
+
+def _is_plain_map(kind: pa.DataType) -> bool:
+    return pt.is_map(kind) and not _has_map(kind.key_type, kind.item_type)
 
 
 def _has_map(*kinds: pa.DataType) -> bool:
@@ -86,40 +91,58 @@ def _chain_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None
 
 
 def _chain_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+    """Chain texts, bytes and what else is hashed as bytes."""
     if pt.is_decimal(values.type):
         unscaled = [_write_big_integer(value) for value in values.to_pylist()]
         values = pa.array(unscaled, pa.binary())
     is_bytes = pt.is_binary(values.type) or pt.is_large_binary(values.type)
     texts = values.cast(pa.large_binary() if is_bytes else pa.large_string())
-    _, offsets, data = texts.buffers()
-    all_offsets = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    all_data = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    chain_texts(hashes, starts, all_offsets, all_data, _find_valid(values))
+    _, offset_buffer, data_buffer = texts.buffers()
+    end = texts.offset + len(texts) + 1
+    offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : end]
+    data = np.empty(0, np.uint8)
+    if data_buffer is not None:
+        data = np.frombuffer(data_buffer, np.uint8)
+    chain_texts(hashes, starts, offsets, data, _find_valid(values))
 
 
 def _find_bits(values: pa.Array) -> tuple[Hashes, int]:
     """The bits of numbers, and how many bytes each is hashed as."""
+    if pt.is_floating(values.type):
+        return _find_float_bits(values)
+    integers = _to_integers(values)
+    is_short = integers.type.bit_width <= 32 and integers.type != pa.uint32()
+    plain = integers.fill_null(0).to_numpy(zero_copy_only=False)
+    if is_short:
+        bits = plain.astype(np.int32).view(np.uint32)
+        return bits.astype(np.uint64), 4
+    return plain.astype(np.int64).view(np.uint64), 8
+
+
+def _find_float_bits(values: pa.Array) -> tuple[Hashes, int]:
+    """There is one 0 and one not-a-number, whatever their bits are."""
+    size = 4 if values.type.bit_width <= 32 else 8
+    floats = values.cast(pa.float32() if size == 4 else pa.float64())
+    plain = floats.fill_null(0).to_numpy(zero_copy_only=False) + 0.0
+    plain[np.isnan(plain)] = np.nan
+    bits = plain.view(np.uint32 if size == 4 else np.uint64)
+    return bits.astype(np.uint64), size
+
+
+def _to_integers(values: pa.Array) -> pa.Array:
+    """Times, days, truth values and short decimals as the integers that they are."""
     kind = values.type
-    if pt.is_floating(kind):
-        floats = values.cast(pa.float32() if kind.bit_width <= 32 else pa.float64())
-        plain = floats.fill_null(0).to_numpy(zero_copy_only=False) + 0.0  # there is one 0, not two
-        plain = np.where(np.isnan(plain), np.asarray(np.nan, plain.dtype), plain)
-        bits = plain.view(f"u{plain.dtype.itemsize}")
-        return bits.astype(np.uint64), plain.dtype.itemsize
+    if pt.is_integer(kind):
+        return values
     if pt.is_decimal(kind):
-        unscaled = pa.array([_find_unscaled(value) for value in values.to_pylist()], pa.int64())
-        return _find_bits(unscaled)
+        unscaled = [_find_unscaled(value) for value in values.to_pylist()]
+        return pa.array(unscaled, pa.int64())
     if pt.is_timestamp(kind):
-        values = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-    elif pt.is_date(kind):
-        values = values.cast(pa.date32()).cast(pa.int32())
-    elif not pt.is_integer(kind):
-        values = values.cast(pa.int8() if pt.is_boolean(kind) else pa.int64())
-    width = 4 if values.type.bit_width <= 32 and values.type != pa.uint32() else 8
-    whole = values.fill_null(0).to_numpy(zero_copy_only=False)
-    if width == 4:
-        return whole.astype(np.int32).view(np.uint32).astype(np.uint64), width
-    return whole.astype(np.int64).view(np.uint64) if whole.dtype != np.uint64 else whole, width
+        micros = values.cast(pa.timestamp("us", kind.tz), safe=False)
+        return micros.cast(pa.int64())
+    if pt.is_date(kind):
+        return values.cast(pa.date32()).cast(pa.int32())
+    return values.cast(pa.int8() if pt.is_boolean(kind) else pa.int64())
 
 
 def _is_counted(kind: pa.DataType) -> bool:

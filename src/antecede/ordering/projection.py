@@ -25,6 +25,8 @@ from antecede.kernels.ragged import Ints
 from antecede.ordering.stamps import Reading
 
 Columns = dict[str, pa.Array]
+Members = tuple[str, ...] | None
+"""The names of processes in the order of the entries of stamps."""
 
 NO_RECEIVER = "there is no receiver"
 NO_MEMBER = "the receiver is not one of the members"
@@ -37,7 +39,7 @@ class StampPlan(NamedTuple):
     """How the columns of a table of messages are read."""
 
     form: str
-    members: tuple[str, ...] | None = None
+    members: Members = None
     wants_past: bool = False
     """Whether the order of arrival is to be told by what stamps know of the past: no column tells it."""
     protocol: str = ""
@@ -49,29 +51,36 @@ def project_columns(columns: Columns, plan: StampPlan) -> Columns:
     projected = _PROJECTIONS[plan.form](columns, plan)
     if not plan.wants_past:
         projected.pop("past", None)
-    others = {name: columns[name] for name in ("group", "content", "unseen") if name in columns}
-    times = {name: to_number(columns[name]) for name in ("arrival", "time") if name in columns}
-    return others | projected | times
+    for name in ("group", "content", "unseen"):
+        if name in columns:
+            projected[name] = columns[name]
+    for name in ("arrival", "time"):
+        if name in columns:
+            projected[name] = to_number(columns[name])
+    return projected
 
 
 def to_number(moments: pa.Array) -> pa.Array:
     """Numbers, times or days as numbers in the same order."""
     kind = moments.type
     if pt.is_timestamp(kind):
-        return moments.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-    if pt.is_date(kind):
-        return moments.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
-    return moments.cast(pa.int64()) if pt.is_integer(kind) else moments.cast(pa.float64())
+        moments = moments.cast(pa.timestamp("us", kind.tz), safe=False)
+    elif pt.is_date(kind):
+        moments = moments.cast(pa.date32()).cast(pa.int32())
+    elif not pt.is_integer(kind):
+        return moments.cast(pa.float64())
+    return moments.cast(pa.int64())
 
 
 def to_text(names: pa.Array) -> pa.Array:
     """Names as texts."""
-    if pt.is_nested(names.type):
-        return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())
-    return names.cast(pa.string())
+    if not pt.is_nested(names.type):
+        return names.cast(pa.string())
+    texts = [None if name is None else str(name) for name in names.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
-def find_places(names: pa.Array, members: tuple[str, ...] | None) -> pa.Array:
+def find_places(names: pa.Array, members: Members) -> pa.Array:
     """Which entry of a list belongs to each process: an integer, or one of the members. -1 if it is none."""
     if pt.is_integer(names.type):
         return names.cast(pa.int64())
@@ -80,11 +89,12 @@ def find_places(names: pa.Array, members: tuple[str, ...] | None) -> pa.Array:
         is_place = pc.match_substring_regex(text, PLACE)
         return pc.if_else(is_place, text, None).cast(pa.int64())
     text = to_text(names)
-    place = pc.index_in(text, value_set=pa.array(members, pa.string())).cast(pa.int64())
-    return pc.if_else(text.is_valid(), place.fill_null(-1), pa.scalar(None, pa.int64()))
+    place = pc.index_in(text, value_set=pa.array(members, pa.string()))
+    place = place.fill_null(-1).cast(pa.int64())
+    return pc.if_else(text.is_valid(), place, None)
 
 
-def match_names(names: pa.Array, like: pa.DataType, members: tuple[str, ...] | None) -> pa.Array:
+def match_names(names: pa.Array, like: pa.DataType, members: Members) -> pa.Array:
     """Processes as they are called inside stamps, by integers or by texts; null if one is no member."""
     if not pt.is_integer(like):
         return to_text(names)
@@ -127,9 +137,12 @@ def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
     not_square = pc.binary_join_element_wise(
         "the stamp is not square: it has ", size.cast(pa.string()), " rows, and one not as many entries", ""
     )
-    is_unknown = pc.or_(pc.less(receiver, 0), pc.greater_equal(receiver, size.cast(pa.int64())))
+    is_beyond = pc.greater_equal(receiver, size.cast(pa.int64()))
+    is_unknown = pc.or_(pc.less(receiver, 0), is_beyond)
     fault = _choose_fault(
-        (receiver.is_null(), NO_RECEIVER), (pa.array(~is_square), not_square), (is_unknown, UNKNOWN_RECEIVER)
+        (receiver.is_null(), NO_RECEIVER),
+        (~is_square, not_square),
+        (is_unknown, UNKNOWN_RECEIVER),
     )
     apart = _order_apart(columns)
     return {"needs": column, "sender": sender, "number": number, "fault": fault, **apart}
@@ -163,7 +176,8 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
     sender = match_names(columns["sender"], source.type, plan.members)
     is_for_receiver = _equal_names(to, receiver, rows)
     is_own = is_for_receiver & _equal_names(source, sender, rows)
-    number = pc.add(_take_first(count, is_own, rows, len(stamp)).fill_null(0), 1)
+    sent_before = _take_first(count, is_own, rows, len(stamp))
+    number = pc.add(sent_before.fill_null(0), 1)
     is_odd = _has_null(flat, source, to, count)
     fault = _choose_fault(
         *_find_nobody(columns, receiver), (is_odd, "the stamp has an entry without from, to or count")
@@ -179,21 +193,22 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     time, last = stamp.flatten()
     flat = flatten_lists(last)
     rows = flat.rows
-    process, times = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
+    entries = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
+    process, times = entries
     receiver = match_names(columns["receiver"], process.type, plan.members)
     is_for_receiver = _equal_names(process, receiver, rows)
     entry = _take_first(times, is_for_receiver, rows, len(stamp))
-    empty = pa.scalar([], times.type)
+    empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)
     needs = pc.if_else(entry.is_valid(), entry, empty)
-    needs = pc.if_else(stamp.is_valid(), needs, pa.scalar(None, times.type))
+    needs = pc.if_else(stamp.is_valid(), needs, null)
     has_no_last = pc.and_(stamp.is_valid(), last.is_null())
     fault = _choose_fault(
         *_find_nobody(columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
         (_has_null(flat, process, times), "the stamp has a last message without a process or a time"),
     )
-    processes = _name_processes(columns, time, plan)
-    return {"needs": needs, "gains": time, "fault": fault, **processes, **_order_apart(columns)}
+    projected = _name_processes(columns, time, plan)
+    return {"needs": needs, "gains": time, "fault": fault, **projected, **_order_apart(columns)}
 
 
 def _project_log(columns: Columns, plan: StampPlan) -> Columns:
@@ -206,38 +221,43 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     projected = {"sender": sender, "number": number, **_order_apart(columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
-        is_needed = _is_among(destinations[0], columns, plan, flat.rows)
-        projected["past"] = _add_own_past(
-            _make_pairs(flat.starts, True, source, count, stamp), sender, number
-        )
-        receiver = match_names(columns["receiver"], destinations[0].type.value_type, plan.members)
-        is_odd = _has_null(flat, source, count, *destinations) | _has_null_inside(flat, destinations[0])
+        (to,) = destinations
+        receiver = match_names(columns["receiver"], to.type.value_type, plan.members)
+        is_needed = _is_among(to, receiver, flat.rows)
+        past = _make_pairs(flat.starts, True, source, count, stamp)
+        projected["past"] = _add_own_past(past, sender, number)
+        is_odd = _has_null(flat, source, count, to) | _has_null_inside(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
         projected["fault"] = _choose_fault(*_find_nobody(columns, receiver), (is_odd, fault))
     projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
     if "receiver" in columns:
-        projected["receiver"] = to_text(match_names(columns["receiver"], source.type, plan.members))
+        receiver = match_names(columns["receiver"], source.type, plan.members)
+        projected["receiver"] = to_text(receiver)
     return projected
 
 
-def _is_among(destinations: pa.Array, columns: Columns, plan: StampPlan, rows: Ints) -> Bools:
+def _is_among(destinations: pa.Array, receiver: pa.Array, rows: Ints) -> Bools:
     """Which entries have the receiver of their row among their destinations."""
-    receiver = match_names(columns["receiver"], destinations.type.value_type, plan.members)
     flat = flatten_lists(destinations)
     is_receiver = _equal_names(flat.items[0], receiver, rows[flat.rows])
-    return np.bincount(flat.rows[is_receiver], minlength=len(destinations)) > 0
+    entries = flat.rows[is_receiver]
+    return np.bincount(entries, minlength=len(destinations)) > 0
 
 
 def _add_own_past(past: pa.Array, sender: pa.Array, number: pa.Array) -> pa.Array:
     """The past with one more entry in each row: the sender's message before this one."""
     flat = flatten_lists(past)
-    size = len(past)
-    before = pc.max_element_wise(pc.subtract(number, 1), 0, skip_nulls=False)
-    own = pa.StructArray.from_arrays([sender, before], fields=list(flat.items[0].type))
+    entries = flat.items[0]
+    each_row = np.arange(len(past))
+    number_before = pc.subtract(number, 1)
+    number_before = pc.max_element_wise(number_before, 0, skip_nulls=False)
+    own = pa.StructArray.from_arrays([sender, number_before], fields=list(entries.type))
     # Behind the entries of each row comes its own one.
-    order = np.argsort(np.concatenate((flat.rows, np.arange(size))), kind="stable")
-    entries = pa.concat_arrays([flat.items[0], own]).take(pa.array(order))
-    return _make_lists(flat.starts + np.arange(size + 1), entries, past)
+    rows = np.concatenate((flat.rows, each_row))
+    order = np.argsort(rows, kind="stable")
+    both = pa.concat_arrays([entries, own]).take(pa.array(order))
+    starts = flat.starts + np.arange(len(past) + 1)
+    return _make_lists(starts, both, past)
 
 
 def _project_shared(columns: Columns, plan: StampPlan) -> Columns:
@@ -295,7 +315,8 @@ def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
     by_place = not pt.is_map(stamp)
     if plan.form in ("vector", "clock"):
         shape = "entries" if by_place else "pairs"
-        reading = Reading(shape, counted=True, whole=True, members=plan.members if by_place else None)
+        members = plan.members if by_place else None
+        reading = Reading(shape, counted=True, whole=True, members=members)
         return reading._replace(ticks=True, stretches=False) if plan.form == "clock" else reading
     if plan.form == "matrix":
         return Reading("entries", members=plan.members)
@@ -317,7 +338,8 @@ def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:
     place = to_integers(places, -1)
     is_inside = (place >= 0) & (place < np.diff(flat.starts))
     at = np.where(is_inside, flat.starts[:-1] + place, 0)
-    return flat.items[0].take(pa.array(at, mask=~is_inside)).cast(pa.int64())
+    entries = flat.items[0].take(pa.array(at, mask=~is_inside))
+    return entries.cast(pa.int64())
 
 
 def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
@@ -325,7 +347,9 @@ def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
     flat = flatten_lists(counts)
     rows = flat.rows
     keys, values = flat.items
-    return _take_first(values, _equal_names(keys, names, rows), rows, len(counts)).cast(pa.int64())
+    is_named = _equal_names(keys, names, rows)
+    entries = _take_first(values, is_named, rows, len(counts))
+    return entries.cast(pa.int64())
 
 
 def _take_first(values: pa.Array, is_chosen: Bools, rows: Ints, size: int) -> pa.Array:
@@ -338,11 +362,12 @@ def _take_first(values: pa.Array, is_chosen: Bools, rows: Ints, size: int) -> pa
 
 def _equal_names(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
     """Which entries have the name of their row; null is no name."""
-    if pt.is_integer(entries.type):
-        return np.asarray(to_integers(entries, -1) == to_integers(names, -2)[rows])
-    encoded = entries.dictionary_encode()
-    codes = pc.index_in(names, value_set=encoded.dictionary)
-    return np.asarray(to_integers(encoded.indices, -1) == to_integers(codes, -2)[rows])
+    if not pt.is_integer(entries.type):
+        encoded = entries.dictionary_encode()
+        entries = encoded.indices
+        names = pc.index_in(names, value_set=encoded.dictionary)
+    name_of_row = to_integers(names, -2)
+    return np.asarray(to_integers(entries, -1) == name_of_row[rows])
 
 
 def _has_null(flat: FlatLists, *fields: pa.Array) -> Bools:
@@ -351,7 +376,8 @@ def _has_null(flat: FlatLists, *fields: pa.Array) -> Bools:
     for field in fields:
         if field.null_count:
             is_null |= field.is_null().to_numpy(zero_copy_only=False)
-    return np.bincount(flat.rows[is_null], minlength=len(flat.starts) - 1) > 0
+    rows = flat.rows[is_null]
+    return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
 def _has_null_inside(flat: FlatLists, names: pa.Array) -> Bools:
@@ -364,14 +390,16 @@ def _has_null_inside(flat: FlatLists, names: pa.Array) -> Bools:
 
 def _find_nobody(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
     """Rows whose receiver is null, or not to be found among those inside stamps."""
-    return [(columns["receiver"].is_null(), NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]
+    is_missing = columns["receiver"].is_null()
+    return [(is_missing, NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]
 
 
 def _choose_fault(*cases: tuple[pa.Array | Bools, str | pa.Array]) -> pa.Array:
     """The text of the first case that holds for each row, or null; what is unknown does not hold."""
     fault: pa.Array = pa.scalar(None, pa.string())
     for holds, text in reversed(cases):
-        fault = pc.if_else(pc.fill_null(pa.array(holds), False), text, fault)
+        is_known = pc.fill_null(pa.array(holds), False)
+        fault = pc.if_else(is_known, text, fault)
     return fault
 
 
@@ -379,7 +407,8 @@ def _make_pairs(
     starts: Ints, is_kept: Bools | bool, names: pa.Array, counts: pa.Array, like: pa.Array
 ) -> pa.Array:
     """Lists of (name, count) of the entries that are kept; null where the stamp is."""
-    pairs = pa.StructArray.from_arrays([to_text(names), counts.cast(pa.int64())], names=["name", "count"])
+    fields = [to_text(names), counts.cast(pa.int64())]
+    pairs = pa.StructArray.from_arrays(fields, names=["name", "count"])
     if is_kept is not True:
         before = np.concatenate(([0], np.cumsum(is_kept)))
         starts, pairs = before[starts], pairs.filter(pa.array(is_kept))
@@ -388,5 +417,6 @@ def _make_pairs(
 
 def _make_lists(starts: Ints, items: pa.Array, like: pa.Array) -> pa.Array:
     """Lists with these items, null where another column is."""
-    is_null = np.append(like.is_null().to_numpy(zero_copy_only=False), False)
-    return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32), mask=is_null), items)
+    is_null = like.is_null().to_numpy(zero_copy_only=False)
+    offsets = pa.array(starts.astype(np.int32), mask=np.append(is_null, False))
+    return pa.ListArray.from_arrays(offsets, items)

@@ -2,8 +2,8 @@
 
 Writing `ordered` puts all rows in order. Mostly that is all: if as many rows were written as there are, then
 no row is held or quarantined. Only if some are left over the order is computed once more, for them alone, and
-what comes of that is kept. (To keep all rows on disk between the two takes longer than to compute the order
-again: the rows are written and read once more.)
+what comes of that is kept. (To keep all rows on disk would cost a table from which nothing is left over, the
+usual one, that each of its rows is written and read once more.)
 """
 
 from collections.abc import Callable
