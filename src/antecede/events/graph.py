@@ -98,6 +98,7 @@ def build_event_graph(table: pa.Table) -> EventGraph:
     rows, execution, executions = sort_rows(table)
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
+    table = table.combine_chunks()  # else every look at a column would do it
     who = find_actors(table, execution)
     events = place_events(table, execution, executions, who, classify_acts(table, execution))
     links = match_events(table, execution, events.act, who, events.track, events.place)

@@ -3,6 +3,15 @@
 Each fault is named once, where it enters: an entry that an event took over from a cause, as it should, is no
 fault of that event. So clocks that break no rule here are transitive, grow along every process and every
 edge, and claim only events that exist or holes that are named.
+
+Theory of operation. Own entries are checked over arrays (`_check_own_entries`). For the entries of others,
+`_check_claims` walks along each process and spreads clocks out over arrays of processes: `now` has the clock
+of the event at hand, `before` that of the event before it, `heard` the most that any direct cause has. What
+`now` lacks of a cause is a fault; what grew since `before`, was not heard, and is nowhere in the log, too.
+Arrays are cleared by going over the same clocks again, so that an event costs what its clock and those of its
+direct causes have, whatever the number of processes.
+
+The loops take plain arrays: compiled code counts references at every use of a field of a named tuple.
 """
 
 from __future__ import annotations
@@ -65,95 +74,146 @@ def find_clock_faults(
     index: ArrayLike | None = None,
     known: Edges | None = None,
 ) -> ClockFaults:
-    """All faults; arguments as of `histories.edges_of_clocks`. An event without a clock has an empty row.
+    """All faults; arguments as of `histories.find_clock_edges`. An event without a clock has an empty row.
 
     `known` causes are those that the log tells by other means than clocks, by messages for one: a clock must
     have what theirs have, too. Every clock is read once for its event, and once for each direct effect of it.
     """
-    found = build_histories(process, own, clocks, index)
-    clocked = np.diff(found.starts) > 0
-    sequence, restarted = _check_own_entries(found)
-    previous = _find_previous(found, clocked)
+    histories = build_histories(process, own, clocks, index)
+    has_clock = np.diff(histories.starts) > 0
+    sequence_faults, restarted = _check_own_entries(histories)
+    previous = _find_previous(histories, has_clock)
     previous[restarted] = -1
-    uncounted = np.flatnonzero(clocked & (found.own < 1))
-    faults = np.concatenate(
-        (
-            sequence,
-            _stack_faults(_UNCOUNTED, uncounted, -1, found.process[uncounted], found.own[uncounted]),
-            _check_claims(
-                found, previous, *_list_foreign_causes(found, clocked, find_history_edges(found), known)
-            ),
-        )
+    uncounted = np.flatnonzero(has_clock & (histories.own < 1))
+    uncounted_faults = _stack_faults(
+        _UNCOUNTED, uncounted, -1, histories.process[uncounted], histories.own[uncounted]
     )
-    order = np.lexsort((faults[:, 3], faults[:, 0], faults[:, 1]))
-    return ClockFaults(*faults[order].T.copy())
+    first_cause, causes = _list_foreign_causes(histories, has_clock, known)
+    claim_faults = _check_claims(
+        histories.process,
+        histories.own,
+        histories.starts,
+        histories.slots,
+        histories.counts,
+        histories.walk,
+        histories.first,
+        histories.owns,
+        histories.events,
+        previous,
+        first_cause,
+        causes,
+    )
+    faults = np.concatenate((sequence_faults, uncounted_faults, claim_faults))
+    by_event = np.lexsort((faults[:, 3], faults[:, 0], faults[:, 1]))
+    return ClockFaults(*faults[by_event].T.copy())
 
 
 def _stack_faults(kind: int, event: Ints, other: Ints | int, slot: Ints, count: Ints) -> Ints:
-    return np.stack(np.broadcast_arrays(kind, event, other, slot, count), axis=1).astype(np.int64)
+    """Faults of one kind as rows of a table."""
+    columns = np.broadcast_arrays(kind, event, other, slot, count)
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _find_previous(found: Histories, among: NDArray[np.bool_]) -> Ints:
+def _find_previous(histories: Histories, among: NDArray[np.bool_]) -> Ints:
     """Of each event the one before it in its process, looking only at those among some; else -1."""
-    line = found.walk[among[found.walk]]
-    inside = found.process[line[1:]] == found.process[line[:-1]]
+    walk = histories.walk[among[histories.walk]]
+    is_same_process = histories.process[walk[1:]] == histories.process[walk[:-1]]
     previous = np.full(len(among), -1, dtype=np.int64)
-    previous[line[1:][inside]] = line[:-1][inside]
+    previous[walk[1:][is_same_process]] = walk[:-1][is_same_process]
     return previous
 
 
-def _check_own_entries(found: Histories) -> tuple[Ints, Ints]:
+def _check_own_entries(histories: Histories) -> tuple[Ints, Ints]:
     """The faults of own entries, which should be 1, 2, 3, ...; and the events at which a process restarts."""
-    counted = found.own >= 1
-    previous = _find_previous(found, counted)
-    last, own = np.where(previous >= 0, found.own[previous], 0), found.own
-    restart = counted & (own == 1) & (last > 1)
+    own = histories.own
+    is_counted = own >= 1
+    previous = _find_previous(histories, is_counted)
+    last = np.where(previous >= 0, own[previous], 0)
+    is_restart = is_counted & (own == 1) & (last > 1)
     cases = (
-        (_HOLE, counted & (own > last + 1), last + 1),
-        (_REPEAT, counted & (own == last), own),
-        (_RESTART, restart, own),
-        (_SHRINKS, counted & (own < last) & ~restart, own),
+        (_HOLE, is_counted & (own > last + 1), last + 1),
+        (_REPEAT, is_counted & (own == last), own),
+        (_RESTART, is_restart, own),
+        (_SHRINKS, is_counted & (own < last) & ~is_restart, own),
     )
     tables = []
     for kind, mask, count in cases:
         event = np.flatnonzero(mask)
-        tables.append(_stack_faults(kind, event, previous[event], found.process[event], count[event]))
-    return np.concatenate(tables), np.flatnonzero(restart)
+        tables.append(_stack_faults(kind, event, previous[event], histories.process[event], count[event]))
+    return np.concatenate(tables), np.flatnonzero(is_restart)
 
 
 def _list_foreign_causes(
-    found: Histories, clocked: NDArray[np.bool_], claimed: Edges, known: Edges | None
+    histories: Histories, has_clock: NDArray[np.bool_], known: Edges | None
 ) -> tuple[Ints, Ints]:
-    """The direct causes of each event in other processes: those its clock claims, and those known besides."""
-    source, target = claimed if known is None else map(np.concatenate, zip(claimed, known, strict=True))
-    across = (found.process[source] != found.process[target]) & clocked[target]
-    starts, items = group_by_key(target[across], len(found.process))
-    return starts, source[across][items]
+    """The direct causes of each event in other processes: those its clock claims, and those known besides.
+
+    Those of event e are causes[starts[e]:starts[e + 1]].
+    """
+    source, target = find_history_edges(histories)
+    if known is not None:
+        source = np.concatenate((source, known.source))
+        target = np.concatenate((target, known.target))
+    is_foreign = (histories.process[source] != histories.process[target]) & has_clock[target]
+    starts, items = group_by_key(target[is_foreign], len(histories.process))
+    return starts, source[is_foreign][items]
 
 
 @compiled
-def _check_claims(found: Histories, previous: Ints, starts: Ints, causes: Ints) -> Ints:
+def _check_claims(
+    process: Ints,
+    own: Ints,
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+    walk: Ints,
+    first: Ints,
+    owns: Ints,
+    events: Ints,
+    previous: Ints,
+    first_cause: Ints,
+    causes: Ints,
+) -> Ints:
     """The faults of entries for other processes, given the event before and the direct causes of each."""
-    width = len(found.first) - 1
+    width = len(first) - 1
     now, before, heard = np.zeros((3, width), dtype=np.int64)
     told = np.full(width, -1, dtype=np.int64)  # the event whose fault in this entry was told last
     faults = [(0, 0, 0, 0, 0) for _ in range(0)]
-    for event in found.walk:
-        direct, last = causes[starts[event] : starts[event + 1]], previous[event]
-        _raise_entries(event, found, now, 1)
+    for event in walk:
+        here, last = process[event], previous[event]
+        low, high = first_cause[event], first_cause[event + 1]
+        _raise_entries(starts, slots, counts, event, now, 1)
         if last >= 0:
-            _raise_entries(last, found, before, 1)
-            _add_lacking_entries(event, last, _SHRINKS, found, now, told, faults)
-        for cause in direct:
-            _raise_entries(cause, found, heard, 1)
-            if not _leads_back(cause, event, found):
-                _add_lacking_entries(event, cause, _NOT_TRANSITIVE, found, now, told, faults)
-        _check_new_claims(event, found, before, heard, faults)
-        for cause in direct:
-            _raise_entries(cause, found, heard, 0)
-        _raise_entries(event, found, now, 0)
+            _raise_entries(starts, slots, counts, last, before, 1)
+            _add_lacking_entries(starts, slots, counts, here, event, last, _SHRINKS, now, told, faults)
+        for k in range(low, high):
+            cause = causes[k]
+            _raise_entries(starts, slots, counts, cause, heard, 1)
+            # A cause that claims the event itself, or a later one of its process, is told as a cycle.
+            if not 1 <= own[event] <= get_entry(starts, slots, counts, cause, here):
+                _add_lacking_entries(
+                    starts, slots, counts, here, event, cause, _NOT_TRANSITIVE, now, told, faults
+                )
+        for k in range(starts[event], starts[event + 1]):
+            slot, count = slots[k], counts[k]
+            if slot == here or count <= before[slot]:
+                continue
+            claimed = find_event(first, owns, events, slot, count)
+            if claimed >= 0:
+                leads_back = get_entry(starts, slots, counts, claimed, here)
+                if 1 <= own[event] <= leads_back:
+                    faults.append((_CYCLIC, event, claimed, here, leads_back))
+            elif heard[slot] < count:
+                end = first[slot + 1]
+                if end == first[slot]:
+                    faults.append((_UNKNOWN, event, -1, slot, count))
+                elif count > owns[end - 1]:
+                    faults.append((_BEYOND, event, -1, slot, count))
+        for k in range(low, high):
+            _raise_entries(starts, slots, counts, causes[k], heard, 0)
+        _raise_entries(starts, slots, counts, event, now, 0)
         if last >= 0:
-            _raise_entries(last, found, before, 0)
+            _raise_entries(starts, slots, counts, last, before, 0)
     table = np.empty((len(faults), 5), dtype=np.int64)
     for i in range(len(faults)):
         table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4] = faults[i]
@@ -161,45 +221,28 @@ def _check_claims(found: Histories, previous: Ints, starts: Ints, causes: Ints) 
 
 
 @compiled
-def _raise_entries(event: int, found: Histories, over: Ints, factor: int) -> None:
+def _raise_entries(starts: Ints, slots: Ints, counts: Ints, event: int, over: Ints, factor: int) -> None:
     """Raise the entries of an array to those of a clock; or, with factor 0, clear them."""
-    for k in range(found.starts[event], found.starts[event + 1]):
-        slot = found.slots[k]
-        over[slot] = max(over[slot], found.counts[k]) * factor
-
-
-@compiled
-def _leads_back(cause: int, event: int, found: Histories) -> bool:
-    """Whether a cause claims the event itself, or a later one of its process."""
-    return bool(1 <= found.own[event] <= get_entry(found, cause, found.process[event]))
+    for k in range(starts[event], starts[event + 1]):
+        over[slots[k]] = max(over[slots[k]], counts[k]) * factor
 
 
 @compiled
 def _add_lacking_entries(
-    event: int, cause: int, kind: int, found: Histories, now: Ints, told: Ints, faults: list[_Row]
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+    here: int,
+    event: int,
+    cause: int,
+    kind: int,
+    now: Ints,
+    told: Ints,
+    faults: list[_Row],
 ) -> None:
     """Tell the entries, but for its own, that the event should have from a cause."""
-    for k in range(found.starts[cause], found.starts[cause + 1]):
-        slot, count = found.slots[k], found.counts[k]
-        if slot != found.process[event] and now[slot] < count and told[slot] != event:
+    for k in range(starts[cause], starts[cause + 1]):
+        slot, count = slots[k], counts[k]
+        if slot != here and now[slot] < count and told[slot] != event:
             told[slot] = event
             faults.append((kind, event, cause, slot, now[slot] if kind == _SHRINKS else count))
-
-
-@compiled
-def _check_new_claims(event: int, found: Histories, before: Ints, heard: Ints, faults: list[_Row]) -> None:
-    """Tell which entries that grew since the event before lead back, or lead nowhere and were not heard."""
-    here = found.process[event]
-    for k in range(found.starts[event], found.starts[event + 1]):
-        slot, count = found.slots[k], found.counts[k]
-        if slot == here or count <= before[slot]:
-            continue
-        claimed, end = find_event(found, slot, count), found.first[slot + 1]
-        if claimed >= 0:
-            if _leads_back(claimed, event, found):
-                faults.append((_CYCLIC, event, claimed, here, get_entry(found, claimed, here)))
-        elif heard[slot] < count:
-            if end == found.first[slot]:
-                faults.append((_UNKNOWN, event, -1, slot, count))
-            elif count > found.owns[end - 1]:
-                faults.append((_BEYOND, event, -1, slot, count))

@@ -2,6 +2,16 @@
 
 Clocks are sparse: (process, count) pairs in rows, in which absent means 0. An event *claims* (q, c), the
 event of q whose own entry is c, if that is what its clock has for q.
+
+Theory of operation. `_collect_edges` walks along each process once. Arrays over processes hold the largest
+entry that was met on this walk (`most`), so that an entry which grew is seen at once, without the clock of
+the event before. The entries that grew are the candidates; `wanted[q]` is the count that is sought of q, and
+is cleared where the clock of another candidate has it: that one implies it. Clocks are read in the order of
+their sums, the largest first, since a clock is implied only by larger ones. So every clock is read once for
+its event and once for each direct effect of it.
+
+The loops take plain arrays: compiled code counts references at every use of a field of a named tuple, which
+took most of the time.
 """
 
 from __future__ import annotations
@@ -52,12 +62,22 @@ def build_histories(
     keys = owns if index is None else check_integers(index, "index", -(2**62), 2**62, len(places))
     width = int(max(places.max(initial=-1), slots.max(initial=-1))) + 1
     walk = np.lexsort((keys, places))
+    is_same_process = places[walk[1:]] == places[walk[:-1]]
     previous = np.full(len(places), -1, dtype=np.int64)
-    inside = places[walk[1:]] == places[walk[:-1]]
-    previous[walk[1:][inside]] = walk[:-1][inside]
+    previous[walk[1:][is_same_process]] = walk[:-1][is_same_process]
     events = np.lexsort((owns, places))
-    first = np.searchsorted(places[events], np.arange(width + 1))
-    return Histories(places, owns, starts, slots, counts, walk, previous, first, owns[events], events)
+    return Histories(
+        process=places,
+        own=owns,
+        starts=starts,
+        slots=slots,
+        counts=counts,
+        walk=walk,
+        previous=previous,
+        first=np.searchsorted(places[events], np.arange(width + 1)),
+        owns=owns[events],
+        events=events,
+    )
 
 
 def find_clock_edges(
@@ -72,9 +92,22 @@ def find_clock_edges(
     return find_history_edges(build_histories(process, own, clocks, index))
 
 
-def find_history_edges(found: Histories) -> Edges:
+def find_history_edges(histories: Histories) -> Edges:
     """The same, of histories at hand."""
-    return Edges(*_collect_edges(found, _sum_clocks(found.starts, found.counts)))
+    weights = _sum_clocks(histories.starts, histories.counts)
+    source, target = _collect_edges(
+        histories.process,
+        histories.starts,
+        histories.slots,
+        histories.counts,
+        histories.walk,
+        histories.previous,
+        histories.first,
+        histories.owns,
+        histories.events,
+        weights,
+    )
+    return Edges(source, target)
 
 
 def _sort_slots(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
@@ -93,25 +126,25 @@ def _sort_slots(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
 
 
 @compiled
-def find_event(found: Histories, process: int, count: int) -> int:
-    """The first event of the process with this own entry, or -1."""
-    low, end = found.first[process], found.first[process + 1]
+def find_event(first: Ints, owns: Ints, events: Ints, process: int, count: int) -> int:
+    """The first event of the process with this own entry, or -1; arrays as in `Histories`."""
+    low, end = first[process], first[process + 1]
     high = end
     while low < high:
         middle = (low + high) // 2
-        if found.owns[middle] < count:
+        if owns[middle] < count:
             low = middle + 1
         else:
             high = middle
-    return int(found.events[low]) if low < end and found.owns[low] == count else -1
+    return int(events[low]) if low < end and owns[low] == count else -1
 
 
 @compiled
-def get_entry(found: Histories, event: int, process: int) -> int:
+def get_entry(starts: Ints, slots: Ints, counts: Ints, event: int, process: int) -> int:
     """What the event's clock has for the process."""
-    low, end = found.starts[event], found.starts[event + 1]
-    at = low + np.searchsorted(found.slots[low:end], process)
-    return int(found.counts[at]) if at < end and found.slots[at] == process else 0
+    low, end = starts[event], starts[event + 1]
+    at = low + np.searchsorted(slots[low:end], process)
+    return int(counts[at]) if at < end and slots[at] == process else 0
 
 
 @compiled
@@ -125,66 +158,103 @@ def _sum_clocks(starts: Ints, counts: Ints) -> Ints:
 
 
 @compiled
-def _collect_edges(found: Histories, weights: Ints) -> tuple[Ints, Ints]:
-    width = len(found.first) - 1
-    most, whose = np.zeros(width, dtype=np.int64), np.full(width, -1, dtype=np.int64)
-    slots, wanted = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+def _collect_edges(
+    process: Ints,
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+    walk: Ints,
+    previous: Ints,
+    first: Ints,
+    owns: Ints,
+    events: Ints,
+    weights: Ints,
+) -> tuple[Ints, Ints]:
+    """Walk along each process, and list the causes of every event."""
+    width = len(first) - 1
+    most = np.zeros(width, dtype=np.int64)  # the largest entry so far for each other process
+    most_of = np.full(width, -1, dtype=np.int64)  # the process on whose walk it was met
+    grown, wanted = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
     source, target = np.empty(16, dtype=np.int64), np.empty(16, dtype=np.int64)
     size = 0
-    for event in found.walk:
-        grown = slots[: _note_grown_entries(event, found, most, whose, slots, wanted)]
-        while size + len(grown) + 1 > len(source):
+    for event in walk:
+        number = _note_grown_entries(
+            process[event], slots, counts, starts[event], starts[event + 1], most, most_of, grown, wanted
+        )
+        while size + number + 1 > len(source):
             source = np.concatenate((source, np.empty_like(source)))
             target = np.concatenate((target, np.empty_like(target)))
         before = size
-        if found.previous[event] >= 0:
-            source[size] = found.previous[event]
+        if previous[event] >= 0:
+            source[size] = previous[event]
             size += 1
-        if len(grown):
-            size = _append_causes(found, grown, wanted, weights, source, size)
+        if number:
+            size = _append_causes(
+                starts, slots, counts, first, owns, events, grown[:number], wanted, weights, source, size
+            )
         target[before:size] = event
     return source[:size], target[:size]
 
 
 @compiled
 def _note_grown_entries(
-    event: int, found: Histories, most: Ints, whose: Ints, slots: Ints, wanted: Ints
+    here: int,
+    slots: Ints,
+    counts: Ints,
+    low: int,
+    high: int,
+    most: Ints,
+    most_of: Ints,
+    grown: Ints,
+    wanted: Ints,
 ) -> int:
     """Note the entries for others that exceed all before them in this process; returns how many."""
-    here, grown = found.process[event], 0
-    for k in range(found.starts[event], found.starts[event + 1]):
-        slot, count = found.slots[k], found.counts[k]
+    number = 0
+    for k in range(low, high):
+        slot, count = slots[k], counts[k]
         if slot == here:
             continue
-        if whose[slot] != here:
-            whose[slot], most[slot] = here, 0
+        if most_of[slot] != here:
+            most_of[slot] = here
+            most[slot] = 0
         if count > most[slot]:
             most[slot] = wanted[slot] = count
-            slots[grown] = slot
-            grown += 1
-    return grown
+            grown[number] = slot
+            number += 1
+    return number
 
 
 @compiled
 def _append_causes(
-    found: Histories, grown: Ints, wanted: Ints, weights: Ints, source: Ints, size: int
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+    first: Ints,
+    owns: Ints,
+    events: Ints,
+    grown: Ints,
+    wanted: Ints,
+    weights: Ints,
+    source: Ints,
+    size: int,
 ) -> int:
     """Append the candidates that no other implies; returns the new size.
 
     The heaviest clocks are read first. What they imply need not be read, so that in consistent logs this
     reads only the clocks of direct causes.
     """
-    causes, heavy = np.empty(len(grown), dtype=np.int64), np.zeros(len(grown), dtype=np.int64)
+    causes, lightness = np.empty(len(grown), dtype=np.int64), np.zeros(len(grown), dtype=np.int64)
     for i in range(len(grown)):
-        causes[i] = find_event(found, grown[i], wanted[grown[i]])
+        causes[i] = find_event(first, owns, events, grown[i], wanted[grown[i]])
         if causes[i] >= 0:
-            heavy[i] = -weights[causes[i]]
-    for i in np.argsort(heavy, kind="mergesort"):
-        if causes[i] >= 0 and wanted[grown[i]]:
-            for k in range(found.starts[causes[i]], found.starts[causes[i] + 1]):
-                slot = found.slots[k]
-                if slot != grown[i] and wanted[slot] == found.counts[k]:
-                    wanted[slot] = 0
+            lightness[i] = -weights[causes[i]]
+    for i in np.argsort(lightness, kind="mergesort"):
+        cause = causes[i]
+        if cause < 0 or wanted[grown[i]] == 0:
+            continue
+        for k in range(starts[cause], starts[cause + 1]):
+            if slots[k] != grown[i] and wanted[slots[k]] == counts[k]:
+                wanted[slots[k]] = 0
     for i in range(len(grown)):
         if causes[i] >= 0 and wanted[grown[i]]:
             source[size] = causes[i]
