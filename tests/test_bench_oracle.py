@@ -78,4 +78,6 @@ def test_a_violation_is_told_of_both_sides() -> None:
     assert not mine.late(2, first)
     assert mine.named(mine.deliver(2, third)) == [first]
     assert mine.late(2, first)
-    assert mine.deliver(2, first) == 0 and mine.undelivered() == [] and mine.flights == {}
+    assert mine.deliver(2, first) == 0
+    assert mine.undelivered() == []
+    assert mine.flights == {}

@@ -51,7 +51,8 @@ def test_two_classes_of_one_name_are_found() -> None:
     sources = {"a.py": "class Row: pass", "b.py": "class Rows: pass\nclass Row: pass", "c.py": "Row = int"}
     trees = {PurePosixPath(name): ast.parse(source) for name, source in sources.items()}
     (breach,) = rules.check_class_names(trees)
-    assert (str(breach.file), breach.line) == ("b.py", 2) and "that of a.py" in breach.sentence
+    assert (str(breach.file), breach.line) == ("b.py", 2)
+    assert "that of a.py" in breach.sentence
 
 
 def test_a_folder_of_tests_says_that_it_starts_no_jvm() -> None:

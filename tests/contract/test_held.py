@@ -126,7 +126,8 @@ def test_recover_the_root_gaps_until_there_are_none_and_all_else_follows(
             choices = find_named(world, at, gaps)
             assert choices and (case.protocol == "pairs" or len(choices) == len(gaps))
             world.arrive(choices[0])
-        assert world.endpoints[at].held() == [] and not world.waiting[at]
+        assert world.endpoints[at].held() == []
+        assert not world.waiting[at]
 
 
 def recover_once(world: World, at: str) -> None:
@@ -150,7 +151,8 @@ def test_where_stamps_tell_of_the_whole_past_recovering_once_is_enough(
         pass
     for at in sorted(world.watch):
         recover_once(world, at)
-        assert world.endpoints[at].held() == [] and not world.waiting[at]
+        assert world.endpoints[at].held() == []
+        assert not world.waiting[at]
 
 
 @pytest.mark.parametrize("name", ["optimal", "predecessors", "pairs", "bounded-2n"])
@@ -164,7 +166,8 @@ def test_where_stamps_name_the_latest_causes_what_is_recovered_may_wait_for_more
     third = world.send("p3", ["p0"])
     world.arrive_message(third, "p0")
     recover_once(world, "p0")
-    assert world.waiting["p0"] == {second, third} and world.order("p0") == []
+    assert world.waiting["p0"] == {second, third}
+    assert world.order("p0") == []
     recover_once(world, "p0")
     assert world.order("p0") == [first, second, third]
 

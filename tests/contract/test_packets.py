@@ -37,7 +37,8 @@ def test_packets_survive_the_wire_and_know_their_size(case: Case) -> None:
         assert (version, protocol, source, target, number) == (
             1, case.protocol, packet.source, packet.target, packet.number,
         )  # fmt: skip
-        assert packet.control_bytes == len(stamp) and (stamp, payload) == (packet.stamp, packet.payload)
+        assert packet.control_bytes == len(stamp)
+        assert (stamp, payload) == (packet.stamp, packet.payload)
         assert data.endswith(msgspec.msgpack.encode(stamp) + msgspec.msgpack.encode(payload))
 
 
@@ -106,7 +107,8 @@ def test_a_message_to_oneself_does_not_jam_what_follows(case: Case) -> None:
         world.drain()
         world.send("p1", ["p0"])
         world.drain()
-    assert world.stuck() == [] and len(world.order("p0")) == 9
+    assert world.stuck() == []
+    assert len(world.order("p0")) == 9
 
 
 @EVERY_KIND
@@ -117,4 +119,5 @@ def test_the_order_in_which_a_group_is_named_does_not_matter(case: Case, kind: s
     worlds = [World(sort, 4, case.fifo), World(lambda p, group: sort(p, mix.sample(group, 4)), 4, case.fifo)]
     for world in worlds:
         run_script(world, script, kind)
-    assert worlds[0].packets == worlds[1].packets and worlds[0].deliveries == worlds[1].deliveries
+    assert worlds[0].packets == worlds[1].packets
+    assert worlds[0].deliveries == worlds[1].deliveries

@@ -159,7 +159,9 @@ def test_a_new_protocol_is_one_class_and_one_line(monkeypatch: pytest.MonkeyPatc
 def test_the_package_of_the_protocols_can_be_imported_by_its_name(before: str) -> None:
     code = f"import antecede; {before}import antecede.protocols.registry as r; print(len(r.list_protocols()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr == "" and int(done.stdout) == len(antecede.list_protocols())
+    assert done.stderr == ""
+    assert int(done.stdout) == len(antecede.list_protocols())
     after = "import antecede.protocols.registry, antecede; print(len(antecede.list_protocols()))"
     done = subprocess.run([sys.executable, "-c", after], capture_output=True, text=True)
-    assert done.stderr == "" and int(done.stdout) == len(antecede.list_protocols())
+    assert done.stderr == ""
+    assert int(done.stdout) == len(antecede.list_protocols())

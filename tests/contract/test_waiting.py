@@ -49,7 +49,9 @@ def check_same(world: World, manual: dict[str, Endpoint], name: str, call: Any) 
 @EVERY_CASE
 def test_a_take_that_finds_nothing_is_blocked_until_there_is_something(case: Case) -> None:
     p0, p1 = make_endpoint(case, manual=True), make_endpoint(case, "p1")
-    assert not p0.blocked and p0.take() == Effects([], []) and p0.blocked
+    assert not p0.blocked
+    assert p0.take() == Effects([], [])
+    assert p0.blocked
     packet = next(
         p for p in p1.send(b"x", to=["p0"] if case.facts.unicast else None).packets if p.target == "p0"
     )
@@ -58,7 +60,8 @@ def test_a_take_that_finds_nothing_is_blocked_until_there_is_something(case: Cas
         assert p0.blocked
         return
     assert not p0.blocked
-    assert [delivery.payload for delivery in p0.take().deliveries] == [b"x"] and not p0.blocked
+    assert [delivery.payload for delivery in p0.take().deliveries] == [b"x"]
+    assert not p0.blocked
 
 
 def letters(protocol: str, **options: Any) -> Any:
@@ -77,7 +80,8 @@ def letters(protocol: str, **options: Any) -> Any:
 def test_selective_receive_picks_the_wanted_sender(protocol: str) -> None:
     p0 = letters(protocol)
     assert [p0.take("p2").deliveries[0].sender, p0.take("p2").deliveries, p0.blocked] == ["p2", [], True]
-    assert p0.take("p1").deliveries[0].sender == "p1" and not p0.blocked
+    assert p0.take("p1").deliveries[0].sender == "p1"
+    assert not p0.blocked
 
 
 @pytest.mark.parametrize("protocol", ["buffered", "history"])
@@ -85,7 +89,8 @@ def test_selective_receive_waits_where_only_the_head_may_be_taken(protocol: str)
     """The second letter may be an effect of the first: Mattern95 makes the application wait, and says so."""
     p0 = letters(protocol)
     assert p0.take("p2").deliveries == [] and p0.blocked
-    assert p0.take("p1").deliveries[0].sender == "p1" and not p0.blocked
+    assert p0.take("p1").deliveries[0].sender == "p1"
+    assert not p0.blocked
     assert p0.take("p2").deliveries[0].sender == "p2"
 
 
@@ -102,7 +107,8 @@ def test_a_synchronous_send_blocks_until_it_is_acknowledged(form: str) -> None:
     acks: list[Packet] = [*arrived, *p1.take().packets]
     assert [len(arrived), len(acks), acks[0].kind] == [form == "site", 1, "ack"]
     p0.receive(acks[0])
-    assert p0.send(b"y", to=["p1"]).packets and p0.root_gaps() != []
+    assert p0.send(b"y", to=["p1"]).packets
+    assert p0.root_gaps() != []
 
 
 @pytest.mark.parametrize("protocol", ["fifo", "vector"])
@@ -112,4 +118,5 @@ def test_one_packet_may_release_a_hundred_thousand(protocol: str) -> None:
     for packet in reversed(packets[1:]):
         assert b.receive(packet).deliveries == []
     assert b.root_gaps() == [Gap("a", 1, 1)]
-    assert len(b.receive(packets[0]).deliveries) == 100_000 and b.held() == []
+    assert len(b.receive(packets[0]).deliveries) == 100_000
+    assert b.held() == []

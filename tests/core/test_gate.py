@@ -117,7 +117,9 @@ def test_an_item_without_needs_is_ready_at_once() -> None:
     gate: Gate[str] = Gate()
     assert gate.offer("first", [], [(0, 1)]) == 0
     assert gate.find() == 0 and list(gate.held()) == []
-    assert gate.take(0) == "first" and gate.have == {0: 1} and gate.find() is None
+    assert gate.take(0) == "first"
+    assert gate.have == {0: 1}
+    assert gate.find() is None
 
 
 # -- root gaps ---------------------------------------------------------------------------------------
@@ -139,7 +141,8 @@ def gaps_by_definition(naive: Naive, dense: bool) -> list[Gap]:
 
 def spread(gaps: list[tuple[int, int, int]]) -> set[tuple[int, int]]:
     """The counts in a list of gaps, which must be sorted and apart from each other."""
-    assert gaps == sorted(gaps) and all(first <= last for _, first, last in gaps)
+    assert gaps == sorted(gaps)
+    assert all(first <= last for _, first, last in gaps)
     counts = [(slot, count) for slot, first, last in gaps for count in range(first, last + 1)]
     assert len(counts) == len(set(counts))
     return set(counts)
@@ -193,9 +196,8 @@ def test_root_gaps_of_a_chain_where_gains_add_up(places: list[int]) -> None:
 def test_a_gap_of_astronomical_size_costs_nothing() -> None:
     gate: Gate[int] = Gate()
     gate.offer(0, [(0, 2**62)], [(0, 2**62 + 1)])
-    assert gate.root_gaps(dense=True) == [(0, 1, 2**62)] and gate.root_gaps(dense=False) == [
-        (0, 2**62, 2**62)
-    ]
+    assert gate.root_gaps(dense=True) == [(0, 1, 2**62)]
+    assert gate.root_gaps(dense=False) == [(0, 2**62, 2**62)]
 
 
 # -- no rescans --------------------------------------------------------------------------------------

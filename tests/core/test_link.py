@@ -174,7 +174,8 @@ def test_time_between_tries_doubles_up_to_the_cap() -> None:
         times.append(due)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert gaps == [min(10.0 * 2**tries, 10.0 * MOST_PATIENCE) for tries in range(8)]
-    assert gaps[-1] == gaps[-2] > gaps[0] and a.resent == 8
+    assert gaps[-1] == gaps[-2] > gaps[0]
+    assert a.resent == 8
 
 
 def test_next_tick_is_the_earliest_and_none_when_all_is_acknowledged() -> None:

@@ -93,7 +93,8 @@ class Town:
         before = home.site
         back = recover(home.snapshot, home.inputs, home.taken, antecede.restore)
         if before is not None:  # a crash at rest: nothing but memory is gone, and all of it comes back
-            assert back.deliveries == [] and back.site.snapshot() == before.snapshot()
+            assert back.deliveries == []
+            assert back.site.snapshot() == before.snapshot()
         home.site = back.site
         self.crashes += 1
         self.hand_up(name, back.deliveries)
@@ -193,7 +194,8 @@ def test_what_was_taken_decides_what_is_handed_up_again() -> None:
     for taken in range(4):
         back = recover(empty, inputs, taken, antecede.restore)
         assert [delivery.payload for delivery in back.deliveries] == [b"x", b"y", b"z"][taken:]
-        assert back.site.snapshot() == b.snapshot() and back.site.delivered == 3
+        assert back.site.snapshot() == b.snapshot()
+        assert back.site.delivered == 3
         assert [len(output.deliveries) for output in back.outputs] == [1, 1, 1]
     assert recover(b.snapshot(), [], 3, antecede.restore).deliveries == []
 
@@ -225,9 +227,11 @@ def test_what_the_endpoint_refuses_is_reported_and_the_rest_goes_on() -> None:
     assert b.endpoint.snapshot() == endpoint
     output = b.apply(Input("frame", 0.0, Frame("data", "a", "b", 1, 0, pieces[0]).encode()))
     assert [piece for piece, _ in output.refused] == pieces[:2]
-    assert "not a packet" in output.refused[0][1] and "protocol 'fifo'" in output.refused[1][1]
+    assert "not a packet" in output.refused[0][1]
+    assert "protocol 'fifo'" in output.refused[1][1]
     assert [delivery.payload for delivery in output.deliveries] == [b"good"]
-    assert output.arrived == [good] and output.frames == [Frame("ack", "b", "a", 1, 3)]
+    assert output.arrived == [good]
+    assert output.frames == [Frame("ack", "b", "a", 1, 3)]
 
 
 def test_a_packet_that_comes_twice_under_two_numbers_is_refused_once() -> None:
@@ -262,8 +266,10 @@ def test_a_refused_input_changes_nothing_then_and_on_recovery(happening: Input) 
     assert b.snapshot() == before
     tick = Input("tick", 2000.0)
     back = recover(before, journal(b, [happening, tick]), 1, antecede.restore)
-    assert b.apply(tick) == back.outputs[-1] and len(back.outputs[-1].frames) == 1
-    assert back.site.snapshot() == b.snapshot() and back.outputs[0] == Output()
+    assert b.apply(tick) == back.outputs[-1]
+    assert len(back.outputs[-1].frames) == 1
+    assert back.site.snapshot() == b.snapshot()
+    assert back.outputs[0] == Output()
 
 
 def test_declared_dependence_is_written_down_with_the_send() -> None:

@@ -91,7 +91,8 @@ class OptimalWorld(Checked):
         delivered = [m for at, m in self.deliveries if at == process]
         for x, name in enumerate(self.names):
             counts = [self.count(m) for m in delivered if self.oracle.sender[m] == name != process]
-            assert counts == sorted(counts) and now[x] == max(counts, default=0)
+            assert counts == sorted(counts)
+            assert now[x] == max(counts, default=0)
         self.sr[process] = now
 
     def duties(self, process: str, message: int) -> set[int]:

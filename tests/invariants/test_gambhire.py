@@ -86,7 +86,9 @@ class SemanticWorld(Checked):
         sp, mcv = self.before[process]
         assert p.ecv.tolist() == list(self.clock[process].values())
         assert (p.sp + p.sc == self.sends(p.ecv)).all()  # Lemma 2
-        assert (p.sp >= sp).all() and (p.mcv >= mcv).all() and (p.mcv <= p.ecv).all()
+        assert (p.sp >= sp).all()
+        assert (p.mcv >= mcv).all()
+        assert (p.mcv <= p.ecv).all()
         if p.variant == "corrected":
             assert (p.sp == self.sends(p.mcv)).all()  # Lemma 3
             assert (p.sc == self.sends(p.ecv) - self.sends(p.mcv)).all()  # Lemma 4
@@ -133,4 +135,6 @@ def test_gambhire_theorem_1_as_printed_for_unicast_on_fifo_channels(
 ) -> None:
     world = SemanticWorld(n, fifo=True, variant="printed")
     play(world, script, "unicast")
-    assert world.wrong == [] and world.stuck() == [] and world.needless == []
+    assert world.wrong == []
+    assert world.stuck() == []
+    assert world.needless == []

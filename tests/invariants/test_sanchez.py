@@ -83,4 +83,5 @@ def test_sanchez_i8_beyond_the_largest_number_of_entries_nothing_fires_and_nothi
 ) -> None:
     world = BoundedWorld(n, (n - 1) ** 2 + 1, ">=")
     run_script(world, script, "unicast")
-    assert {packet.kind for packet in world.packets} <= {"message"} and world.needless == []
+    assert {packet.kind for packet in world.packets} <= {"message"}
+    assert world.needless == []

@@ -30,6 +30,11 @@ def words(effects: Effects) -> str:
     return " ".join(delivery.payload.decode() for delivery in effects.deliveries)
 
 
+def hear_each(endpoint: Endpoint, *packets: Packet) -> list[str]:
+    """The texts delivered as each of these packets arrives."""
+    return [words(endpoint.receive(packet)) for packet in packets]
+
+
 def have(endpoint: Gated, size: int | None = None) -> list[int]:
     """The gate's counts as a dense vector: DELIV, k, SR or V, as the paper may call it."""
     counts = endpoint.gate.have

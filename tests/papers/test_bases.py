@@ -14,18 +14,21 @@ from antecede.protocols.server import Server
 from antecede.protocols.vector import Vector
 from tests.cases import SCRIPTS, Script
 from tests.harness import World, maker, run_script
-from tests.papers.stage import cast, have, send, stamp, words
+from tests.papers.stage import cast, have, hear_each, send, stamp, words
 
 
 def test_ses_triangle() -> None:
     p0, p1, p2 = cast(Pairs89, 3)
     x, y = send(p0, "x", 2), send(p0, "y", 1)
-    assert stamp(x) == [[1, 0, 0], {}] and stamp(y) == [[2, 0, 0], {2: [1, 0, 0]}]
+    assert stamp(x) == [[1, 0, 0], {}]
+    assert stamp(y) == [[2, 0, 0], {2: [1, 0, 0]}]
     p1.receive(y)
-    assert have(p1) == [2, 0, 0] and p1.last == {2: [1, 0, 0]}
+    assert have(p1) == [2, 0, 0]
+    assert p1.last == {2: [1, 0, 0]}
     z = send(p1, "z", 2)
-    assert stamp(z) == [[2, 1, 0], {2: [1, 0, 0]}] and p1.last == {2: [2, 1, 0]}
-    assert [words(p2.receive(packet)) for packet in (z, x)] == ["", "x z"]
+    assert stamp(z) == [[2, 1, 0], {2: [1, 0, 0]}]
+    assert p1.last == {2: [2, 1, 0]}
+    assert hear_each(p2, z, x) == ["", "x z"]
     assert have(p2) == [2, 1, 0] and p2.last == {}
 
 
@@ -56,11 +59,12 @@ def test_ks_worked_vector() -> None:
     assert read_carried_log(b["p2"]) == ([1, 0, 0, 0], {(0, 2, 1)})
     assert read_carried_log(b["p3"]) == ([1, 0, 0, 0], {(0, 3, 1)})
     assert read_log(p1) == ([1, 1, 0, 0], {(1, 2, 1), (1, 3, 1)})
-    assert [words(p2.receive(packet)) for packet in (b["p2"], a["p2"])] == ["", "A B"]
-    assert read_log(p2) == ([1, 1, 0, 0], {(1, 3, 1)}) and have(p2) == [1, 1, 0, 0]
+    assert hear_each(p2, b["p2"], a["p2"]) == ["", "A B"]
+    assert read_log(p2) == ([1, 1, 0, 0], {(1, 3, 1)})
+    assert have(p2) == [1, 1, 0, 0]
     c = send(p2, "C", 3)
     assert read_carried_log(c) == ([1, 1, 0, 0], {(1, 3, 1)})
-    assert [words(p3.receive(packet)) for packet in (c, a["p3"], b["p3"])] == ["", "A", "B C"]
+    assert hear_each(p3, c, a["p3"], b["p3"]) == ["", "A", "B C"]
 
 
 def test_ks_of_messages_to_one_process_only_the_last_waits() -> None:
@@ -74,8 +78,9 @@ def test_bss_triangle() -> None:
     x = {packet.target: packet for packet in p0.send(b"x").packets}
     assert words(p1.receive(x["p1"])) == "x"
     y = {packet.target: packet for packet in p1.send(b"y").packets}
-    assert stamp(y["p2"]) == [1, 1, 0] and have(p1) == [1, 1, 0]
-    assert [words(p2.receive(packet)) for packet in (y["p2"], x["p2"])] == ["", "x y"]
+    assert stamp(y["p2"]) == [1, 1, 0]
+    assert have(p1) == [1, 1, 0]
+    assert hear_each(p2, y["p2"], x["p2"]) == ["", "x y"]
 
 
 def test_isis_brings_the_past_along_and_drops_the_original() -> None:
@@ -83,7 +88,7 @@ def test_isis_brings_the_past_along_and_drops_the_original() -> None:
     x, y = send(p0, "x", 2), send(p0, "y", 1)
     p1.receive(y)
     z = send(p1, "z", 2)
-    assert [words(p2.receive(packet)) for packet in (z, x)] == ["x z", ""]
+    assert hear_each(p2, z, x) == ["x z", ""]
 
 
 def test_isis_forgets_what_everybody_has() -> None:
@@ -103,7 +108,8 @@ def test_kk89_triangle() -> None:
     p1.receive(y)
     z = send(p1, "z", 2)
     assert stamp(z) == [1, 1, 0]
-    assert [words(server.receive(packet)) for packet in (z, x)] == ["", "x z"] and server.past == [1, 1, 0]
+    assert hear_each(server, z, x) == ["", "x z"]
+    assert server.past == [1, 1, 0]
 
 
 class AsTold(Server, kw_only=True):
@@ -118,7 +124,7 @@ class AsTold(Server, kw_only=True):
 def test_kk89_as_told_needs_fifo_channels(kind: type[Server], order: list[str]) -> None:
     p0, server = cast(kind, 2, server="p1")
     first, second = send(p0, "first", 1), send(p0, "second", 1)
-    assert [words(server.receive(packet)) for packet in (second, first)] == order
+    assert hear_each(server, second, first) == order
 
 
 @given(n=st.integers(2, 5), script=SCRIPTS)
@@ -134,7 +140,8 @@ def test_prs_drops_what_a_message_to_the_same_process_follows() -> None:
     send(p3, "x", 2)
     p0.receive(send(p3, "y", 0))
     p1.receive(send(p3, "z", 1))
-    assert p0.barriers == {2: {3: 1}} and p1.barriers == {0: {3: 2}, 2: {3: 1}}
+    assert p0.barriers == {2: {3: 1}}
+    assert p1.barriers == {0: {3: 2}, 2: {3: 1}}
     p1.receive(send(p0, "m", 1, 2))
     assert p1.barriers == {0: {3: 2}, 2: {0: 1}}
 

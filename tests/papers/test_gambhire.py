@@ -11,7 +11,7 @@ from antecede.protocols.counts import unpack_counts
 from antecede.protocols.semantic import Semantic
 from tests.cases import SCRIPTS, Script
 from tests.harness import World, destinations, maker
-from tests.papers.stage import cast, have, missing, send, stamp, words
+from tests.papers.stage import cast, have, hear_each, missing, send, stamp, words
 
 
 def column(packet: Packet, which: Literal["SP", "SC"], j: int, n: int = 3) -> list[int]:
@@ -32,20 +32,21 @@ def triangle(m2_depends_on: int, m3_depends_on: int) -> tuple[Packet, Packet, Se
 def test_gambhire_figure_2_no_dependency_m3_is_delivered_at_once() -> None:
     m1, m3, p2 = triangle(m2_depends_on=0, m3_depends_on=0)
     assert (column(m3, "SP", 2), column(m3, "SC", 2)) == ([0, 0, 0], [1, 0, 0])
-    assert [words(p2.receive(packet)) for packet in (m3, m1)] == ["M3", "M1"]
+    assert hear_each(p2, m3, m1) == ["M3", "M1"]
 
 
 def test_gambhire_figure_1_m3_depends_on_the_delivery_of_m2_and_waits() -> None:
     m1, m3, p2 = triangle(m2_depends_on=0, m3_depends_on=1)
     assert (column(m3, "SP", 2), column(m3, "SC", 2)) == ([1, 0, 0], [0, 0, 0])
-    assert words(p2.receive(m3)) == "" and missing(p2) == [("M3", "p0", 0, 1)]
+    assert words(p2.receive(m3)) == ""
+    assert missing(p2) == [("M3", "p0", 0, 1)]
     assert words(p2.receive(m1)) == "M1 M3"
 
 
 def test_gambhire_residual_false_causality_m2_depends_on_m1_and_m3_on_nothing() -> None:
     m1, m3, p2 = triangle(m2_depends_on=1, m3_depends_on=0)
     assert column(m3, "SP", 2) == [1, 0, 0]
-    assert [words(p2.receive(packet)) for packet in (m3, m1)] == ["", "M1 M3"]
+    assert hear_each(p2, m3, m1) == ["", "M1 M3"]
 
 
 def test_gambhire_figure_3_step_by_step() -> None:
@@ -55,8 +56,10 @@ def test_gambhire_figure_3_step_by_step() -> None:
     assert p0.sp.tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0]]
     assert p0.sc.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     p1.receive(m2)
-    assert p1.sp.tolist() == p0.sp.tolist() and p1.sc.tolist() == p0.sc.tolist()
-    assert have(p1) == [1, 0, 0] and p1.ecv.tolist() == [2, 1, 0]
+    assert p1.sp.tolist() == p0.sp.tolist()
+    assert p1.sc.tolist() == p0.sc.tolist()
+    assert have(p1) == [1, 0, 0]
+    assert p1.ecv.tolist() == [2, 1, 0]
 
 
 @pytest.mark.parametrize(("variant", "mcv"), [("printed", 2), ("corrected", 1)])
@@ -100,13 +103,17 @@ def test_gambhire_fifo_arrival_is_not_enough(variant: str, eligible: list[str]) 
 def test_gambhire_lemma_1_is_false_at_deliveries() -> None:
     p0, p1 = cast(Semantic, 2)
     p1.receive(send(p0, "M", 1, depends_on=0))
-    assert p1.mcv.tolist() == [0, 0] and p1.ecv.tolist() == [1, 1]  # Send(M) is event 1 of p0
+    assert p1.mcv.tolist() == [0, 0]
+    assert p1.ecv.tolist() == [1, 1]  # Send(M) is event 1 of p0
 
 
 def test_gambhire_internal_events_change_nothing_but_their_number() -> None:
     p0, p1 = cast(Semantic, 2)
     first = send(p0, "first", 1, depends_on=0)
-    assert p0.local() == 2 and p0.mcv.tolist() == [0, 0] and p0.sp.sum() == 0 and p0.sc.sum() == 1
+    assert p0.local() == 2
+    assert p0.mcv.tolist() == [0, 0]
+    assert p0.sp.sum() == 0
+    assert p0.sc.sum() == 1
     assert words(p1.receive(first)) == "first"
 
 
@@ -117,7 +124,7 @@ def test_gambhire_multicast_as_printed_loses_the_other_copies(variant: str, orde
     p1.receive(copies["p1"])
     assert p1.sp[0, 2] + p1.sc[0, 2] == (0 if variant == "printed" else 1)  # Lemma 2
     r = send(p1, "r", 2, depends_on=1)
-    got = [words(p2.receive(packet)) for packet in (r, copies["p2"])]
+    got = hear_each(p2, r, copies["p2"])
     assert " ".join(filter(None, got)) == order
 
 

@@ -9,7 +9,7 @@ from antecede.protocols.matrix import Matrix
 from antecede.protocols.monitor import Monitor
 from tests.cases import SCRIPTS, Script
 from tests.papers.programs_hoogerwoord import Program, ProgramA, ProgramB, ProgramC, ProgramD, ProgramE
-from tests.papers.stage import cast, have, missing, send, stamp, words
+from tests.papers.stage import cast, have, hear_each, missing, send, stamp, words
 
 MU = 0
 
@@ -136,19 +136,24 @@ def test_hoogerwoord_programs_a_to_e_and_the_endpoint_in_lock_step(n: int, scrip
 def test_hoogerwoord_triangle() -> None:
     p1, p2, mu = cast(Monitor, 3, monitor="p2")
     x = send(p1, "x", 2)
-    assert stamp(x) == [0, 0, 0] and p1.past == [1, 0, 0]
+    assert stamp(x) == [0, 0, 0]
+    assert p1.past == [1, 0, 0]
     y = send(p1, "y", 1)
-    assert stamp(y) == [1, 0, 0] and words(p2.receive(y)) == "y" and p2.past == [1, 0, 0]
+    assert stamp(y) == [1, 0, 0]
+    assert words(p2.receive(y)) == "y"
+    assert p2.past == [1, 0, 0]
     z = send(p2, "z", 2)
-    assert stamp(z) == [1, 0, 0] and words(mu.receive(z)) == ""
+    assert stamp(z) == [1, 0, 0]
+    assert words(mu.receive(z)) == ""
     assert missing(mu) == [("z", "p0", 0, 1)]
-    assert words(mu.receive(x)) == "x z" and have(mu) == [1, 1, 0]
+    assert words(mu.receive(x)) == "x z"
+    assert have(mu) == [1, 1, 0]
 
 
 def test_hoogerwoord_others_receive_in_any_order() -> None:
     p1, p2, _ = cast(Monitor, 3, monitor="p2")
     first, second = send(p1, "first", 1), send(p1, "second", 1)
-    assert [words(p2.receive(packet)) for packet in (second, first)] == ["second", "first"]
+    assert hear_each(p2, second, first) == ["second", "first"]
 
 
 def play_self_send(program: Program) -> bool:
@@ -176,7 +181,8 @@ def test_hoogerwoord_self_send_blocks_the_printed_program_e_and_not_the_repaired
 
 def test_hoogerwoord_self_send_through_the_endpoint_is_delivered_at_once_and_blocks_nothing() -> None:
     mu, p1 = cast(Monitor, 2, monitor="p0")
-    assert words(mu.send(b"s", to=["p0"])) == "s" and mu.past == [0, 0]
+    assert words(mu.send(b"s", to=["p0"])) == "s"
+    assert mu.past == [0, 0]
     p1.receive(send(mu, "x", 1))
     assert words(mu.receive(send(p1, "y", 0))) == "y"
 

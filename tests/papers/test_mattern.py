@@ -20,7 +20,7 @@ from tests.papers.programs_mattern import (
     FIG_8_SELECTIVE,
     TWO_SENDERS,
 )
-from tests.papers.stage import cast, send, words
+from tests.papers.stage import cast, hear_each, send, words
 
 ALL_8 = {
     f"{one} | {two} | {three}" for one in ("a b", "b a") for two in ("e f", "f e") for three in ("c d", "d c")
@@ -112,11 +112,15 @@ def test_mattern_two_senders_under_buffer_block_if_the_wrong_one_is_first() -> N
 def test_mattern_figure_2_life_of_a_message() -> None:
     one, two = cast(Buffered, 2, manual=True)
     post, later = one.send(b"first", to=["p1"]), one.send(b"second", to=["p1"])
-    assert [packet.payload for packet in post.packets] == [b"first"] and post.packets[0].control_bytes == 0
-    assert later.packets == [] and [posting.payload for posting in one.outgoing.values()] == [b"second"]
+    assert [packet.payload for packet in post.packets] == [b"first"]
+    assert post.packets[0].control_bytes == 0
+    assert later.packets == []
+    assert [posting.payload for posting in one.outgoing.values()] == [b"second"]
     get = two.receive(post.packets[0])
-    assert [packet.kind for packet in get.packets] == ["ack"] and get.deliveries == []
-    assert [letter.payload for letter in two.inbox] == [b"first"] and words(two.take()) == "first"
+    assert [packet.kind for packet in get.packets] == ["ack"]
+    assert get.deliveries == []
+    assert [letter.payload for letter in two.inbox] == [b"first"]
+    assert words(two.take()) == "first"
     assert [packet.payload for packet in one.receive(get.packets[0]).packets] == [b"second"]
 
 
@@ -125,7 +129,8 @@ def test_mattern_section_4_receive_from_looks_at_the_head_only() -> None:
     two.receive(send(one, "x", 1))
     two.receive(send(three, "y", 1))
     assert words(two.take("p2")) == "" and two.blocked
-    assert words(two.take("p0")) == "x" and words(two.take("p2")) == "y"
+    assert words(two.take("p0")) == "x"
+    assert words(two.take("p2")) == "y"
 
 
 class SplitGet(Buffered, kw_only=True):
@@ -169,7 +174,7 @@ def test_mattern_footnote_4_refuses_what_overtook() -> None:
     first, second = send(one, "first", 1), send(one, "second", 1)
     with pytest.raises(InputError, match="FIFO"):
         two.receive(second)
-    assert [words(two.receive(packet)) for packet in (first, second)] == ["first", "second"]
+    assert hear_each(two, first, second) == ["first", "second"]
 
 
 class Unchecked(Buffered, kw_only=True):
@@ -209,7 +214,8 @@ def test_mattern_multicast_repairs(repair: str) -> None:
 def test_mattern_section_2_a_synchronous_sender_is_blocked_until_the_partner_receives() -> None:
     rendezvous = [build_sync(name, "rendezvous") for name in ("p0", "p1")]
     message = send(rendezvous[0], "x", 1)
-    assert rendezvous[1].receive(message).packets == [] and rendezvous[0].blocked
+    assert rendezvous[1].receive(message).packets == []
+    assert rendezvous[0].blocked
     with pytest.raises(CallerError, match="blocked"):
         rendezvous[0].send(b"y", to=["p1"])
     rendezvous[0].receive(rendezvous[1].take().packets[0])

@@ -45,8 +45,10 @@ def test_mostefaoui_figure_1_the_wait_for_m() -> None:
     assert have(p["j"], 4) == [1, 1, 0, 0]
     m2 = broadcast(p["j"], "m'", "k")
     assert stamp(m2)[2] == [1, 2, 1, 0]
-    assert words(p["k"].receive(m2)) == "" and have(p["k"], 4) == [0, 0, 0, 0]
-    assert words(p["k"].receive(copies["k"])) == "m m'" and have(p["k"], 4) == [1, 2, 1, 0]
+    assert words(p["k"].receive(m2)) == ""
+    assert have(p["k"], 4) == [0, 0, 0, 0]
+    assert words(p["k"].receive(copies["k"])) == "m m'"
+    assert have(p["k"], 4) == [1, 2, 1, 0]
 
 
 def test_mostefaoui_figure_2_the_wrong_delivery_and_its_alarms() -> None:
@@ -60,10 +62,12 @@ def test_mostefaoui_figure_2_the_wrong_delivery_and_its_alarms() -> None:
     p["k"].receive(second)
     assert have(p["k"], 4) == [1, 1, 0, 2]
     wrong = p["k"].receive(m2)
-    assert words(wrong) == "m'" and have(p["k"], 4) == [1, 2, 1, 2]
+    assert words(wrong) == "m'"
+    assert have(p["k"], 4) == [1, 2, 1, 2]
     assert wrong.deliveries[0].alarms == ()  # the alarm is on the late message, not on the early one
     late = p["k"].receive(copies["k"])
-    assert words(late) == "m" and late.deliveries[0].alarms == (ALGORITHM_4, ALGORITHM_5, SHARPER)
+    assert words(late) == "m"
+    assert late.deliveries[0].alarms == (ALGORITHM_4, ALGORITHM_5, SHARPER)
 
 
 def test_mostefaoui_figure_2_algorithm_5_as_printed_misses_it_before_the_increment() -> None:

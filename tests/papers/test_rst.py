@@ -12,7 +12,7 @@ from antecede import Packet
 from antecede.protocols.matrix import Matrix
 from tests.cases import SCRIPTS, Script
 from tests.harness import World, maker
-from tests.papers.stage import cast, have, missing, send, words
+from tests.papers.stage import cast, have, hear_each, missing, send, words
 
 
 def test_rst_triangle() -> None:
@@ -20,11 +20,14 @@ def test_rst_triangle() -> None:
     x, y = send(p0, "x", 2), send(p0, "y", 1)
     assert p0.sent.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     p1.receive(y)
-    assert p1.sent.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]] and have(p1) == [1, 0, 0]
+    assert p1.sent.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    assert have(p1) == [1, 0, 0]
     z = send(p1, "z", 2)
-    assert words(p2.receive(z)) == "" and missing(p2) == [("z", "p0", 0, 1)]
+    assert words(p2.receive(z)) == ""
+    assert missing(p2) == [("z", "p0", 0, 1)]
     assert words(p2.receive(x)) == "x z"
-    assert p2.sent.tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]] and have(p2) == [1, 1, 0]
+    assert p2.sent.tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    assert have(p2) == [1, 1, 0]
 
 
 def test_rst_multicast_adds_every_copy_to_the_packets_matrix() -> None:
@@ -33,7 +36,7 @@ def test_rst_multicast_adds_every_copy_to_the_packets_matrix() -> None:
     p1.receive(copies["p1"])
     assert p1.sent.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     answer = send(p1, "r", 2)
-    assert [words(p2.receive(packet)) for packet in (answer, copies["p2"])] == ["", "m r"]
+    assert hear_each(p2, answer, copies["p2"]) == ["", "m r"]
 
 
 Counts = list[list[int]]

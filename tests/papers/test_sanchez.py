@@ -10,7 +10,7 @@ from antecede import CallerError, Packet
 from antecede.protocols.bounded import Bounded
 from tests.cases import SCRIPTS, Script
 from tests.harness import World, maker
-from tests.papers.stage import cast, have, missing, send, stamp, words
+from tests.papers.stage import cast, have, hear_each, missing, send, stamp, words
 
 Triples = list[tuple[int, int, int]]
 
@@ -87,18 +87,20 @@ def test_sanchez_worked_case_w_waits_needlessly_for_the_extra() -> None:
     play = Worked()
     extra, w = play.up_to_w()
     p2 = play.p[2]
-    assert [words(p2.receive(packet)) for packet in (w, play.b, play.d)] == ["", "b", "d"]
+    assert hear_each(p2, w, play.b, play.d) == ["", "b", "d"]
     assert missing(p2) == [("w", "p1", 1, 2)]
     assert words(p2.receive(extra)) == "w"
-    assert have(p2) == [1, 2, 0, 1] and m(p2) == [(1, 0, 1)]
+    assert have(p2) == [1, 2, 0, 1]
+    assert m(p2) == [(1, 0, 1)]
 
 
 def test_sanchez_worked_case_an_extra_that_waits_is_absorbed_in_its_turn() -> None:
     play = Worked()
     extra, w = play.up_to_w()
     p2 = play.p[2]
-    assert [words(p2.receive(packet)) for packet in (w, extra, play.d, play.b)] == ["", "", "d", "b w"]
-    assert have(p2) == [1, 2, 0, 1] and m(p2) == [(1, 0, 1)]
+    assert hear_each(p2, w, extra, play.d, play.b) == ["", "", "d", "b w"]
+    assert have(p2) == [1, 2, 0, 1]
+    assert m(p2) == [(1, 0, 1)]
 
 
 @pytest.mark.parametrize(("rule", "fires"), [(">=", True), (">", False)])
@@ -108,7 +110,8 @@ def test_sanchez_section_3_threshold_at_k_or_above_k(rule: str, fires: bool) -> 
     for target in (2, 3, 0):
         send(p1, "d", target)
     extras = p1.receive(packets[2]).packets
-    assert bool(extras) is fires and len(m(p1)) == (4 if fires else 5)
+    assert bool(extras) is fires
+    assert len(m(p1)) == (4 if fires else 5)
 
 
 @pytest.mark.parametrize(("rule", "least"), [(">=", 4), (">", 3)])
@@ -144,7 +147,9 @@ def test_sanchez_section_3_with_a_smaller_k_the_extras_do_not_end(rule: str, k: 
 def test_sanchez_section_3_a_message_to_oneself_stays_outside_the_matrix() -> None:
     p0 = cast(Bounded, 3, k=4)[0]
     effects = p0.send(b"note", to=["p0"])
-    assert words(effects) == "note" and effects.packets == [] and m(p0) == []
+    assert words(effects) == "note"
+    assert effects.packets == []
+    assert m(p0) == []
 
 
 def test_sanchez_section_3_an_extra_is_not_handed_up_and_changes_no_constraint() -> None:
@@ -156,7 +161,8 @@ def test_sanchez_section_3_an_extra_is_not_handed_up_and_changes_no_constraint()
     before = m(p2)
     effects = p2.receive(extra)
     assert effects.deliveries == [] and effects.packets == []
-    assert m(p2) == before and have(p2) == [1, 2, 0, 0]
+    assert m(p2) == before
+    assert have(p2) == [1, 2, 0, 0]
 
 
 def ring(a: int, b: int, n: int) -> tuple[int, int]:
