@@ -1,8 +1,12 @@
-"""What is wrong with the vector clocks of a trace; and processes that by them did two things at once."""
+"""What is wrong with the vector clocks of a log; and processes that by them did two things at once."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from antecede.auditing.findings import FindingRows, build_finding_rows
@@ -10,7 +14,7 @@ from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT, are_comparable, read_entries
 from antecede.kernels.clock_rules import ClockFault, ClockFaults, find_clock_faults
 from antecede.kernels.histories import Edges
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, join_keys
 
 KIND_OF_FAULT = {
     ClockFault.SHRINKS: "clock-backwards",
@@ -27,61 +31,68 @@ KIND_OF_FAULT = {
 
 def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     """All faults of clocks. Where two events with one count each know what the other does not, only that."""
-    if not len(graph.events.clocks.slots):
+    events = graph.events
+    if not len(events.clocks.slots):
         return []
-    told = (graph.causes.known & (MESSAGE | PARENT)) != 0
-    known = Edges(graph.causes.edges.source[told], graph.causes.edges.target[told])
-    faults = find_clock_faults(
-        graph.events.track, graph.events.own, graph.events.clocks, graph.events.place, known
-    )
-    repeats = faults.kind == ClockFault.REPEAT
-    apart = np.zeros(len(repeats), dtype=bool)
-    apart[repeats] = ~are_comparable(*_clock_arrays(graph), faults.event[repeats], faults.other[repeats])
-    again = faults.event[apart]
-    rest = (
-        ~apart
-        & ~((faults.kind == ClockFault.SHRINKS) & np.isin(faults.event, again))
-        & ~_find_mutual_claims(faults)
-    )
-    parts = [build_finding_rows("concurrent", again, faults.other[apart], again)]
+    is_known = (graph.causes.known & (MESSAGE | PARENT)) != 0
+    known = Edges(graph.causes.edges.source[is_known], graph.causes.edges.target[is_known])
+    faults = find_clock_faults(events.track, events.own, events.clocks, events.place, known)
+    is_concurrent = _find_concurrent_repeats(graph, faults)
+    concurrent = faults.event[is_concurrent]
+    is_implied = (faults.kind == ClockFault.SHRINKS) & np.isin(faults.event, concurrent)
+    is_told = ~is_concurrent & ~is_implied & ~_find_mutual_claims(faults)
+    parts = [build_finding_rows("concurrent", concurrent, faults.other[is_concurrent], concurrent)]
     for kind in ClockFault:
-        mask = rest & (faults.kind == kind)
-        parts.append(_list_faults(graph, kind, ClockFaults(*(column[mask] for column in faults))))
+        chosen = is_told & (faults.kind == kind)
+        parts.append(_list_faults(graph, kind, ClockFaults(*(column[chosen] for column in faults))))
     return parts
+
+
+def _find_concurrent_repeats(graph: EventGraph, faults: ClockFaults) -> NDArray[np.bool_]:
+    """Repeats of an own entry where neither of the two clocks has all that the other has."""
+    is_repeat = faults.kind == ClockFault.REPEAT
+    event, other = faults.event[is_repeat], faults.other[is_repeat]
+    is_concurrent = np.zeros(len(is_repeat), dtype=np.bool_)
+    is_concurrent[is_repeat] = ~are_comparable(*_clock_arrays(graph), event, other)
+    return is_concurrent
 
 
 def _find_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
     """Faults of two events that claim each other, but for the one told of the later row."""
-    cyclic = faults.kind == ClockFault.CYCLIC
-    size = int(max(faults.event.max(initial=0), faults.other.max(initial=0))) + 1
-    told = faults.event[cyclic] * size + faults.other[cyclic]
-    again = np.isin(faults.other * size + faults.event, told)
-    return np.asarray(cyclic & again & (faults.event < faults.other))
+    is_cyclic = faults.kind == ClockFault.CYCLIC
+    is_mutual = np.zeros(len(is_cyclic), dtype=np.bool_)
+    event, other = faults.event[is_cyclic], faults.other[is_cyclic]
+    size = int(max(event.max(initial=0), other.max(initial=0))) + 1
+    is_twice = np.isin(join_keys(other, event, size), join_keys(event, other, size))
+    is_mutual[is_cyclic] = is_twice & (event < other)
+    return is_mutual
 
 
 def _list_faults(graph: EventGraph, kind: ClockFault, faults: ClockFaults) -> FindingRows:
     """Faults of one kind, with what their sentences want to know."""
+    names = graph.events.process_names
     _, event, other, slot, value = faults
-    slot = np.where(
-        slot < len(graph.events.process_names), slot, graph.events.process[event]
-    )  # it has no place in its process
-    slots, values = graph.events.process_names.take(slot).to_pylist(), value.tolist()
-    if kind in (ClockFault.SHRINKS, ClockFault.RESTART, ClockFault.NOT_TRANSITIVE):
-        held = read_entries(
-            *_clock_arrays(graph), event if kind == ClockFault.NOT_TRANSITIVE else other, slot
-        ).tolist()
-        name = "has" if kind == ClockFault.NOT_TRANSITIVE else "was"
-        return build_finding_rows(
-            KIND_OF_FAULT[kind], event, other, event, slot=slots, value=values, **{name: held}
-        )
-    if kind == ClockFault.BEYOND:
-        last = _find_last_entries(graph)[slot].tolist()
-        return build_finding_rows(KIND_OF_FAULT[kind], event, event, slot=slots, value=values, last=last)
-    own = graph.events.own[event].tolist()
-    return build_finding_rows(KIND_OF_FAULT[kind], event, other, event, slot=slots, value=values, own=own)
+    # An event that has no place in its process has a track of its own, which is the process's here.
+    slot = np.where(slot < len(names), slot, graph.events.process[event])
+    details: dict[str, Sequence[Any]] = {
+        "slot": names.take(pa.array(slot)).to_pylist(),
+        "value": value.tolist(),
+    }
+    witness = [other, event]
+    if kind == ClockFault.NOT_TRANSITIVE:
+        details["has"] = read_entries(*_clock_arrays(graph), event, slot).tolist()
+    elif kind in (ClockFault.SHRINKS, ClockFault.RESTART):
+        details["was"] = read_entries(*_clock_arrays(graph), other, slot).tolist()
+    elif kind == ClockFault.BEYOND:
+        details["last"] = _find_last_entries(graph)[slot].tolist()
+        witness = [event]
+    else:
+        details["own"] = graph.events.own[event].tolist()
+    return build_finding_rows(KIND_OF_FAULT[kind], event, *witness, **details)
 
 
 def _clock_arrays(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
+    """The clocks as kernels want them."""
     starts, slots, counts = graph.events.clocks
     return starts, slots.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.auditing.findings import MOST_TOLD, FindingRows
+from antecede.auditing.findings import MOST_TOLD, FindingRows, build_finding_rows
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, SEND, LinkedTrace, link_positions
 from antecede.kernels.pair_counts import count_ordered_pairs
-from antecede.kernels.ragged import Ints, compress_codes
+from antecede.kernels.ragged import Ints, compress_codes, rank_within_runs
 from antecede.kernels.witness import CauseGraph, build_graph, find_chains
 
 PAIRS = 2**20
@@ -52,69 +53,82 @@ def judge_false_causality(graph: EventGraph, ordered: Ints) -> FalseCausality:
     Besides, how often a message that was there had to wait for such a one, and how many of the ordered pairs
     of events are not meant, given how many each execution has.
     """
-    known = _find_known_executions(graph)
-    size = len(graph.events.executions)
-    none = np.full(size, -1, dtype=np.int64)
-    if not known.any():
-        empty = FindingRows("false-causality", none[:0], np.zeros(1, dtype=np.int64), none[:0], {})
-        zero = np.zeros(size, dtype=np.int64)
-        return FalseCausality(empty, {"false-causality": zero, "needless_waits": none, "false_pairs": none})
-    events = _collect_events(graph, known)
-    found = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
+    is_known = _find_known_executions(graph)
+    if not is_known.any():
+        return _find_nothing(len(is_known))
+    events = _collect_events(graph, is_known)
+    waits = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
+    needless_waits = _sum_by_execution(events, _count_needless_waits(events), len(is_known))
+    false_pairs = ordered - _count_meant_pairs(graph, is_known)
     counts = {
-        "false-causality": _sum_by_execution(events, found.needless, size),
-        "needless_waits": np.where(known, _sum_by_execution(events, _count_needless_waits(events), size), -1),
-        "false_pairs": np.where(known & (ordered >= 0), ordered - _count_meant_pairs(graph, known), -1),
+        "false-causality": _sum_by_execution(events, waits.needless, len(is_known)),
+        "needless_waits": np.where(is_known, needless_waits, -1),
+        "false_pairs": np.where(is_known & (ordered >= 0), false_pairs, -1),
     }
-    return FalseCausality(_list_first(graph, events, found), counts)
+    return FalseCausality(_list_first(graph, events, waits), counts)
+
+
+def _find_nothing(executions: int) -> FalseCausality:
+    """What is found where no execution tells what its sends depend on."""
+    unknown = np.full(executions, -1, dtype=np.int64)
+    zero = np.zeros(executions, dtype=np.int64)
+    counts = {"false-causality": zero, "needless_waits": unknown, "false_pairs": unknown}
+    return FalseCausality(build_finding_rows("false-causality", unknown[:0]), counts)
 
 
 def _find_known_executions(graph: EventGraph) -> Bools:
     """Which executions tell what their sends depend on."""
-    size = len(graph.events.executions)
-    parents = get_column(graph.events.table, "parents")
-    count = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
-    sends = (graph.messages.act == SEND) & (graph.messages.links.code >= 0)
-    some = np.bincount(graph.events.execution[sends & (count > 0)], minlength=size) > 0
-    lacking = [np.flatnonzero(sends & (count < 0)), graph.causes.stuck, graph.causes.own_parents]
-    lacking.append(np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64))
-    some[graph.events.execution[np.concatenate(lacking)]] = False
-    return some
+    execution, executions = graph.events.execution, len(graph.events.executions)
+    lengths = pc.list_value_length(get_column(graph.events.table, "parents"))
+    parents = np.asarray(pc.fill_null(lengths, -1), dtype=np.int64)
+    is_send = (graph.messages.act == SEND) & (graph.messages.links.code >= 0)
+    is_known = np.bincount(execution[is_send & (parents > 0)], minlength=executions) > 0
+    silent_sends = np.flatnonzero(is_send & (parents < 0))
+    ghosts = np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64)
+    for rows in (silent_sends, graph.causes.stuck, graph.causes.own_parents, ghosts):
+        is_known[execution[rows]] = False
+    return is_known
 
 
-def _collect_events(graph: EventGraph, known: Bools) -> _Events:
-    rows = graph.causes.order[known[graph.events.execution[graph.causes.order]]]
-    place = _find_positions(graph, rows)
-    source, target, what = _list_edges(graph, rows)
+def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
+    """The events of these executions, with what orders them and what is meant to."""
+    order = graph.causes.order
+    rows = order[is_known[graph.events.execution[order]]]
+    position = _find_positions(graph, rows)
+    source, target, known_from = _list_edges(graph, rows)
     send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
+    sent = np.where(send >= 0, position[send], -1)
     process = compress_codes(graph.events.process[rows]).codes
-    linked = link_positions(process, np.where(send >= 0, place[send], -1))
     track = compress_codes(graph.events.track[rows]).codes
-    named = what & PARENT > 0
-    over = (
-        (what & MESSAGE > 0)
-        & ~graph.events.is_step[rows[source]]
-        & (graph.messages.act[rows[target]] == DELIVER)
-    )
+    is_named = known_from & PARENT > 0
+    is_handover = (known_from & MESSAGE > 0) & ~graph.events.is_step[rows[source]]
+    is_handover &= graph.messages.act[rows[target]] == DELIVER
     arrival = np.full(len(rows), -1, dtype=np.int64)
-    arrival[target[over]] = source[over]
-    past, meant = build_graph(track, source, target), build_graph(track, source[named], target[named])
-    return _Events(rows, graph.events.execution[rows], linked, past, meant, arrival)
+    arrival[target[is_handover]] = source[is_handover]
+    return _Events(
+        rows=rows,
+        execution=graph.events.execution[rows],
+        linked=link_positions(process, sent),
+        past=build_graph(track, source, target),
+        meant=build_graph(track, source[is_named], target[is_named]),
+        arrival=arrival,
+    )
 
 
 def _find_positions(graph: EventGraph, rows: Ints) -> Ints:
-    """The position of each row of the trace among these, or -1."""
-    place = np.full(len(graph.messages.act), -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    return place
+    """The position of each row of the graph among these, or -1."""
+    position = np.full(len(graph.messages.act), -1, dtype=np.int64)
+    position[rows] = np.arange(len(rows))
+    return position
 
 
 def _list_edges(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
-    place = _find_positions(graph, rows)
-    source, target = place[graph.causes.edges.source], place[graph.causes.edges.target]
-    inside = (source >= 0) & (target >= 0)
-    return source[inside], target[inside], graph.causes.known[inside].astype(np.int64)
+    position = _find_positions(graph, rows)
+    source, target = position[graph.causes.edges.source], position[graph.causes.edges.target]
+    is_inside = (source >= 0) & (target >= 0)
+    known_from = graph.causes.known[is_inside].astype(np.int64)
+    return source[is_inside], target[is_inside], known_from
 
 
 def _count_needless_waits(events: _Events) -> Ints:
@@ -126,29 +140,30 @@ def _count_needless_waits(events: _Events) -> Ints:
     return find_waits(events.linked, events.past, events.meant, asked, cap=0).needless
 
 
-def _sum_by_execution(events: _Events, counts: Ints, size: int) -> Ints:
-    sums = np.zeros(size, dtype=np.int64)
+def _sum_by_execution(events: _Events, counts: Ints, executions: int) -> Ints:
+    """The sum of what was counted for the events of each execution."""
+    sums = np.zeros(executions, dtype=np.int64)
     np.add.at(sums, events.execution, counts)
     return sums
 
 
-def _count_meant_pairs(graph: EventGraph, known: Bools) -> Ints:
+def _count_meant_pairs(graph: EventGraph, is_known: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
-    order = graph.causes.order
-    rows = order[known[graph.events.execution[order]] & graph.events.is_step[order]]
-    source, target, what = _list_edges(graph, rows)
-    real = what & (PARENT | MESSAGE) > 0
-    starts = np.searchsorted(graph.events.execution[rows], np.arange(len(graph.events.executions) + 1))
-    counts = count_ordered_pairs(starts, np.arange(len(rows)), source[real], target[real], 0)
+    order, execution = graph.causes.order, graph.events.execution
+    rows = order[is_known[execution[order]] & graph.events.is_step[order]]
+    source, target, known_from = _list_edges(graph, rows)
+    is_meant = known_from & (PARENT | MESSAGE) > 0
+    starts = np.searchsorted(execution[rows], np.arange(len(is_known) + 1))
+    counts = count_ordered_pairs(starts, np.arange(len(rows)), source[is_meant], target[is_meant], 0)
     return np.maximum(counts, 0)
 
 
-def _list_first(graph: EventGraph, events: _Events, found: Waits) -> FindingRows:
+def _list_first(graph: EventGraph, events: _Events, waits: Waits) -> FindingRows:
     """As many as are told, with the chain that orders the two."""
-    execution = events.execution[found.at]
-    picks = np.flatnonzero(np.arange(len(execution)) - np.searchsorted(execution, execution) < MOST_TOLD)
-    at, cause = found.at[picks], found.cause[picks]
-    shown = find_chains(events.past, cause, events.linked.sent[at])
-    receiver = graph.events.process_names.take(graph.events.process[events.rows[at]]).to_pylist()
-    rows = events.rows[shown.events]
-    return FindingRows("false-causality", events.rows[at], shown.starts, rows, {"receiver": receiver})
+    picks = rank_within_runs(events.execution[waits.at]) < MOST_TOLD
+    at, cause = waits.at[picks], waits.cause[picks]
+    chains = find_chains(events.past, cause, events.linked.sent[at])
+    rows = events.rows[at]
+    receivers = graph.events.process_names.take(pa.array(graph.events.process[rows])).to_pylist()
+    witness = events.rows[chains.events]
+    return FindingRows("false-causality", rows, chains.starts, witness, {"receiver": receivers})

@@ -1,4 +1,4 @@
-"""Findings on their way into a table: rows of a trace first, then ids, sentences and places in files."""
+"""Findings on their way into a table: rows of a graph first, then ids, sentences and places in files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from antecede.auditing.sentences import KINDS, write_sentence
 from antecede.auditing.wording import Event
 from antecede.events.columns import decode_names, get_column
 from antecede.events.graph import EventGraph
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, expand_ranges, rank_within_runs, starts_of_lengths
 from antecede.tables import FINDINGS
 
 MOST_TOLD = 10_000
@@ -33,8 +33,9 @@ class FindingRows(NamedTuple):
 def build_finding_rows(kind: str, at: Ints, *events: Ints, **details: Sequence[Any]) -> FindingRows:
     """Findings whose witnesses all have the same length; a row of -1 is left out."""
     witness = np.stack(events, axis=1) if events else np.empty((len(at), 0), dtype=np.int64)
-    starts = np.append(0, np.cumsum((witness >= 0).sum(axis=1)))
-    return FindingRows(kind, at, starts, witness[witness >= 0], details)
+    is_there = witness >= 0
+    starts = starts_of_lengths(is_there.sum(axis=1))
+    return FindingRows(kind, at, starts, witness[is_there], details)
 
 
 def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str, Ints]:
@@ -53,46 +54,50 @@ def tell_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
 
 
 def _build_table(graph: EventGraph, part: FindingRows) -> pa.Table:
+    """The findings of one kind that are told, as FINDINGS."""
     picks = pick_first_findings(graph.events.execution[part.at], part.at)
-    at = pa.array(part.at[picks])
+    at = part.at[picks]
     witnesses = _list_witnesses(graph.events.table, part, picks)
-    ids = [[event.event for event in line if event.event is not None] for line in witnesses]
-    details = [{name: values[i] for name, values in part.details.items()} for i in picks.tolist()]
-    sentences = [
-        write_sentence(part.kind, line, **more) for line, more in zip(witnesses, details, strict=True)
-    ]
-    process, message, file, line = (
-        decode_names(get_column(graph.events.table, name).take(at))
+    place = {
+        name: decode_names(get_column(graph.events.table, name).take(pa.array(at)))
         for name in ("process", "message", "file", "line")
-    )
-    columns = [
-        pa.array([part.kind] * len(picks), pa.string()),
-        graph.events.executions.take(pa.array(graph.events.execution[part.at[picks]])),
-        process,
-        message,
-        pa.array(ids, FINDINGS.field("events").type),
-        pa.array(sentences, pa.string()),
-        file,
-        line,
-    ]
-    return pa.Table.from_arrays(columns, schema=FINDINGS)
+    }
+    columns = {
+        "kind": pa.array([part.kind] * len(picks), pa.string()),
+        "execution": graph.events.executions.take(pa.array(graph.events.execution[at])),
+        "events": pa.array(_list_ids(witnesses), FINDINGS.field("events").type),
+        "sentence": pa.array(_write_sentences(part, picks, witnesses), pa.string()),
+        **place,
+    }
+    return pa.Table.from_arrays([columns[name] for name in FINDINGS.names], schema=FINDINGS)
+
+
+def _list_ids(witnesses: list[list[Event]]) -> list[list[str]]:
+    """The ids of the events of each witness that have one."""
+    return [[event.event for event in witness if event.event is not None] for witness in witnesses]
+
+
+def _write_sentences(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[str]:
+    """A sentence for each finding, with the details that its kind wants."""
+    sentences = []
+    for pick, witness in zip(picks.tolist(), witnesses, strict=True):
+        details = {name: values[pick] for name, values in part.details.items()}
+        sentences.append(write_sentence(part.kind, witness, **details))
+    return sentences
 
 
 def _list_witnesses(table: pa.Table, part: FindingRows, picks: Ints) -> list[list[Event]]:
     """The events of each finding that is told."""
-    rows = [
-        part.events[low:high] for low, high in zip(part.starts[picks], part.starts[picks + 1], strict=True)
-    ]
-    needed, place = np.unique(np.concatenate(rows), return_inverse=True)
-    some = [get_column(table, name).take(pa.array(needed)).to_pylist() for name in Event._fields]
-    events = [Event(*values) for values in zip(*some, strict=True)]
-    ends = np.append(0, np.cumsum([len(line) for line in rows]))
-    return [[events[i] for i in place[low:high]] for low, high in pairwise(ends)]
+    lengths = np.diff(part.starts)[picks]
+    rows = part.events[expand_ranges(part.starts[picks], lengths)]
+    needed, place = np.unique(rows, return_inverse=True)
+    columns = [get_column(table, name).take(pa.array(needed)).to_pylist() for name in Event._fields]
+    events = [Event(*values) for values in zip(*columns, strict=True)]
+    in_line = [events[i] for i in place.tolist()]
+    return [in_line[low:high] for low, high in pairwise(starts_of_lengths(lengths).tolist())]
 
 
 def pick_first_findings(execution: Ints, at: Ints) -> Ints:
     """Of findings in these executions at these rows, those that are told: the first of each execution."""
-    order = np.lexsort((np.arange(len(at)), at, execution))
-    line = execution[order]
-    rank = np.arange(len(line)) - np.searchsorted(line, line)
-    return order[rank < MOST_TOLD]
+    by_row = np.lexsort((np.arange(len(at)), at, execution))
+    return by_row[rank_within_runs(execution[by_row]) < MOST_TOLD]

@@ -1,4 +1,4 @@
-"""What is wrong with the graph of a trace: cycles, parents that are not there, ids and times that clash."""
+"""What is wrong with the graph of events: cycles, parents that are not there, ids and times that clash."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from antecede.auditing.findings import FindingRows, build_finding_rows
 from antecede.events.columns import get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.feedback_arcs import find_shortest_cycle
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, starts_of_lengths
 from antecede.kernels.times import contradictions
 
 MEMBERS = 100
@@ -32,18 +32,19 @@ def judge_graph(graph: EventGraph, cyclic: Ints) -> list[FindingRows]:
 def _list_cycles(graph: EventGraph, cyclic: Ints) -> FindingRows:
     """Each with a shortest way around, and then the other members."""
     starts, members = graph.causes.cycles
-    lines = [members[low:high] for low, high in pairwise(starts)]
-    lines = [line for line in lines if not np.isin(line, cyclic).any()]
-    sizes = [len(line) for line in lines]
-    told = [
-        np.concatenate((way := find_shortest_cycle(graph.causes.edges, line), np.setdiff1d(line, way)))[
-            :MEMBERS
-        ]
-        for line in lines
-    ]
-    ends = np.append(0, np.cumsum([len(line) for line in told], dtype=np.int64))
-    first = np.array([line[0] for line in told], dtype=np.int64)
-    flat = np.concatenate([np.empty(0, dtype=np.int64), *told])
+    sizes: list[int] = []
+    witnesses: list[Ints] = []
+    for low, high in pairwise(starts.tolist()):
+        cycle = members[low:high]
+        if np.isin(cycle, cyclic).any():
+            continue
+        way = find_shortest_cycle(graph.causes.edges, cycle)
+        others = np.setdiff1d(cycle, way)
+        witnesses.append(np.concatenate((way, others))[:MEMBERS])
+        sizes.append(len(cycle))
+    first = np.array([witness[0] for witness in witnesses], dtype=np.int64)
+    ends = starts_of_lengths([len(witness) for witness in witnesses])
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *witnesses])
     return FindingRows("cycle", first, ends, flat, {"size": sizes})
 
 

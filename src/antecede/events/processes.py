@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, flatten_lists, get_column, rank_names, to_integers
+from antecede.events.columns import Bools, FlatLists, flatten_lists, get_column, rank_names, to_integers
 from antecede.kernels.causes import clean_clock_rows, look_up_names
-from antecede.kernels.ragged import Ints, Rows
+from antecede.kernels.ragged import Ints, Rows, join_keys
+
+_NO_NAMES = pa.array([], pa.string())
 
 
 class Actors(NamedTuple):
@@ -23,45 +25,68 @@ class Actors(NamedTuple):
     own: Ints  # the clock's entry for the event's own process, 0 if there is none
 
 
+class _Mentions(NamedTuple):
+    """Names that are mentioned somewhere, each in an execution; -1 is none."""
+
+    execution: Ints
+    name: Ints
+
+
 def find_actors(table: pa.Table, execution: Ints) -> Actors:
-    """The actors of a table in canonical order, and the code of the execution of each row."""
-    clock, receivers = (
-        flatten_lists(get_column(table, "clock")),
-        flatten_lists(get_column(table, "receivers")),
+    """The actors of a table in canonical order, given the code of the execution of each row."""
+    clock = flatten_lists(get_column(table, "clock"))
+    receivers = flatten_lists(get_column(table, "receivers"))
+    columns = [get_column(table, "process"), get_column(table, "sender")]
+    columns += [_first_items(receivers), _first_items(clock)]
+    names, (name, sender, receiver, slot) = rank_names(columns)
+    process, first_row = _number_processes(execution, name)
+    mentions = [
+        _Mentions(execution, sender),
+        _Mentions(execution[receivers.rows], receiver),
+        _Mentions(execution[clock.rows], slot),
+    ]
+    acting = _Mentions(execution[first_row], name[first_row])
+    all_names, codes = _number_mentions(acting, mentions, len(names))
+    counts = to_integers(clock.items[1], 0) if clock.items else codes[2]
+    clocks, own = clean_clocks(clock.starts, codes[2], counts, process)
+    return Actors(
+        process=process,
+        names=names.take(pa.array(all_names, mask=all_names < 0)),
+        sender=codes[0],
+        receivers=(receivers.starts, codes[1]),
+        clocks=clocks,
+        own=own,
     )
-    keys = clock.items[0] if clock.items else pa.array([], pa.string())
-    to = receivers.items[0] if receivers.items else pa.array([], pa.string())
-    found = rank_names([get_column(table, "process"), get_column(table, "sender"), to, keys])
-    name, sender, to_names, key_names = found.codes
-    process, names, scope = _number_processes(execution, name)
-    first = np.searchsorted(scope, np.arange(scope[-1] + 2)) if len(scope) else np.zeros(1, dtype=np.int64)
-    size = len(found.names)
-    flat = [(execution, sender), (execution[receivers.rows], to_names), (execution[clock.rows], key_names)]
-    codes = [look_up_names(where, what, first, names, size) for where, what in flat]
-    strangers = [_list_strangers(*part, code, size) for part, code in zip(flat, codes, strict=True)]
-    new = np.unique(np.concatenate(strangers))
-    for (where, what), code in zip(flat, codes, strict=True):
-        unknown = (code < 0) & (what >= 0)
-        code[unknown] = len(names) + np.searchsorted(new, where[unknown] * size + what[unknown])
-    all_names = np.concatenate((names, new % max(size, 1)))
-    clocks, own = clean_clocks(
-        clock.starts, codes[2], to_integers(clock.items[1], 0) if clock.items else codes[2], process
-    )
-    called = found.names.take(pa.array(all_names, mask=all_names < 0))
-    return Actors(process, called, codes[0], (receivers.starts, codes[1]), clocks, own)
 
 
-def _number_processes(execution: Ints, name: Ints) -> tuple[Ints, Ints, Ints]:
-    """The code of each row's process; name and execution by code. Rows of a process stand together."""
-    changes = (np.diff(execution) != 0) | (np.diff(name) != 0) | (name[1:] < 0)
-    begins = np.append(True, changes)[: len(name)]
-    return np.cumsum(begins) - 1, name[begins], execution[begins]
+def _first_items(column: FlatLists) -> pa.Array:
+    """The items of lists, or the keys of maps."""
+    return column.items[0] if column.items else _NO_NAMES
 
 
-def _list_strangers(execution: Ints, name: Ints, code: Ints, size: int) -> Ints:
-    """Execution and name, as one number, of those that do not act."""
-    unknown = (code < 0) & (name >= 0)
-    return np.unique(execution[unknown] * size + name[unknown])
+def _number_processes(execution: Ints, name: Ints) -> tuple[Ints, Ints]:
+    """The code of each row's process, and the first row of each code. Rows of a process stand together."""
+    is_other = (np.diff(execution) != 0) | (np.diff(name) != 0) | (name[1:] < 0)
+    is_first = np.append(True, is_other)[: len(name)]
+    return np.cumsum(is_first) - 1, np.flatnonzero(is_first)
+
+
+def _number_mentions(acting: _Mentions, mentions: list[_Mentions], size: int) -> tuple[Ints, list[Ints]]:
+    """The names of all codes, and the codes of what is mentioned: those that act first, then strangers."""
+    executions = int(acting.execution[-1]) + 1 if len(acting.execution) else 0
+    first_code = np.searchsorted(acting.execution, np.arange(executions + 1))
+    codes, strangers = [], []
+    for mention in mentions:
+        code = look_up_names(mention.execution, mention.name, first_code, acting.name, size)
+        is_stranger = (code < 0) & (mention.name >= 0)
+        codes.append(code)
+        strangers.append(join_keys(mention.execution[is_stranger], mention.name[is_stranger], size))
+    known_strangers = np.unique(np.concatenate(strangers))
+    for mention, code, keys in zip(mentions, codes, strangers, strict=True):
+        is_stranger = (code < 0) & (mention.name >= 0)
+        code[is_stranger] = len(acting.name) + np.searchsorted(known_strangers, keys)
+    stranger_names = known_strangers % max(size, 1)
+    return np.concatenate((acting.name, stranger_names)), codes
 
 
 def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Rows, Ints]:
@@ -70,28 +95,30 @@ def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tupl
     if len(slots):
         clocks = Rows(*clean_clock_rows(starts, slots, counts))
     row = np.repeat(np.arange(len(process)), np.diff(clocks.starts))
-    mine = clocks.slots == process[row]
+    is_own = clocks.slots == process[row]
     own = np.zeros(len(process), dtype=np.int64)
-    own[row[mine]] = clocks.counts[mine]
+    own[row[is_own]] = clocks.counts[is_own]
     return clocks, own
 
 
-def assign_tracks(process: Ints, step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
+def assign_tracks(process: Ints, is_step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
     """Where each event stands in its process's order: the process's code and a key that ascends.
 
     A process is ordered by index, or by own clock entries where more of its steps have those. Steps that this
     leaves out have a code of their own, from `codes` on. The key is the row, since rows are ordered by index;
     where own entries order a process, the events that have one share out their rows among themselves.
     """
-    indexed = index.is_valid().to_numpy(zero_copy_only=False)
-    placed, counted = (np.bincount(process[step & mask], minlength=codes) for mask in (indexed, own > 0))
-    by_own = (counted > placed)[process]
-    alone = ~step | np.where(by_own, own < 1, ~indexed)
+    has_index = index.is_valid().to_numpy(zero_copy_only=False)
+    steps_with_index = np.bincount(process[is_step & has_index], minlength=codes)
+    steps_with_own = np.bincount(process[is_step & (own > 0)], minlength=codes)
+    is_by_own = (steps_with_own > steps_with_index)[process]
+    is_alone = ~is_step | np.where(is_by_own, own < 1, ~has_index)
     track = process.copy()
-    track[alone] = codes + np.arange(np.count_nonzero(alone))
+    track[is_alone] = codes + np.arange(np.count_nonzero(is_alone))
     place = np.arange(len(process))
-    counted = np.flatnonzero(by_own & (own >= 1))
-    same_process = process[counted[1:]] == process[counted[:-1]]
-    if (same_process & (own[counted[1:]] < own[counted[:-1]])).any():
-        place[counted[np.lexsort((own[counted], process[counted]))]] = counted
+    counted = np.flatnonzero(is_by_own & (own >= 1))
+    is_same_process = process[counted[1:]] == process[counted[:-1]]
+    if (is_same_process & (own[counted[1:]] < own[counted[:-1]])).any():
+        by_own = np.lexsort((own[counted], process[counted]))
+        place[counted[by_own]] = counted
     return track, place
