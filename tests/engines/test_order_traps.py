@@ -84,7 +84,10 @@ def test_clocks_that_tick_at_receives(engine):
         assert all(stamps[early][1].get(sender, 0) < stamp[sender] for early in line[:at])
 
 
-def test_a_vector_with_a_message_lost_is_not_taken_for_a_clock(engine):
-    rows = [("a", f"m{k}", {"a": k}) for k in range(1, 12) if k != 4]
+@pytest.mark.parametrize(
+    "kept", [{*range(1, 40)} - {4}, {*range(900, 940)}, {*range(1, 20), *range(800, 820)}]
+)
+def test_vectors_with_lost_messages_are_not_taken_for_clocks(engine, kept):
+    rows = [("a", f"m{k}", {"a": k}) for k in sorted(kept)]
     outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
-    assert outcome.counts["held"] == 7 and outcome.notes == []
+    assert outcome.counts["held"] > 15 and outcome.notes == []

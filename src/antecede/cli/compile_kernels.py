@@ -55,6 +55,12 @@ VECTORS = """\
 {"sender": "a", "stamp": {"a": 1}}
 {"sender": "b", "stamp": {"a": 1, "b": 2}}
 {"sender": "c", "stamp": {"c": 1000}}
+{"sender": "a", "stamp": {"a": 3}}
+{"sender": "a", "stamp": {"a": 5}}
+"""
+SHARED = """\
+{"sender": "a", "stamp": [1, 1, 0], "keys": [0, 1]}
+{"sender": "b", "stamp": [1, 3, 1], "keys": [1, 2]}
 """
 PARENTS = """\
 {"sender": "a", "id": "1", "parents": ["2"]}
@@ -69,6 +75,7 @@ FILES = {
     "clocks.log": CLOCKED_LOG,
     "dependent.jsonl": DEPENDENT_LOG,
     "vectors.jsonl": VECTORS,
+    "shared.jsonl": SHARED,
     "parents.jsonl": PARENTS,
 }
 COMMANDS = (
@@ -82,6 +89,7 @@ COMMANDS = (
     "order run/messages.parquet --engine local --out ordered-packets",
     "order log.jsonl --engine local --out ordered-events",
     "order vectors.jsonl --stamp stamp --engine local --out ordered-vectors",
+    "order shared.jsonl --keys keys --stamp stamp --engine local --out ordered-shared",
     "order parents.jsonl --id id --stamp parents --form parents --engine local --out ordered-parents",
 )
 
@@ -106,11 +114,13 @@ def _compile_gate() -> None:
     """The gate reads numbers in types that fit their size; small inputs need only the narrowest."""
     from antecede.kernels.gate import release
     from antecede.kernels.ragged import Rows
+    from antecede.kernels.root_gaps import select_unmet
 
     nothing = np.zeros(1, dtype=np.int64)
     for slot_type, count_type in itertools.product((np.uint16, np.uint32), repeat=2):
         needs = Rows(np.arange(2), np.zeros(1, dtype=slot_type), np.zeros(1, dtype=count_type))
         release(nothing, needs, Rows(np.arange(2), nothing, nothing))
+        select_unmet(needs, nothing, nothing)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,11 @@ from antecede.ordering.columns import Mask, take_rows
 from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
 from antecede.ordering.stamps import Reading, Stamps
 
+HOLES = 3
+"""One hole for so many messages is no accident."""
 TICKS = (
-    "many of the missing numbers lie between messages of one sender that are there: if its clock counts "
-    "other events as well, such as receives, name the form 'clock'"
+    "there are many holes between the numbers of messages: if these clocks count other events as well, "
+    "such as receives, name the form 'clock'"
 )
 
 
@@ -69,19 +71,20 @@ def _list_root_gaps(
 def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps) -> pa.Array:
     """A note at the first held row of groups whose clocks look as if they counted more than messages.
 
-    They do if the numbers that are missing below messages which are there are at least half as many as these.
+    Such a clock leaves a hole before most messages: there are holes between the messages of a sender, a third
+    as many as messages at least. Where messages are lost, or a table begins late, there are few.
     """
     held = released.held
-    top = np.zeros(stamps.slots.size, dtype=np.int64)
-    np.maximum.at(top, stamps.own[held], stamps.number[held])
+    highest = np.zeros(stamps.slots.size, dtype=np.int64)
+    np.maximum.at(highest, stamps.own[held], stamps.number[held])
     slot, first, last = roots.gaps
-    is_below = top[slot] > last
-    sizes = (last - first + 1)[is_below].astype(np.float64)
+    is_between = (first > 1) & (last < highest[slot])
     group_count = int(group.max()) + 1
-    absent = np.bincount(stamps.slots.groups(slot)[is_below], weights=sizes, minlength=group_count)
-    arrived = np.bincount(group[np.concatenate((released.order, held))], minlength=group_count)
+    holes = np.bincount(stamps.slots.groups(slot)[is_between], minlength=group_count)
+    arrived = np.concatenate((released.order, held))
+    messages = np.bincount(group[arrived], minlength=group_count)
     groups, first_held = np.unique(group[held], return_index=True)
-    is_noted = 2 * absent[groups] >= arrived[groups]
+    is_noted = HOLES * holes[groups] >= messages[groups]
     notes = np.full(len(group), None, dtype=object)
     notes[held[first_held[is_noted]]] = TICKS
     return pa.array(notes, pa.string())
