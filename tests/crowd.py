@@ -60,7 +60,11 @@ class Crowd:
         self.network += effects.packets
         for delivery in effects.deliveries:
             message = int(delivery.payload)
-            if self.oracle.late(name, message) and delivery.sender != name and SHARPER not in delivery.alarms:
+            if (
+                self.oracle.is_late(name, message)
+                and delivery.sender != name
+                and SHARPER not in delivery.alarms
+            ):
                 self.unnoticed.append((name, message))
             if self.oracle.deliver(name, message):
                 self.violations.append((name, message))
@@ -125,6 +129,6 @@ class Crowd:
 
     def check(self) -> None:
         """Nothing stuck, nothing lost (a second delivery makes the oracle raise), no late one unnoticed."""
-        assert [(name, m) for name, m in self.oracle.undelivered() if name in self.joined] == []
+        assert [(name, m) for name, m in self.oracle.list_undelivered() if name in self.joined] == []
         assert not any(self.endpoints[name].held() for name in self.joined)
         assert self.unnoticed == []

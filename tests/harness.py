@@ -85,7 +85,7 @@ class World:
         for delivery in effects.deliveries:
             self._note_delivery(process, delivery)
         if process in self.watch:
-            ready = (m for m in sorted(self.waiting[process]) if self.oracle.ready(process, m))
+            ready = (m for m in sorted(self.waiting[process]) if self.oracle.is_ready(process, m))
             self.needless += [(process, m) for m in ready]
 
     def _note_delivery(self, process: str, delivery: Delivery) -> None:
@@ -100,7 +100,7 @@ class World:
     def stuck(self) -> list[tuple[object, int]]:
         """What is never delivered although everything arrived."""
         assert not self.network
-        return self.oracle.undelivered()
+        return self.oracle.list_undelivered()
 
 
 def run_script(world: World, script: Sequence[tuple[int, int, int]], kind: str) -> None:

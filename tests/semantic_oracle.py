@@ -7,7 +7,7 @@ names, if any; a delivery also depends on its send. Dependence is transitive.
 
 from collections.abc import Iterable
 
-from antecede.simulate.oracle import bits
+from antecede.simulate.oracle import list_positions
 
 
 class SemanticOracle:
@@ -36,7 +36,9 @@ class SemanticOracle:
 
     def deliver(self, process: object, message: int, depends_on: int = 0) -> list[int]:
         """A message is delivered; returns the causes that should have come before."""
-        missing = bits(self.message_past[message] & self.addressed[process] & ~self.delivered[process])
+        missing = list_positions(
+            self.message_past[message] & self.addressed[process] & ~self.delivered[process]
+        )
         self.delivered[process] |= 1 << message
         past = self.message_past[message] | 1 << message | self.events[process][depends_on]
         self.events[process].append(past)

@@ -23,12 +23,12 @@ def destinations(random: Random, n: int, sender: int) -> list[int]:
 
 def check_same(mine: Window, oracle: Oracle, n: int) -> None:
     """All verdicts about everything in flight."""
-    undelivered = oracle.undelivered()
+    undelivered = oracle.list_undelivered()
     assert mine.undelivered() == undelivered
     for process, message in undelivered:
         assert isinstance(process, int)
-        assert mine.named(mine.missing(process, message)) == oracle.missing(process, message)
-        assert mine.late(process, message) == oracle.late(process, message)
+        assert mine.named(mine.missing(process, message)) == oracle.list_missing(process, message)
+        assert mine.late(process, message) == oracle.is_late(process, message)
     pairs = set(undelivered)
     for message in range(mine.sent):
         assert [mine.expects(p, message) for p in range(n)] == [(p, message) in pairs for p in range(n)]

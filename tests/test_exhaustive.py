@@ -66,7 +66,7 @@ class State:
             assert self.oracle.deliver(process, message) == [] or process not in self.watch
             self.waiting -= {(process, message)}
         if self.optimal:
-            assert not any(self.oracle.ready(p, m) for p, m in self.waiting if p in self.watch)
+            assert not any(self.oracle.is_ready(p, m) for p, m in self.waiting if p in self.watch)
 
     def moves(self, sends: list[Send]) -> Iterator["State"]:
         """Every state one step away; acknowledgements and the like arrive in every order too."""
@@ -99,7 +99,7 @@ def walk(case: Case, first: list[Send], sends: list[Send], messages: int, merge:
         stack += following
         if not following:
             leaves += 1
-            assert case.name == "sync-rendezvous" or state.oracle.undelivered() == []
+            assert case.name == "sync-rendezvous" or state.oracle.list_undelivered() == []
     return leaves
 
 

@@ -12,7 +12,7 @@ from antecede import Delivery, Effects, Packet
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
 from antecede.protocols.keys import count_sets, unrank_keys
 from antecede.protocols.probabilistic import Sharing
-from antecede.simulate.oracle import bits
+from antecede.simulate.oracle import list_positions
 from tests.cases import SCRIPTS, Script
 from tests.harness import maker, run_script
 from tests.invariants.checked import Checked, vector
@@ -48,7 +48,7 @@ class ProbabilisticWorld(Checked):
     def check_growth(self, process: str, packets: list[Packet]) -> None:
         """A stamp is at least every stamp of its past, and more on the sender's keys."""
         now = msgspec.msgpack.decode(packets[0].stamp)[2]
-        for message in bits(self.oracle.message_past[len(self.stamps)]):
+        for message in list_positions(self.oracle.message_past[len(self.stamps)]):
             old = self.stamps[message]
             assert all(now[x] >= old[x] + (x in self.keys[process]) for x in range(self.r))
         self.stamps.append(now)
@@ -56,7 +56,7 @@ class ProbabilisticWorld(Checked):
     def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
         assert delivery.alarms in NESTED
-        if self.oracle.late(process, message) and delivery.sender != process:
+        if self.oracle.is_late(process, message) and delivery.sender != process:
             self.late[process, message] = delivery.alarms
         super()._note_delivery(process, delivery)
 

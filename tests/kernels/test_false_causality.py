@@ -15,7 +15,7 @@ from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.pair_counts import _count_by_bits
 from antecede.kernels.witness import CauseGraph, build_graph
 from antecede.simulate.network import Network
-from antecede.simulate.oracle import Oracle, bits
+from antecede.simulate.oracle import Oracle, list_positions
 from tests.kernels.traces import Event, build_trace_graph, events, flood, linked, pasts
 from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import Traced, plan_of
@@ -113,7 +113,7 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
         asked.append(-1)
 
     for _ in range(steps):
-        waiting = [pair for pair in causal.undelivered() if pair not in arrived]
+        waiting = [pair for pair in causal.list_undelivered() if pair not in arrived]
         process = random.randrange(n)
         if arrived and random.random() < 0.4:
             process, message = arrived.pop(random.randrange(len(arrived)))
@@ -126,8 +126,8 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
             arrived.append((there, message))
             open_ = causal.message_past[message] & causal.addressed[there] & ~causal.delivered[there]
             depends = meaning.message_past[message]
-            needless += [(len(trace), sends[m], there) for m in bits(open_ & ~depends)]
-            meant += len(bits(open_ & depends))
+            needless += [(len(trace), sends[m], there) for m in list_positions(open_ & ~depends)]
+            meant += len(list_positions(open_ & depends))
             trace.append((there, OTHER, -1))
             own.append([])
             asked.append(sends[message])
@@ -138,7 +138,7 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
             assert meaning.send(process, to, depends_on) == message
             sends.append(len(trace))
             step(process, SEND, message, depends_on)
-    for there, message in causal.undelivered():  # what is never delivered is due for ever
+    for there, message in causal.list_undelivered():  # what is never delivered is due for ever
         assert isinstance(there, int)
         step(there, DELIVER, message, 0)
     found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace), asked)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.kernels import feedback_arcs as tangles
+from antecede.kernels import feedback_arcs
 from antecede.kernels.feedback_arcs import find_feedback_arcs, find_shortest_cycle
 from antecede.kernels.histories import Edges
 from antecede.kernels.links import DELIVER
@@ -23,7 +23,7 @@ def lines_and_messages(trace, index):
     return along, [(sends[m], e) for e, (_, kind, m) in enumerate(trace) if kind == DELIVER]
 
 
-def untangled(size, along, over, rank):
+def cut_arcs(size, along, over, rank):
     source, target = np.array([*along, *over], dtype=np.int64).reshape(-1, 2).T
     loose = np.arange(len(source)) >= len(along)
     gone, left = find_feedback_arcs(size, Edges(source, target), loose, np.array(rank, dtype=np.int64))
@@ -39,32 +39,32 @@ def test_one_delivery_moved_to_the_start_of_its_process(seed, n, size):
         moved = random.choice(got)
         index[moved] = -1
     along, over = lines_and_messages(trace, index)
-    gone, left = untangled(size, along, over, index)
+    gone, left = cut_arcs(size, along, over, index)
     assert len(left.members) == 0
     assert gone in ([], [edge for edge in over if edge[1] == moved])
     assert bool(gone) == bool(len(find_cycles(size, *np.array([*along, *over]).reshape(-1, 2).T).members))
 
 
-def tangle():
+def two_rings():
     """Each of two processes delivers what the other sends later: one of the two messages must go."""
     return 4, [(0, 1), (2, 3)], [(3, 0), (1, 2)]
 
 
 def test_of_two_that_would_do_the_one_against_the_order_goes():
-    size, along, over = tangle()
-    assert untangled(size, along, over, [0, 1, 2, 3])[0] == [(3, 0)]
-    assert untangled(size, along, over, [2, 3, 0, 1])[0] == [(1, 2)]
+    size, along, over = two_rings()
+    assert cut_arcs(size, along, over, [0, 1, 2, 3])[0] == [(3, 0)]
+    assert cut_arcs(size, along, over, [2, 3, 0, 1])[0] == [(1, 2)]
 
 
-def test_many_tangles_in_bulk(monkeypatch):
-    monkeypatch.setattr(tangles, "TRIES", 0)
-    size, along, over = tangle()
-    assert untangled(size, along, over, [0, 1, 2, 3])[0] == [(3, 0)]
-    assert untangled(size, along, over, [0, 3, 3, 0])[0] == [(3, 0), (1, 2)]
+def test_many_feedback_arcs_in_bulk(monkeypatch):
+    monkeypatch.setattr(feedback_arcs, "TRIES", 0)
+    size, along, over = two_rings()
+    assert cut_arcs(size, along, over, [0, 1, 2, 3])[0] == [(3, 0)]
+    assert cut_arcs(size, along, over, [0, 3, 3, 0])[0] == [(3, 0), (1, 2)]
 
 
 def test_a_cycle_without_messages_stays():
-    gone, left = untangled(3, [(0, 1), (1, 2), (2, 0)], [(0, 2)], [0, 1, 2])
+    gone, left = cut_arcs(3, [(0, 1), (1, 2), (2, 0)], [(0, 2)], [0, 1, 2])
     assert gone == [] and left.members.tolist() == [0, 1, 2]
 
 

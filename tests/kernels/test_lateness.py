@@ -30,10 +30,10 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
     trace: list[Any] = []
     late, missing = [], []
     for _ in range(steps):
-        waiting = oracle.undelivered()
+        waiting = oracle.list_undelivered()
         if waiting and random.random() < 0.6:
             process, message = random.choice(waiting)
-            if oracle.late(process, message):
+            if oracle.is_late(process, message):
                 late.append(len(trace))
             missing += [(len(trace), m, process) for m in oracle.deliver(process, message)]
             trace.append((process, DELIVER, message))
@@ -42,7 +42,7 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             to = random.sample([p for p in range(n) if p != sender], random.randint(0, n - 1))
             trace.append((sender, SEND, oracle.send(sender, to)))
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
-    lost = [(process, DELIVER, message) for process, message in oracle.undelivered()]
+    lost = [(process, DELIVER, message) for process, message in oracle.list_undelivered()]
     found = summed([find_violations(linked(trace + lost), n)])
     assert [p for p in found[0] if p < len(trace)] == late
     pairs = [pair for pair in found[3] if pair[0] < len(trace)]

@@ -85,7 +85,7 @@ class AlarmTrial(Trial):
 
     def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
-        late = self.oracle.late(process, message) and delivery.sender != process
+        late = self.oracle.is_late(process, message) and delivery.sender != process
         if late and any(alarm not in delivery.alarms for alarm in ALARMS):
             self.alarms.add("missed")
         if delivery.alarms and self.exact:

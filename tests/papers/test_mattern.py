@@ -8,7 +8,7 @@ import pytest
 from antecede import CallerError, Effects, InputError, Packet
 from antecede.core.boxed import Letter
 from antecede.protocols.buffered import Buffered
-from antecede.simulate.explorer import columns, explore
+from antecede.simulate.explorer import explore, format_columns
 from tests.harness import maker
 from tests.papers.programs_mattern import (
     FIG_1,
@@ -36,7 +36,9 @@ MATRIX = {"protocol": "matrix"}
 def ends(program: str, how: dict[str, Any]) -> tuple[set[str], set[tuple[str, str]]]:
     """What is received where it completes; what is received, and what waits, where it blocks."""
     found = explore(program, **how)
-    return {str(end) for end in found.outcomes}, {(str(end), columns(end.arrived)) for end in found.blocked}
+    return {str(end) for end in found.outcomes}, {
+        (str(end), format_columns(end.arrived)) for end in found.blocked
+    }
 
 
 COMPLETES = [

@@ -20,7 +20,7 @@ from antecede.protocols.vector import Vector
 from antecede.simulate import campaign as campaigns
 from antecede.simulate import linked
 from antecede.simulate.applications import Applications
-from antecede.simulate.campaign import FAULTS, campaign, plan_of
+from antecede.simulate.campaign import FAULTS, plan_execution, run_executions
 from antecede.simulate.run import Plan, simulate
 
 EACH = 24
@@ -28,7 +28,7 @@ EACH = 24
 
 
 def run(*names: str, number: int = 30, seed: int = 0):
-    return campaign(number, seed, list(names), lambda done: None, workers=1)
+    return run_executions(number, seed, list(names), lambda done: None, workers=1)
 
 
 def test_a_slice_of_the_campaign_finds_nothing_and_every_fault_happened() -> None:
@@ -49,7 +49,7 @@ def test_a_slice_of_the_campaign_finds_nothing_and_every_fault_happened() -> Non
 
 
 def test_half_of_the_executions_have_every_fault_at_the_rates_that_are_asked_for() -> None:
-    plans = [plan_of(number, 0, ["matrix"]) for number in range(300)]
+    plans = [plan_execution(number, 0, ["matrix"]) for number in range(300)]
     full = [p for p in plans if (p.network.loss, p.network.duplicate) == (0.2, 0.2) and p.network.crashes]
     assert 100 < len(full) < 160
     assert all(plan.network.partitions and plan.network.crashes >= 4 for plan in full)
@@ -59,8 +59,11 @@ def test_half_of_the_executions_have_every_fault_at_the_rates_that_are_asked_for
 
 
 def test_an_execution_is_the_same_wherever_it_runs() -> None:
-    assert plan_of(17, 5, ["matrix", "vector"]) == plan_of(17, 5, ["matrix", "vector"])
-    alone, together = run("matrix", number=45), campaign(45, 0, ["matrix"], lambda done: None, workers=2)
+    assert plan_execution(17, 5, ["matrix", "vector"]) == plan_execution(17, 5, ["matrix", "vector"])
+    alone, together = (
+        run("matrix", number=45),
+        run_executions(45, 0, ["matrix"], lambda done: None, workers=2),
+    )
     assert alone.rows == together.rows
 
 
@@ -80,7 +83,7 @@ def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypa
 
 @pytest.mark.parametrize("number", range(0, 90, 5))
 def test_the_printed_command_is_the_plan(number: int) -> None:
-    plan = plan_of(number, 3, list(antecede.list_protocols()))
+    plan = plan_execution(number, 3, list(antecede.list_protocols()))
     result = json.loads(CliRunner().invoke(app, [*shlex.split(command(plan))[1:], "--json"]).stdout)
     assert msgspec.convert(result["plan"], Plan) == plan
     assert result["costs"] == msgspec.to_builtins(simulate(plan).costs)
@@ -118,13 +121,13 @@ def test_a_crash_in_the_simulator_itself_is_a_failure_not_an_end(monkeypatch) ->
 
 
 def test_alarms_that_never_ring_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(probabilistic, "alarms", lambda *about: ())
+    monkeypatch.setattr(probabilistic, "find_alarms", lambda *about: ())
     reasons = [failure.reason for failure in run("scalar").failures]
     assert reasons and all("missed by the sharper detector" in reason for reason in reasons)
 
 
 def test_messages_that_were_never_sent_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Applications, "again", lambda self, wish: None)
+    monkeypatch.setattr(Applications, "put_back", lambda self, wish: None)
     reasons = [failure.reason for failure in run("matrix", number=80).failures]
     assert reasons and all("never sent" in reason for reason in reasons)
 
@@ -149,9 +152,9 @@ def test_plausible_clocks_with_an_entry_for_each_are_held_to_causal_order(monkey
 
 def test_faults_that_never_happened_are_named_and_count_when_there_were_runs_enough(monkeypatch) -> None:
     one = run("matrix", number=1)
-    assert one.unseen and one.passed
+    assert one.unseen_faults and one.has_passed
     monkeypatch.setattr(campaigns, "OFTEN", 1)
-    assert not one.passed and not one.failures
+    assert not one.has_passed and not one.failures
 
 
 def test_every_column_of_the_table_has_a_name() -> None:

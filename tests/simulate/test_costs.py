@@ -10,9 +10,9 @@ import pytest
 
 from antecede.protocols.registry import count_entries
 from antecede.simulate.applications import Wish
-from antecede.simulate.costs import Costs, Figure, counted, padded
+from antecede.simulate.costs import Costs, Figure, summarize_counts, summarize_with_zeros
 from antecede.simulate.network import Network
-from antecede.simulate.oracle import Oracle, bits
+from antecede.simulate.oracle import Oracle, list_positions
 from antecede.simulate.run import Plan, Run, Simulation
 from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import FAULTY, Traced, packet, plan_of, talk
@@ -26,7 +26,7 @@ def played(protocol: str, sends: Sends, network: Network, **options: Any) -> Run
         Plan(protocol=protocol, processes=3, messages=0, network=network, options=options)
     )
     for when, process, targets in sends:
-        simulation.queue.at(when, simulation.carrier.send, Wish(process, targets, None))
+        simulation.queue.schedule(when, simulation.carrier.send, Wish(process, targets, None))
     return simulation.run()
 
 
@@ -125,7 +125,12 @@ def test_a_needless_wait_is_the_part_that_causality_does_not_explain() -> None:
 
 
 def test_nothing_costs_nothing() -> None:
-    assert counted(Counter()) == padded(array("d"), 0) == padded(array("d"), 7) == Figure(0.0, 0.0)
+    assert (
+        summarize_counts(Counter())
+        == summarize_with_zeros(array("d"), 0)
+        == summarize_with_zeros(array("d"), 7)
+        == Figure(0.0, 0.0)
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 50, 99, 100, 101, 199, 200, 700, 1000])
@@ -133,7 +138,10 @@ def test_mean_and_the_value_that_99_of_100_do_not_exceed(size: int) -> None:
     random = Random(size)
     values = [random.randrange(40) for _ in range(size)]
     expected = Figure(sum(values) / size, float(sorted(values)[ceil(99 * size / 100) - 1]))
-    for found in (counted(Counter(values)), padded(array("d", [x for x in values if x]), size)):
+    for found in (
+        summarize_counts(Counter(values)),
+        summarize_with_zeros(array("d", [x for x in values if x]), size),
+    ):
         assert found.mean == pytest.approx(expected.mean) and found.p99 == expected.p99
 
 
@@ -167,7 +175,7 @@ def waits(run: Traced, declared: list[int | None] | None = None) -> list[tuple[f
         elif row["kind"] == "deliver":
             oracle.deliver(process, message)
             here = oracle.message_past[message] & oracle.addressed[process]
-            causes = [done[process, f"m{cause}"] for cause in bits(here)]
+            causes = [done[process, f"m{cause}"] for cause in list_positions(here)]
             since = arrived[process, row["message"]]
             found.append((row["time"] - since, row["time"] - max([since, *causes])))
     return found
@@ -273,7 +281,7 @@ def test_early_and_late_are_counted_each_by_itself(seed: int) -> None:
         if row["kind"] == "send":
             assert oracle.send(row["process"], row["receivers"]) == message
         elif row["kind"] == "deliver":
-            is_late = oracle.late(row["process"], message)
+            is_late = oracle.is_late(row["process"], message)
             is_early = bool(oracle.deliver(row["process"], message))
             early, late, both = early + is_early, late + is_late, both + (is_early and is_late)
     assert both > 0 and (run.run.verdict.early, run.run.verdict.late) == (early, late)

@@ -13,9 +13,9 @@ import antecede
 from antecede import CallerError, Effects, Endpoint, InputError, Packet
 from antecede.protocols.unordered import Unordered
 from antecede.simulate import explorer, programs
-from antecede.simulate.explorer import End, Exploration, columns, explore
+from antecede.simulate.explorer import End, Exploration, explore, format_columns
 from antecede.simulate.moves import Step
-from antecede.simulate.programs import Program, Receive, Send, parse
+from antecede.simulate.programs import Program, Receive, Send, parse_program
 from antecede.simulate.story import Story
 from tests.papers.programs_mattern import (
     FIG_1,
@@ -80,7 +80,7 @@ def test_blocked_ends_say_who_waits_for_what_and_what_has_arrived() -> None:
         End(False, ((), ("y",), ()), ((), (), ("x", "z")), ("", "", "a message from P2")),
     ]
     (end,) = explore(TWO_SENDERS, "buffered").blocked
-    assert columns(end.arrived) == "- | y x | -" and end.waits == ("", "a message from P1", "")
+    assert format_columns(end.arrived) == "- | y x | -" and end.waits == ("", "a message from P1", "")
     (end,) = explore(FIG_1, "sync").blocked
     assert end.waits == ("the end of its send of a", "the end of its send of b")
     (end,) = explore("P1: r. P2:", "matrix").blocked
@@ -107,7 +107,7 @@ def play(found: Exploration, protocol: str, end: End) -> tuple[str, str, bool]:
     made = {name: antecede.endpoint(protocol, process=name, group=names, manual=True) for name in names}
     received: dict[str, list[str]] = {name: [] for name in names}
     network: list[Packet] = []
-    for step in found.witness(end):
+    for step in found.find_witness(end):
         effects = once(made[step.process], step, network)
         network += effects.packets
         received[step.process] += [delivery.payload.decode() for delivery in effects.deliveries]
@@ -134,7 +134,7 @@ def drained(endpoint: Endpoint) -> list[str]:
 
 
 def columns_of(texts: dict[str, list[str]]) -> str:
-    return columns(tuple(map(tuple, texts.values())))
+    return format_columns(tuple(map(tuple, texts.values())))
 
 
 WITNESSED = [("buffered", row) for row in range(8)] + [("matrix", 4), ("matrix", 6), ("unordered", 4)]
@@ -144,7 +144,7 @@ WITNESSED = [("buffered", row) for row in range(8)] + [("matrix", 4), ("matrix",
 def test_a_witness_played_again_ends_as_asked_for(protocol: str, row: int) -> None:
     found = explore(program(row), protocol)
     for end in found.outcomes + found.blocked:
-        assert play(found, protocol, end) == (str(end), columns(end.arrived), True)
+        assert play(found, protocol, end) == (str(end), format_columns(end.arrived), True)
     assert found.outcomes or found.blocked
 
 
@@ -164,19 +164,19 @@ class Napping(Unordered, kw_only=True):
 def test_a_witness_is_a_shortest_schedule() -> None:
     found = explore(FIG_4_ANY, Napping)
     assert found.states > 3 * explore(FIG_4_ANY, "unordered").states
-    assert [len(found.witness(end)) for end in found.outcomes] == [9, 9]
-    assert {step.what for end in found.outcomes for step in found.witness(end)} == {
+    assert [len(found.find_witness(end)) for end in found.outcomes] == [9, 9]
+    assert {step.what for end in found.outcomes for step in found.find_witness(end)} == {
         "send",
         "arrive",
         "receive",
     }
     idle = explore("P1: r. P2:", "buffered")
-    assert idle.witness(idle.blocked[0]) == [] and idle.states == 1
+    assert idle.find_witness(idle.blocked[0]) == [] and idle.states == 1
 
 
 def test_a_story_reads_as_a_person_would_tell_it() -> None:
     found = explore(FIG_4_ANY, "buffered")
-    story = Story(found, found.find(XZ))
+    story = Story(found, found.find_end(XZ))
     assert [f"{line.sentence} ({line.note})" for line in story.lines[:5]] == [
         "P1 sends x to P3 ()",
         "P1 sends y to P2 (waits for acknowledgement by P3 #1 (has 0))",
@@ -188,17 +188,17 @@ def test_a_story_reads_as_a_person_would_tell_it() -> None:
 
 def test_an_end_is_found_by_what_was_received() -> None:
     found = explore(FIG_7_SELECTIVE, "buffered")
-    assert found.find(FIG_7) == found.find(" a b|e f |c  d") == found.outcomes[0]
-    assert found.find("P2: -; P3: c d").received == ((), (), ("c", "d"))
-    assert found.find("P1: a b").complete and not found.find("P1: ").complete
+    assert found.find_end(FIG_7) == found.find_end(" a b|e f |c  d") == found.outcomes[0]
+    assert found.find_end("P2: -; P3: c d").received == ((), (), ("c", "d"))
+    assert found.find_end("P1: a b").complete and not found.find_end("P1: ").complete
     with pytest.raises(CallerError, match=r"no execution ends with .*; what can be received is: a b \| e f"):
-        found.find(FIG_8)
+        found.find_end(FIG_8)
     with pytest.raises(CallerError, match=r"each process: P1 \| P2 \| P3"):
-        found.find("a b | e f")
+        found.find_end("a b | e f")
     with pytest.raises(CallerError, match="'P9' is not a process"):
-        found.find("P9: x")
+        found.find_end("P9: x")
     with pytest.raises(CallerError, match="no execution ends with x"):
-        found.witness(End(True, (("x",),), ((),), ("",)))
+        found.find_witness(End(True, (("x",),), ((),), ("",)))
 
 
 # -- what else it promises -------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_the_same_question_has_the_same_answer_in_the_same_order() -> None:
     ask = (
         "from antecede.simulate.explorer import explore\n"
         f"found = explore({FIG_7_ANY!r}, 'matrix')\n"
-        "print(found.transitions, [(str(end), found.witness(end)) for end in found.outcomes])"
+        "print(found.transitions, [(str(end), found.find_witness(end)) for end in found.outcomes])"
     )
     answers = {
         subprocess.run(
@@ -266,10 +266,12 @@ def test_programs_are_read_in_either_form() -> None:
         "P1: s x->2; r.\nP2: r from P1; s y -> P1.\n",
         "# two friends\nP1:s x->P2;r  # and waits\n\nP2: r  from 1; s  y->1",
     ):
-        assert parse(text) == read
-    assert parse(str(read)) == read
-    assert parse("alice: s x->bob,carl. bob: r. carl:").instructions[0] == (Send("x", ("bob", "carl")),)
-    assert parse("1: s x->2. 2: r. P2: r").instructions[0] == (Send("x", ("2",)),)
+        assert parse_program(text) == read
+    assert parse_program(str(read)) == read
+    assert parse_program("alice: s x->bob,carl. bob: r. carl:").instructions[0] == (
+        Send("x", ("bob", "carl")),
+    )
+    assert parse_program("1: s x->2. 2: r. P2: r").instructions[0] == (Send("x", ("2",)),)
 
 
 WRONG = [

@@ -26,7 +26,7 @@ from antecede import Effects, Endpoint
 from antecede.protocols import matrix
 from antecede.protocols.buffered import Buffered
 from antecede.simulate.explorer import Exploration, explore
-from antecede.simulate.programs import parse
+from antecede.simulate.programs import parse_program
 from tests.papers.model_mattern import Buffer, Matrix, graph
 from tests.papers.programs_mattern import TABLE
 
@@ -81,7 +81,7 @@ def check_same_steps(found: Exploration, model: Graph) -> None:
 @pytest.mark.parametrize("row", range(8), ids=list(TABLE))
 def test_matrix_has_the_configurations_of_the_model(row: int) -> None:
     found = explore(PROGRAMS[row], "matrix")
-    model = configurations(Matrix(parse(PROGRAMS[row])))
+    model = configurations(Matrix(parse_program(PROGRAMS[row])))
     assert len(model) == found.configurations == MATRIX_STATES[row]
     assert found.states == ENDPOINTS["matrix"][row]
     check_same_steps(found, model)
@@ -90,7 +90,7 @@ def test_matrix_has_the_configurations_of_the_model(row: int) -> None:
 @pytest.mark.parametrize("row", range(8), ids=list(TABLE))
 def test_buffer_with_posts_of_their_own_has_the_configurations_of_the_model(row: int) -> None:
     found = explore(PROGRAMS[row], PostLater)
-    model = configurations(Buffer(parse(PROGRAMS[row])))
+    model = configurations(Buffer(parse_program(PROGRAMS[row])))
     assert len(model) == found.configurations == BUFFER_STATES[row]
     assert found.states == ENDPOINTS["later"][row]
     check_same_steps(found, model)
@@ -99,7 +99,7 @@ def test_buffer_with_posts_of_their_own_has_the_configurations_of_the_model(row:
 @pytest.mark.parametrize("row", range(8), ids=list(TABLE))
 def test_buffer_has_the_configurations_of_the_model_in_which_all_is_posted(row: int) -> None:
     """And its steps are the model's, each with the posts that it makes possible."""
-    buffer = Buffer(parse(PROGRAMS[row]))
+    buffer = Buffer(parse_program(PROGRAMS[row]))
     found = explore(PROGRAMS[row], "buffered")
     model = configurations(buffer, buffer.settle)
     assert len(model) == found.configurations == POSTED_STATES[row]

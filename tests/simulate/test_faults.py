@@ -8,7 +8,7 @@ from antecede.core.link import Frame
 from antecede.core.site import Input, Output
 from antecede.simulate import linked
 from antecede.simulate.applications import Wish
-from antecede.simulate.linked import HANDING, MOMENTS, UNWRITTEN, WRITTEN, Linked
+from antecede.simulate.linked import HANDING, MOMENTS, UNWRITTEN, WRITTEN, LinkedCarrier
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Run, Simulation, simulate
 from tests.simulate.traced import FAULTY, plan_of
@@ -27,7 +27,7 @@ class Spy:
 
     def __init__(self, plan: Plan) -> None:
         self.simulation = Simulation(plan)
-        assert isinstance(self.simulation.carrier, Linked)
+        assert isinstance(self.simulation.carrier, LinkedCarrier)
         self.carrier = self.simulation.carrier
         self.counts: Counter[str] = Counter()
         self.frames: Counter[tuple[str, str, int]] = Counter()
@@ -40,7 +40,7 @@ class Spy:
 
     def _wires(self) -> None:
         wires = self.carrier.wires
-        arrivals = wires.arrivals
+        arrivals = wires.draw_arrivals
 
         def watched(source: int, target: int, now: float, mean: float | None) -> list[float]:
             cut = any(p.cuts(source, target, now) for p in wires.partitions)
@@ -52,7 +52,7 @@ class Spy:
                 self.planned[source, target].append(when)
             return found
 
-        wires.arrivals = watched  # type: ignore[method-assign]
+        wires.draw_arrivals = watched  # type: ignore[method-assign]
 
     def _frames(self) -> None:
         carrier = self.carrier
@@ -164,25 +164,25 @@ def test_nothing_but_crashes_of_one_moment(monkeypatch, protocol: str, moment: s
 def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatch) -> None:
     """A crash before writing leaves the inputs as they were, one after writing leaves one more."""
     seen: list[tuple[str, int]] = []
-    crash, take_in, send = Linked._crash, Linked._input, Linked.send
+    crash, take_in, send = LinkedCarrier._crash, LinkedCarrier._input, LinkedCarrier.send
     before: dict[int, int] = {}
 
-    def input_watched(self: Linked, i: int, happening: Input) -> None:
+    def input_watched(self: LinkedCarrier, i: int, happening: Input) -> None:
         before[i] = len(self.homes[i].records)
         take_in(self, i, happening)
 
-    def send_watched(self: Linked, wish: Wish) -> None:
+    def send_watched(self: LinkedCarrier, wish: Wish) -> None:
         before[wish.process] = len(self.homes[wish.process].records)
         send(self, wish)
 
-    def crash_watched(self: Linked, i: int) -> None:
+    def crash_watched(self: LinkedCarrier, i: int) -> None:
         if self.homes[i].doom in (UNWRITTEN, WRITTEN):
             seen.append((self.homes[i].doom, len(self.homes[i].records) - before[i]))
         crash(self, i)
 
-    monkeypatch.setattr(Linked, "_input", input_watched)
-    monkeypatch.setattr(Linked, "send", send_watched)
-    monkeypatch.setattr(Linked, "_crash", crash_watched)
+    monkeypatch.setattr(LinkedCarrier, "_input", input_watched)
+    monkeypatch.setattr(LinkedCarrier, "send", send_watched)
+    monkeypatch.setattr(LinkedCarrier, "_crash", crash_watched)
     simulate(plan_of("matrix", workload="ring", rate=50.0, network=FAULTY))
     assert set(seen) == {(WRITTEN, 1), (UNWRITTEN, 0)}
 
@@ -207,14 +207,14 @@ def test_how_often_snapshots_are_taken_changes_nothing(monkeypatch, every: int) 
 
 def test_a_process_looks_at_its_timers_once_at_a_time(monkeypatch) -> None:
     ticks: Counter[tuple[int, float]] = Counter()
-    take_in = Linked._input
+    take_in = LinkedCarrier._input
 
-    def watched(self: Linked, i: int, happening: Input) -> None:
+    def watched(self: LinkedCarrier, i: int, happening: Input) -> None:
         if happening.kind == "tick":
             ticks[i, happening.now] += 1
         take_in(self, i, happening)
 
-    monkeypatch.setattr(Linked, "_input", watched)
+    monkeypatch.setattr(LinkedCarrier, "_input", watched)
     network = Network(delay=QUICK, loss=0.2, crashes=5)
     run = simulate(plan_of("fifo", messages=2000, rate=100.0, network=network))
     assert len(ticks) > 300 and set(ticks.values()) == {1}
@@ -230,15 +230,15 @@ def test_nothing_is_written_down_where_nothing_crashes() -> None:
 def test_a_crash_while_handing_up_strikes_between_two_deliveries(monkeypatch) -> None:
     """And the watch sees a message that was not handed up as one that waits."""
     split: list[tuple[int, int]] = []
-    follow = Linked._follow
+    follow = LinkedCarrier._follow
 
-    def watched(self: Linked, i: int, output: Output) -> None:
+    def watched(self: LinkedCarrier, i: int, output: Output) -> None:
         before, doomed = self.homes[i].taken, self.homes[i].doom == HANDING
         follow(self, i, output)
         if doomed and output.deliveries:
             split.append((self.homes[i].taken - before, len(output.deliveries)))
 
-    monkeypatch.setattr(Linked, "_follow", watched)
+    monkeypatch.setattr(LinkedCarrier, "_follow", watched)
     network = Network(delay="exponential:50", crashes=40, down_time=20)
     for seed in range(6):
         run = simulate(plan_of("vector", messages=150, rate=50.0, seed=seed, network=network))
@@ -251,5 +251,5 @@ def test_a_wish_that_a_crash_undid_comes_before_later_ones() -> None:
     applications = Simulation(plan_of("matrix", network=FAULTY)).applications
     first, second = Wish(0, [1], None), Wish(0, [2], None)
     applications.line[0].append(second)
-    applications.again(first)
+    applications.put_back(first)
     assert [wish.targets for wish in applications.line[0]] == [[1], [2]]

@@ -19,7 +19,7 @@ from antecede.protocols.matrix import Matrix
 from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import STEP, Plan, Run, Simulation, simulate
-from antecede.simulate.trace import Stored, Trace
+from antecede.simulate.trace import ParquetSink, RunTrace
 from antecede.tables import EVENTS, MESSAGES
 from tests.simulate.traced import FAULTY, Traced, outcome, plan_of
 
@@ -41,8 +41,8 @@ PLANS = {
 def stored(plan: Plan, folder: Path) -> tuple[Run, list[bytes]]:
     """A run, and the bytes of its two Parquet files."""
     paths = [folder / "events.parquet", folder / "messages.parquet"]
-    sinks = [Stored(schema, path) for schema, path in zip((EVENTS, MESSAGES), paths, strict=True)]
-    run = simulate(plan, lambda queue, names: Trace(queue, "run", names, *sinks))
+    sinks = [ParquetSink(schema, path) for schema, path in zip((EVENTS, MESSAGES), paths, strict=True)]
+    run = simulate(plan, lambda queue, names: RunTrace(queue, "run", names, *sinks))
     for sink in sinks:
         sink.close()
     return run, [path.read_bytes() for path in paths]
@@ -241,7 +241,7 @@ def test_buffered_holds_at_the_sender() -> None:
 def test_queue_keeps_times_and_the_order_of_planning() -> None:
     queue, seen = Queue(), list[Any]()
     for when, name in [(2.0, "c"), (1.0, "a"), (1.0, "b"), (3.0, "d")]:
-        queue.at(when, lambda subject: seen.append((queue.now, subject)), name)
+        queue.schedule(when, lambda subject: seen.append((queue.now, subject)), name)
     assert not queue.run(2)
     assert seen == [(1.0, "a"), (1.0, "b")]
     assert queue.run(2) and seen[2:] == [(2.0, "c"), (3.0, "d")] and queue.run(1)

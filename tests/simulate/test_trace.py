@@ -12,7 +12,7 @@ from antecede import Effects
 from antecede.protocols.registry import count_entries
 from antecede.simulate import trace
 from antecede.simulate.run import Plan, simulate
-from antecede.simulate.trace import Stored, Trace
+from antecede.simulate.trace import ParquetSink, RunTrace
 from antecede.tables import EVENTS, MESSAGES
 from tests.simulate.traced import FAULTY, Row, Traced, packet, plan_of, same_rows
 
@@ -178,8 +178,8 @@ def test_endpoints_fed_from_the_trace_deliver_the_same(name: str, runs: dict[str
 
 def write(plan: Plan, folder: Path) -> list[pa.Table]:
     paths = [folder / "events.parquet", folder / "messages.parquet"]
-    made = [Stored(schema, path) for schema, path in zip((EVENTS, MESSAGES), paths, strict=True)]
-    simulate(plan, lambda queue, names: Trace(queue, "run", names, *made))
+    made = [ParquetSink(schema, path) for schema, path in zip((EVENTS, MESSAGES), paths, strict=True)]
+    simulate(plan, lambda queue, names: RunTrace(queue, "run", names, *made))
     for sink in made:
         sink.close()
     return [pq.read_table(path) for path in paths]

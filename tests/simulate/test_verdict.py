@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.simulate.oracle import Oracle, bits
+from antecede.simulate.oracle import Oracle, list_positions
 from antecede.simulate.verdict import judge as judges
 from antecede.simulate.verdict.judge import Example, Judge
 from antecede.simulate.verdict.layout import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT, Block
@@ -45,11 +45,11 @@ class Expected:
 
     def missing(self, i: int, message: int) -> list[int]:
         oracle = self.oracle
-        return bits(oracle.message_past[message] & oracle.addressed[i] & ~oracle.delivered[i])
+        return list_positions(oracle.message_past[message] & oracle.addressed[i] & ~oracle.delivered[i])
 
     def late(self, i: int, message: int) -> bool:
         if isinstance(self.oracle, Oracle):
-            return self.oracle.late(i, message)
+            return self.oracle.is_late(i, message)
         return any(event >> message & 1 for event in self.oracle.events[i])
 
     def hold(self, i: int, message: int, now: float) -> None:

@@ -10,7 +10,7 @@ import pytest
 from antecede import CallerError
 from antecede.simulate.network import Network
 from antecede.simulate.run import simulate
-from antecede.simulate.workloads import WORKLOADS, Workload, workload
+from antecede.simulate.workloads import WORKLOADS, Workload, make_workload
 from tests.simulate.traced import Row, Traced, plan_of, talk
 
 QUICK = Network(delay="exponential:1")
@@ -191,5 +191,5 @@ def test_bad_plans_are_refused_with_the_remedy(fields: dict[str, Any], remedy: s
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_docstrings_name_the_workload(name: str) -> None:
-    made = workload(name, 3, 1.0, np.random.default_rng(0), 1)
+    made = make_workload(name, 3, 1.0, np.random.default_rng(0), 1)
     assert isinstance(made, Workload) and (made.__doc__ or "").startswith(f"{name}:")

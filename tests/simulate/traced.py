@@ -10,7 +10,7 @@ from antecede import Packet
 from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Run, Simulation
-from antecede.simulate.trace import Collected, Trace
+from antecede.simulate.trace import RunTrace, TableCollector
 from antecede.tables import EVENTS, MESSAGES
 
 Row = dict[str, Any]
@@ -32,7 +32,7 @@ class Traced:
 
     def __init__(self, plan: Plan, before: Callable[[Simulation], None] | None = None) -> None:
         self.plan = plan
-        self.sinks = Collected(EVENTS), Collected(MESSAGES)
+        self.sinks = TableCollector(EVENTS), TableCollector(MESSAGES)
         self.simulation = Simulation(plan, self._tracing)
         if before:
             before(self.simulation)
@@ -41,8 +41,8 @@ class Traced:
         self.events: list[Row] = self.events_table.to_pylist()
         self.messages: list[Row] = self.messages_table.to_pylist()
 
-    def _tracing(self, queue: Queue, names: list[str]) -> Trace:
-        return Trace(queue, "run", names, *self.sinks)
+    def _tracing(self, queue: Queue, names: list[str]) -> RunTrace:
+        return RunTrace(queue, "run", names, *self.sinks)
 
     def of(self, kind: str) -> list[Row]:
         """The events of a kind, in the order in which they happened."""
@@ -76,12 +76,12 @@ def talk(protocol: str, **more: Any) -> tuple[Traced, list[int | None]]:
     declared: list[int | None] = []
 
     def spy(simulation: Simulation) -> None:
-        sent = simulation.watch.sent
+        on_send = simulation.watch.on_send
 
         def listening(i: int, targets: list[int], depends_on: int | None) -> bytes:
             declared.append(depends_on)
-            return sent(i, targets, depends_on)
+            return on_send(i, targets, depends_on)
 
-        simulation.watch.sent = listening  # type: ignore[method-assign]
+        simulation.watch.on_send = listening  # type: ignore[method-assign]
 
     return Traced(plan_of(protocol, workload="conversation", rate=50.0, **more), spy), declared

@@ -11,7 +11,7 @@ from antecede.events.columns import get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.feedback_arcs import find_shortest_cycle
 from antecede.kernels.ragged import Ints, starts_of_lengths
-from antecede.kernels.times import contradictions
+from antecede.kernels.times import find_time_contradictions
 
 MEMBERS = 100
 """Events of a cycle that are named."""
@@ -51,5 +51,5 @@ def _list_cycles(graph: EventGraph, cyclic: Ints) -> FindingRows:
 def _list_time_contradictions(graph: EventGraph) -> FindingRows:
     """Every direct cause that is later than its effect by their times, looking through events without one."""
     time = to_floats(get_column(graph.events.table, "time"))
-    source, target = contradictions(graph.causes.order, graph.causes.edges, time)
+    source, target = find_time_contradictions(graph.causes.order, graph.causes.edges, time).edges
     return build_finding_rows("timestamp", target, source, target)

@@ -11,13 +11,18 @@ from antecede.cli.tables import campaign_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
 from antecede.protocols.registry import list_protocols
-from antecede.simulate.campaign import Campaign, Row, campaign
+from antecede.simulate.campaign import Campaign, ProtocolTotals, run_executions
 
 SHOWN = 20
 """So many failures are listed."""
 
 
-def run_campaign(number: int, seed: int, chosen: str | None, json: bool) -> int:
+def run_campaign(
+    number: int,
+    seed: int,
+    chosen: str | None,
+    json: bool,
+) -> int:
     """The exit code: 1 if a promise was broken."""
     names = list(list_protocols()) if chosen is None else [chosen]
     if number < 1 or not set(names) <= set(list_protocols()):
@@ -25,34 +30,34 @@ def run_campaign(number: int, seed: int, chosen: str | None, json: bool) -> int:
             f"--campaign takes a number from 1 on, and --protocol one of {', '.join(list_protocols())}"
         )
     with Work("executions", number) as work:
-        result = campaign(number, seed, names, work.advance)
+        result = run_executions(number, seed, names, work.advance)
     if json:
-        sys.stdout.write(msgspec.json.encode(_for_programs(result)).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(_make_json(result)).decode() + "\n")
     else:
-        _print(result)
-    return 0 if result.passed else 1
+        _print_result(result)
+    return 0 if result.has_passed else 1
 
 
-def _for_programs(result: Campaign) -> dict[str, object]:
+def _make_json(result: Campaign) -> dict[str, object]:
     failures = [
         {"command": command(f.plan), "reason": f.reason, "seed": f.plan.seed} for f in result.failures
     ]
-    return {"protocols": result.rows, "failures": failures, "faults_never_seen": result.unseen}
+    return {"protocols": result.rows, "failures": failures, "faults_never_seen": result.unseen_faults}
 
 
-def _print(result: Campaign) -> None:
+def _print_result(result: Campaign) -> None:
     console = Console()
     console.width = max(console.width, 140) if not console.is_terminal else console.width
     console.print(campaign_table(result))
-    for line in _lines(result):
+    for line in _describe_result(result):
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def _lines(result: Campaign) -> Iterator[str]:
+def _describe_result(result: Campaign) -> Iterator[str]:
     for name, row in result.rows.items():
         if list_protocols()[name].order == "probably causal" and row.deliveries:
-            yield f"{name}: {_rates(row)}"
-    for name, fault in result.unseen:
+            yield f"{name}: {_describe_rates(row)}"
+    for name, fault in result.unseen_faults:
         yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"
     for failure in result.failures[:SHOWN]:
         yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}\n  again: {command(failure.plan)}"
@@ -62,7 +67,7 @@ def _lines(result: Campaign) -> Iterator[str]:
         yield "[green]every protocol kept its promise in every execution[/]"
 
 
-def _rates(row: Row) -> str:
+def _describe_rates(row: ProtocolTotals) -> str:
     early, late = row.wrongs["early"] / row.deliveries, row.wrongs["late"] / row.deliveries
     detectors = "; ".join(
         f"{name} {row.alarms[name] / row.deliveries:.2%} alarms, {row.missed[name]:,} missed"

@@ -13,7 +13,7 @@ from antecede.cli.options import Options, parse_options
 from antecede.cli.output import Json
 from antecede.core.errors import CallerError
 from antecede.simulate import explorer
-from antecede.simulate.explorer import LIMIT, End, Exploration, columns
+from antecede.simulate.explorer import LIMIT, End, Exploration, format_columns
 from antecede.simulate.story import Story
 
 
@@ -42,19 +42,19 @@ def explore(
     if outcome and blocked:
         raise CallerError("--outcome and --blocked each ask for a schedule; give one of them")
     options = parse_options(option or [])
-    found = explorer.explore(_text(program), protocol, limit=limit, fifo=fifo, **options)
-    end = found.find(outcome) if outcome else _first_blocked(found) if blocked else None
+    exploration = explorer.explore(_read_program(program), protocol, limit=limit, fifo=fifo, **options)
+    end = exploration.find_end(outcome) if outcome else _first_blocked(exploration) if blocked else None
     if as_json:
-        facts = {"protocol": protocol, "options": options, **_facts(found, end)}
+        facts = {"protocol": protocol, "options": options, **_collect_facts(exploration, end)}
         typer.echo(msgspec.json.format(msgspec.json.encode(facts)))
     else:
-        _show(Console(), found, protocol, end)
+        _print_exploration(Console(), exploration, protocol, end)
         if blocked and end is None:
             typer.echo("No execution blocks.")
-    raise typer.Exit(1 if found.blocked else 0)
+    raise typer.Exit(1 if exploration.blocked else 0)
 
 
-def _text(program: str) -> str:
+def _read_program(program: str) -> str:
     """The program as text; what has no colon is the path of a file."""
     if not program.startswith("@") and ":" in program:
         return program
@@ -67,28 +67,31 @@ def _text(program: str) -> str:
         ) from None
 
 
-def _first_blocked(found: Exploration) -> End | None:
+def _first_blocked(exploration: Exploration) -> End | None:
     """The blocked end that is reached soonest."""
-    return min(found.blocked, key=lambda end: len(found.witness(end)), default=None)
+    return min(exploration.blocked, key=lambda end: len(exploration.find_witness(end)), default=None)
 
 
-def _facts(found: Exploration, end: End | None) -> dict[str, Any]:
-    """All that was found, as JSON has it."""
+def _collect_facts(
+    exploration: Exploration,
+    end: End | None,
+) -> dict[str, Any]:
+    """All that was exploration, as JSON has it."""
     return {
-        "program": str(found.program),
-        "verdict": found.verdict,
-        "states": found.states,
-        "configurations": found.configurations,
-        "transitions": found.transitions,
-        "outcomes": [_end(found, one) for one in found.outcomes],
-        "blocked": [_end(found, one) for one in found.blocked],
-        "witness": None if end is None else _witness(found, end),
+        "program": str(exploration.program),
+        "verdict": exploration.verdict,
+        "states": exploration.states,
+        "configurations": exploration.configurations,
+        "transitions": exploration.transitions,
+        "outcomes": [_describe_end(exploration, one) for one in exploration.outcomes],
+        "blocked": [_describe_end(exploration, one) for one in exploration.blocked],
+        "witness": None if end is None else _describe_witness(exploration, end),
     }
 
 
-def _end(found: Exploration, end: End) -> dict[str, Any]:
-    names = found.program.processes
-    story = Story(found, end)
+def _describe_end(exploration: Exploration, end: End) -> dict[str, Any]:
+    names = exploration.program.processes
+    story = Story(exploration, end)
     return {
         "text": str(end),
         "received": dict(zip(names, end.received, strict=True)),
@@ -99,55 +102,66 @@ def _end(found: Exploration, end: End) -> dict[str, Any]:
     }
 
 
-def _witness(found: Exploration, end: End) -> dict[str, Any]:
-    lines = Story(found, end).lines
+def _describe_witness(exploration: Exploration, end: End) -> dict[str, Any]:
+    lines = Story(exploration, end).lines
     steps = [{"process": one.step.process, "what": one.sentence, "note": one.note} for one in lines]
     return {"complete": end.complete, "text": str(end), "steps": steps}
 
 
-def _show(console: Console, found: Exploration, protocol: str, end: End | None) -> None:
+def _print_exploration(
+    console: Console,
+    exploration: Exploration,
+    protocol: str,
+    end: End | None,
+) -> None:
     """Everything for people."""
     console.print(
-        f"{escape(str(found.program))}\nunder {protocol}: [bold]{found.verdict}[/]", highlight=False
-    )
-    console.print(
-        f"{found.states} states ({found.configurations} configurations), {found.transitions} transitions",
+        f"{escape(str(exploration.program))}\nunder {protocol}: [bold]{exploration.verdict}[/]",
         highlight=False,
     )
-    for title, ends in (("outcomes", found.outcomes), ("blocked", found.blocked)):
+    console.print(
+        f"{exploration.states} states ({exploration.configurations} configurations), "
+        f"{exploration.transitions} transitions",
+        highlight=False,
+    )
+    for title, ends in (("outcomes", exploration.outcomes), ("blocked", exploration.blocked)):
         if ends:
-            console.print(_table(found, title, ends))
+            console.print(_make_table(exploration, title, ends))
     if end is not None:
-        _tell(console, found, end)
+        _print_schedule(console, exploration, end)
 
 
-def _table(found: Exploration, title: str, ends: list[End]) -> Table:
+def _make_table(
+    exploration: Exploration,
+    title: str,
+    ends: list[End],
+) -> Table:
     table = Table(title=f"{title}: {len(ends)}", title_justify="left", title_style="bold")
-    table.add_column(f"received ({' | '.join(found.program.processes)})", no_wrap=True)
+    table.add_column(f"received ({' | '.join(exploration.program.processes)})", no_wrap=True)
     for name in ("arrived, not received", "who waits for what") if title == "blocked" else ():
         table.add_column(name)
     table.add_column("causal order")
     table.add_column("steps", justify="right")
     for end in ends:
-        story = Story(found, end)
+        story = Story(exploration, end)
         order = f"[red]broken: {', '.join(story.early)} early[/]" if story.early else "kept"
-        stuck = () if end.complete else (columns(end.arrived), _waits(found, end))
+        stuck = () if end.complete else (format_columns(end.arrived), _describe_waits(exploration, end))
         table.add_row(str(end), *stuck, order, str(len(story.lines)))
     return table
 
 
-def _waits(found: Exploration, end: End) -> str:
-    waits = zip(found.program.processes, end.waits, strict=True)
+def _describe_waits(exploration: Exploration, end: End) -> str:
+    waits = zip(exploration.program.processes, end.waits, strict=True)
     return "\n".join(f"{name}: {wait}" for name, wait in waits if wait)
 
 
-def _tell(console: Console, found: Exploration, end: End) -> None:
+def _print_schedule(console: Console, exploration: Exploration, end: End) -> None:
     """The schedule, and for whom it was not enough."""
     console.print(f"\n[bold]A shortest schedule that {'ends' if end.complete else 'blocks'} with {end}[/]")
-    for number, line in enumerate(Story(found, end).lines, start=1):
+    for number, line in enumerate(Story(exploration, end).lines, start=1):
         note = f"  [dim]({line.note})[/]" if line.note else ""
         console.print(f"{number:4}. {line.sentence}{note}", highlight=False, soft_wrap=True)
-    for name, wait, words in zip(found.program.processes, end.waits, end.arrived, strict=True):
+    for name, wait, words in zip(exploration.program.processes, end.waits, end.arrived, strict=True):
         if wait:
             has = f"; arrived: {' '.join(words)}" if words else ""
             console.print(f"      {name} waits for {wait}{has}", highlight=False, soft_wrap=True)

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import parse
+from antecede.simulate.delays import parse_delay
 from antecede.simulate.network import PRESETS, RENAMED_PRESETS, Network
 from antecede.simulate.run import Plan
 
@@ -92,7 +92,7 @@ def network_of(text: str, faults: dict[str, Any]) -> Network:
 
 def _delay(text: str) -> str:
     try:
-        parse(text)
+        parse_delay(text)
     except CallerError as error:
         raise CallerError(f"{error}; or a preset ({', '.join(PRESETS)}); or a file, as in net.json") from None
     return text

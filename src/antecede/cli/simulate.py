@@ -18,7 +18,7 @@ from antecede.cli.work import Work
 from antecede.core.errors import CallerError
 from antecede.report.spacetime import render_diagram
 from antecede.simulate.run import Plan, Run, simulate
-from antecede.simulate.trace import Collected, Sink, Stored, Trace
+from antecede.simulate.trace import ParquetSink, RunTrace, Sink, TableCollector
 from antecede.tables import EVENTS, MESSAGES
 
 FILES = ("events.parquet", "messages.parquet", "run.json")
@@ -27,14 +27,28 @@ DRAWN = 200
 
 
 def simulate_command(
-    context: typer.Context, protocol: o.Protocol = None, processes: o.Processes = 4,
-    workload: o.WorkloadName = "uniform", messages: o.Messages = 1000, rate: o.Rate = 10.0,
-    fanout: o.Fanout = 1, network: o.NetworkText = "exponential:20", fifo: o.Fifo = False,
-    loss: o.Loss = None, duplicate: o.Duplicate = None, partitions: o.Partitions = None,
+    context: typer.Context,
+    protocol: o.Protocol = None,
+    processes: o.Processes = 4,
+    workload: o.WorkloadName = "uniform",
+    messages: o.Messages = 1000,
+    rate: o.Rate = 10.0,
+    fanout: o.Fanout = 1,
+    network: o.NetworkText = "exponential:20",
+    fifo: o.Fifo = False,
+    loss: o.Loss = None,
+    duplicate: o.Duplicate = None,
+    partitions: o.Partitions = None,
     partition_time: o.PartitionTime = None,
-    crashes: o.Crashes = None, down_time: o.DownTime = None, option: o.Options = None, seed: o.Seed = 0,
-    out: o.Out = None, show: o.Show = False, campaign: o.CampaignSize = None, json: Json = False,
-) -> None:  # fmt: skip
+    crashes: o.Crashes = None,
+    down_time: o.DownTime = None,
+    option: o.Options = None,
+    seed: o.Seed = 0,
+    out: o.Out = None,
+    show: o.Show = False,
+    campaign: o.CampaignSize = None,
+    json: Json = False,
+) -> None:
     """Run a protocol's real endpoints over a simulated network: what it costs, what an oracle finds.
 
     The same seed gives the same run. Exit code 1: the protocol broke its promise.
@@ -63,41 +77,55 @@ def simulate_command(
     )  # fmt: skip
     if show and plan.messages > DRAWN:
         raise CallerError(f"--show draws at most {DRAWN} messages: add --messages 20")
-    run, events = _run(plan, out, show)
+    run, events = _run_plan(plan, out, show)
     if json:
         sys.stdout.write(msgspec.json.encode(run).decode() + "\n")
     else:
-        _print(run, events, out)
+        _print_run(run, events, out)
     raise typer.Exit(1 if run.broken else 0)
 
 
-def _run(plan: Plan, out: Path | None, show: bool) -> tuple[Run, list[dict[str, Any]]]:
+def _run_plan(
+    plan: Plan,
+    out: Path | None,
+    show: bool,
+) -> tuple[Run, list[dict[str, Any]]]:
     """The run, and its events if they are to be shown."""
-    kept = Collected(EVENTS)
+    kept = TableCollector(EVENTS)
     with Work("messages", plan.messages) as work:
         if out is None and not show:
-            return simulate(plan, progress=work.at), []
+            return simulate(plan, progress=work.set_done), []
         if out is None:
-            return _traced(plan, kept, Collected(MESSAGES), work), kept.table().to_pylist()
-        run = _stored(plan, out, kept if show else None, work)
+            return _run_with_trace(plan, kept, TableCollector(MESSAGES), work), kept.table().to_pylist()
+        run = _run_into_folder(plan, out, kept if show else None, work)
         return run, kept.table().to_pylist()
 
 
-def _traced(plan: Plan, events: Sink, messages: Sink, work: Work) -> Run:
+def _run_with_trace(
+    plan: Plan,
+    events: Sink,
+    messages: Sink,
+    work: Work,
+) -> Run:
     execution = f"{plan.protocol}-{plan.workload}-{plan.seed}"
     return simulate(
-        plan, lambda queue, names: Trace(queue, execution, names, events, messages), progress=work.at
+        plan, lambda queue, names: RunTrace(queue, execution, names, events, messages), progress=work.set_done
     )
 
 
-def _stored(plan: Plan, out: Path, also: Collected | None, work: Work) -> Run:
+def _run_into_folder(
+    plan: Plan,
+    out: Path,
+    also: TableCollector | None,
+    work: Work,
+) -> Run:
     """The run with its files, which take the place of older ones when all is done and not before."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         if taken := [name for name in FILES if (out / name).is_dir()]:
             raise CallerError(f"--out {out}: there is a folder {taken[0]}; name another folder")
         with TemporaryDirectory(dir=out, prefix=".part-") as part:
-            run = _written(plan, Path(part), also, work)
+            run = _write_run(plan, Path(part), also, work)
             for name in FILES:
                 os.replace(Path(part) / name, out / name)
     except OSError as error:
@@ -105,15 +133,20 @@ def _stored(plan: Plan, out: Path, also: Collected | None, work: Work) -> Run:
     return run
 
 
-def _written(plan: Plan, folder: Path, also: Collected | None, work: Work) -> Run:
-    events, messages = Stored(EVENTS, folder / FILES[0]), Stored(MESSAGES, folder / FILES[1])
+def _write_run(
+    plan: Plan,
+    folder: Path,
+    also: TableCollector | None,
+    work: Work,
+) -> Run:
+    events, messages = ParquetSink(EVENTS, folder / FILES[0]), ParquetSink(MESSAGES, folder / FILES[1])
 
     def both(block: Any) -> None:
         events(block)
         if also is not None:
             also(block)
 
-    run = _traced(plan, both, messages, work)
+    run = _run_with_trace(plan, both, messages, work)
     events.close()
     messages.close()
     (folder / FILES[2]).write_bytes(msgspec.json.format(msgspec.json.encode(run)) + b"\n")
@@ -129,7 +162,11 @@ def _check_campaign(context: typer.Context) -> None:
         raise CallerError(f"--campaign makes its own plans: leave out {names}")
 
 
-def _print(run: Run, events: list[dict[str, Any]], out: Path | None) -> None:
+def _print_run(
+    run: Run,
+    events: list[dict[str, Any]],
+    out: Path | None,
+) -> None:
     console = Console()
     for line in render_diagram(events, console.width) if events else ():
         console.print(line, soft_wrap=True, highlight=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from antecede.simulate.campaign import FAULTS, Campaign, Row
+from antecede.simulate.campaign import FAULTS, Campaign, ProtocolTotals
 from antecede.simulate.costs import Figure
 from antecede.simulate.run import Run
 
@@ -97,7 +97,7 @@ def campaign_table(campaign: Campaign) -> Table:
     return table
 
 
-def _campaign_row(row: Row) -> Iterator[str]:
+def _campaign_row(row: ProtocolTotals) -> Iterator[str]:
     yield from (f"{number:,}" for number in (row.runs, row.messages, row.deliveries))
     yield from (f"{row.faults[name]:,}" for name in FAULTS[:4])
     yield f"{sum(row.faults[name] for name in FAULTS[4:]):,}"

@@ -19,7 +19,7 @@ class Work:
         columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self.bar = Progress(*columns, console=self.console, transient=True)
         self.task = self.bar.add_task(what, total=total)
-        self.told = time.monotonic()
+        self.last_line = time.monotonic()
 
     def __enter__(self) -> "Work":
         if self.console.is_terminal:
@@ -34,12 +34,12 @@ class Work:
 
     def advance(self, number: int) -> None:
         """So many more are done."""
-        self.at(self.done + number)
+        self.set_done(self.done + number)
 
-    def at(self, number: int) -> None:
+    def set_done(self, number: int) -> None:
         """So many are done."""
         self.done = number
         self.bar.update(self.task, completed=number)
-        if not self.console.is_terminal and time.monotonic() - self.told > PATIENCE:
-            self.told = time.monotonic()
+        if not self.console.is_terminal and time.monotonic() - self.last_line > PATIENCE:
+            self.last_line = time.monotonic()
             self.console.print(f"{self.what}: {number:,} of {self.total:,}", highlight=False)

@@ -8,6 +8,6 @@ from antecede.demo import lake, triangle
 
 if __name__ == "__main__":
     console = Console(width=110)
-    triangle.show_all(console)
+    triangle.show_protocols(console)
     lake.show_lake(console, Path("antecede-demo"))
     console.print("Try it: .venv/bin/antecede audit examples/chat.jsonl --report page.html")

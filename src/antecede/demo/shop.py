@@ -70,7 +70,13 @@ class RoomRecorder:
         self.messages: list[int] = []
         self.times: list[float] = []
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def send(
+        self,
+        i: int,
+        message: int,
+        targets: list[int],
+        depends_on: int | None,
+    ) -> None:
         """A process sends."""
         self.deliver(i, i, message)
 
@@ -81,7 +87,12 @@ class RoomRecorder:
         self.messages.append(message)
         self.times.append(self.queue.now)
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def receive(
+        self,
+        i: int,
+        packet: Packet,
+        message: int | None,
+    ) -> None:
         """Arrivals are not logged: nothing depends on them."""
 
     def add_orders(self, orders: list[str | None]) -> None:
@@ -105,7 +116,12 @@ class RoomLog(NamedTuple):
         return np.equal(self.person, self.sender)
 
 
-def write_shop(folder: Path, rooms: int, messages: int, tick: Callable[[int], None]) -> None:
+def write_shop(
+    folder: Path,
+    rooms: int,
+    messages: int,
+    tick: Callable[[int], None],
+) -> None:
     """Fill folder/events and folder/landed, a file per room in each; `tick` hears of every room."""
     for name in ("events", "landed"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -120,7 +136,10 @@ def _write_room(folder: Path, messages: int, number: int) -> None:
     pq.write_table(landed, folder / "landed" / f"room-{number:02}.parquet")
 
 
-def make_room_tables(number: int, messages: int) -> tuple[pa.Table, pa.Table]:
+def make_room_tables(
+    number: int,
+    messages: int,
+) -> tuple[pa.Table, pa.Table]:
     """The events of a room, and the copies of its messages in the order in which they landed."""
     log = _simulate_room(number, messages)
     draws = np.random.default_rng(number)
@@ -155,7 +174,12 @@ def _simulate_room(number: int, messages: int) -> RoomLog:
     return RoomLog(person, sender, message, np.array(recorder.times, dtype=np.float64))
 
 
-def _make_copies(name: str, log: RoomLog, time: Floats, draws: np.random.Generator) -> pa.Table:
+def _make_copies(
+    name: str,
+    log: RoomLog,
+    time: Floats,
+    draws: np.random.Generator,
+) -> pa.Table:
     """A copy of each message, in the order in which they landed."""
     sends = np.flatnonzero(log.is_send)
     landed = log.time[sends] + draws.exponential(UPLOAD, len(sends))

@@ -83,7 +83,9 @@ class Play:
         self.numbers[message] = self.oracle.send(source, [target])
         effects = self.ends[source].send(message.encode(), to=[target], **how)
         on_its_way = any(packet.payload == message.encode() for packet in effects.packets)
-        self.tell(source, f"sends {message} to {target}", "" if on_its_way else self.why(source, message))
+        self.add_line(
+            source, f"sends {message} to {target}", "" if on_its_way else self.explain_wait(source, message)
+        )
         self.apply(source, effects)
 
     def arrive(self, packet: antecede.Packet) -> None:
@@ -92,11 +94,13 @@ class Play:
         effects = self.ends[packet.target].receive(packet)
         if packet.kind == "message":
             delivered = any(delivery.payload == packet.payload for delivery in effects.deliveries)
-            self.tell(
-                packet.target, f"{message} arrives", "" if delivered else self.why(packet.target, message)
+            self.add_line(
+                packet.target,
+                f"{message} arrives",
+                "" if delivered else self.explain_wait(packet.target, message),
             )
         else:
-            self.tell(packet.target, f"{packet.kind} from {packet.source} arrives", "")
+            self.add_line(packet.target, f"{packet.kind} from {packet.source} arrives", "")
         self.apply(packet.target, effects)
 
     def apply(self, process: str, effects: antecede.Effects) -> None:
@@ -106,26 +110,26 @@ class Play:
         self.control += sum(packet.control_bytes for packet in effects.packets)
         for packet in effects.packets:
             if packet.kind != "message":
-                self.tell(process, f"sends {packet.kind} to {packet.target}", "")
+                self.add_line(process, f"sends {packet.kind} to {packet.target}", "")
             elif self.waited and packet.payload.decode() == "y":
-                self.tell(process, "y leaves the output buffer", "")
+                self.add_line(process, "y leaves the output buffer", "")
         for delivery in effects.deliveries:
             self.deliver(process, delivery)
 
     def deliver(self, process: str, delivery: antecede.Delivery) -> None:
         """The application gets a message."""
         message = delivery.payload.decode()
-        late = self.oracle.late(process, self.numbers[message])
+        late = self.oracle.is_late(process, self.numbers[message])
         causes = self.oracle.deliver(process, self.numbers[message])
         names = [name for name, number in self.numbers.items() if number in causes]
         self.early += [message] if names else []
-        self.tell(process, f"[bold]delivers {message}[/]", self.verdict(names, late))
+        self.add_line(process, f"[bold]delivers {message}[/]", self.describe_order(names, late))
         if process == "P3":
             self.order.append(message)
         if message == "y":
             self.send("P2", "z", "P3")
 
-    def verdict(self, names: list[str], late: bool) -> str:
+    def describe_order(self, names: list[str], late: bool) -> str:
         """How a delivery stands to causal order."""
         if not names and not late:
             return "[green]in order[/]"
@@ -137,19 +141,19 @@ class Play:
             else "[red]late: an effect of it was faster[/]"
         )
 
-    def why(self, process: str, message: str) -> str:
+    def explain_wait(self, process: str, message: str) -> str:
         """What a message waits for, in the endpoint's own words."""
         held = next(held for held in self.ends[process].held() if held.payload == message.encode())
         self.waited.append(f"{message} at {process}")
         gaps = ", ".join(map(str, self.ends[process].root_gaps()))
         return f"[yellow]waits for {', '.join(map(str, held.missing))}; root gap: {gaps}[/]"
 
-    def tell(self, process: str, what: str, note: str) -> None:
+    def add_line(self, process: str, what: str, note: str) -> None:
         """Add a line to the story."""
         self.story.append((process, what, note))
 
 
-def show(console: Console, title: str, play: Play) -> None:
+def print_play(console: Console, title: str, play: Play) -> None:
     """Print the story of a run, one column per process."""
     table = Table(title=f"{play.protocol}: {title}", title_justify="left", title_style="bold", expand=False)
     for name in (*GROUP, "why"):
@@ -159,7 +163,7 @@ def show(console: Console, title: str, play: Play) -> None:
     console.print(table)
 
 
-def show_all(console: Console) -> None:
+def show_protocols(console: Console) -> None:
     """Play the triangle through the protocols, sum up, and go on to the bad network."""
     console.print(
         "[bold]P1[/] sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x.\n"
@@ -170,16 +174,16 @@ def show_all(console: Console) -> None:
     for protocol, title, options, depends in RUNS:
         play = Play(protocol, options, depends)
         play.run()
-        show(console, title, play)
+        print_play(console, title, play)
         broken = "z declared independent" if play.depends else "[red]broken[/]"
         kept = broken if play.early else "kept"
         waited = ", ".join(play.waited) or "nobody"
         summary.add_row(protocol, ", ".join(play.order), kept, waited, str(play.packets), str(play.control))
     console.print(summary)
-    simulated(console)
+    compare_on_bad_network(console)
 
 
-def simulated(console: Console) -> None:
+def compare_on_bad_network(console: Console) -> None:
     """The same traffic over the same bad network, under several protocols."""
     console.print(
         "\n[bold]Six processes in three regions[/], 600 messages to random others, over a network that loses "

@@ -111,7 +111,14 @@ def merge_bits(row: BitSets, into: BitSets) -> None:
 
 
 @compiled
-def list_bits(event: int, row: BitSets, names: Ints, pairs: Ints, listed: int, cap: int) -> tuple[Ints, int]:
+def list_bits(
+    event: int,
+    row: BitSets,
+    names: Ints,
+    pairs: Ints,
+    listed: int,
+    cap: int,
+) -> tuple[Ints, int]:
     """Append (event, name of the slot) for each slot in a set, in their order, up to `cap` pairs in all.
 
     Returns the pairs, in a larger array if they outgrew theirs, and how many are listed now.
@@ -134,7 +141,12 @@ def list_bits(event: int, row: BitSets, names: Ints, pairs: Ints, listed: int, c
 
 
 @inlined
-def push_slot(stack: Ints, heights: Ints, which: int, slot: int) -> None:
+def push_slot(
+    stack: Ints,
+    heights: Ints,
+    which: int,
+    slot: int,
+) -> None:
     """Put a slot onto one of the stacks."""
     stack[heights[which]] = slot
     heights[which] += 1
@@ -148,7 +160,12 @@ def pop_free_slot(free: Ints, heights: Ints) -> int:
 
 
 @inlined
-def is_sweep_worthwhile(dead: int, live: int, least: int, sets: int) -> bool:
+def is_sweep_worthwhile(
+    dead: int,
+    live: int,
+    least: int,
+    sets: int,
+) -> bool:
     """Whether enough slots are dead for a sweep: as many as are alive, and `least`.
 
     With very many sets a sweep is dear. It pays when the words that it looks at, sets * live / 64, are few

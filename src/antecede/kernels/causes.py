@@ -25,64 +25,95 @@ class MergedEdges(NamedTuple):
     known: Flags
 
 
-def merge_edges(size: int, parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]]) -> MergedEdges:
+def merge_edges(
+    size: int,
+    parts: Sequence[tuple[ArrayLike, ArrayLike, Flags | int]],
+) -> MergedEdges:
     """Edges (source, target, what from) among events 0..size-1 as one list; none from an event to itself."""
-    checked = [(*check_edges(size, source, target), known) for source, target, known in parts]
-    source = np.concatenate([part[0] for part in checked])
-    target = np.concatenate([part[1] for part in checked])
-    known = np.concatenate([np.broadcast_to(np.int8(part[2]), len(part[0])) for part in checked])
+    sources, targets, origins = [], [], []
+    for given_source, given_target, origin in parts:
+        part_source, part_target = check_edges(size, given_source, given_target)
+        sources.append(part_source)
+        targets.append(part_target)
+        origins.append(np.broadcast_to(np.int8(origin), len(part_source)))
+    source = np.concatenate(sources)
+    target = np.concatenate(targets)
+    known = np.concatenate(origins)
     starts, items = group_by_key(np.where(source == target, -1, target), size)
     source, known = source[items], known[items]
-    kept = _merge(starts, source, known)
+    is_first = _merge_repeats(starts, source, known)
     target = np.repeat(np.arange(size), np.diff(starts))
-    return MergedEdges(Edges(source[kept], target[kept]), known[kept])
+    return MergedEdges(Edges(source[is_first], target[is_first]), known[is_first])
 
 
 @compiled
-def _merge(starts: Ints, source: Ints, known: Flags) -> NDArray[np.bool_]:
+def _merge_repeats(
+    starts: Ints,
+    source: Ints,
+    known: Flags,
+) -> NDArray[np.bool_]:
+    """Add what repeated edges are known from to the first one of each; returns which are first."""
     size = len(starts) - 1
-    target, place = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
-    kept = np.zeros(len(source), dtype=np.bool_)
-    for event in range(size):
-        for k in range(starts[event], starts[event + 1]):
-            if target[source[k]] == event:
-                known[place[source[k]]] |= known[k]
+    latest_target = np.full(size, -1, dtype=np.int64)  # of each source, the target of its latest edge
+    latest_edge = np.empty(size, dtype=np.int64)
+    is_first = np.zeros(len(source), dtype=np.bool_)
+    for target in range(size):
+        for k in range(starts[target], starts[target + 1]):
+            if latest_target[source[k]] == target:
+                known[latest_edge[source[k]]] |= known[k]
             else:
-                target[source[k]], place[source[k]], kept[k] = event, k, True
-    return kept
+                latest_target[source[k]] = target
+                latest_edge[source[k]] = k
+                is_first[k] = True
+    return is_first
 
 
 @compiled
-def look_up_names(scope: Ints, name: Ints, first: Ints, names: Ints, size: int) -> Ints:
+def look_up_names(
+    scope: Ints,
+    name: Ints,
+    first: Ints,
+    names: Ints,
+    size: int,
+) -> Ints:
     """The code of each name in its scope, or -1; scopes ascend.
 
     The codes of scope s are first[s]..first[s + 1]-1, and names[c] is the name of code c; names are below
     `size`, and -1 is none.
     """
     codes = np.full(len(name), -1, dtype=np.int64)
-    at, owner = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    # What each name stands for, and in which scope; entries of earlier scopes need not be cleared.
+    code_of = np.zeros(size, dtype=np.int64)
+    scope_of = np.full(size, -1, dtype=np.int64)
     current = -1
     for item in range(len(name)):
         if scope[item] != current:
             current = scope[item]
             for code in range(first[current], first[current + 1]):
                 if names[code] >= 0:
-                    at[names[code]], owner[names[code]] = code, current
-        if name[item] >= 0 and owner[name[item]] == current:
-            codes[item] = at[name[item]]
+                    code_of[names[code]] = code
+                    scope_of[names[code]] = current
+        if name[item] >= 0 and scope_of[name[item]] == current:
+            codes[item] = code_of[name[item]]
     return codes
 
 
 @compiled
-def clean_clock_rows(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
+def clean_clock_rows(
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+) -> tuple[Ints, Ints, Ints]:
     """Rows without counts below 1, slots ascending; of two entries for a slot the larger counts."""
     ends, size = np.zeros(len(starts), dtype=np.int64), 0
     slot, count = np.empty_like(slots), np.empty_like(counts)
-    plain = np.arange(np.diff(starts).max() if len(starts) > 1 else 0)
+    longest = np.diff(starts).max() if len(starts) > 1 else 0
+    as_it_is = np.arange(longest)
     for row in range(len(starts) - 1):
         low, high = starts[row], starts[row + 1]
-        order = plain[: high - low]
-        if (slots[low + 1 : high] < slots[low : max(low, high - 1)]).any():
+        order = as_it_is[: high - low]
+        descends = slots[low + 1 : high] < slots[low : max(low, high - 1)]
+        if descends.any():
             order = np.argsort(slots[low:high], kind="mergesort")
         for k in low + order:
             if counts[k] < 1:
@@ -90,37 +121,58 @@ def clean_clock_rows(starts: Ints, slots: Ints, counts: Ints) -> tuple[Ints, Int
             if size > ends[row] and slot[size - 1] == slots[k]:
                 count[size - 1] = max(count[size - 1], counts[k])
             else:
-                slot[size], count[size] = slots[k], counts[k]
+                slot[size] = slots[k]
+                count[size] = counts[k]
                 size += 1
         ends[row + 1] = size
     return ends, slot[:size], count[:size]
 
 
 @compiled
-def read_entries(starts: Ints, slots: Ints, counts: Ints, row: Ints, slot: Ints) -> Ints:
+def read_entries(
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+    row: Ints,
+    slot: Ints,
+) -> Ints:
     """What each of some rows has for a slot, 0 if nothing; slots ascend in each row."""
-    found = np.zeros(len(row), dtype=np.int64)
+    values = np.zeros(len(row), dtype=np.int64)
     for k in range(len(row)):
         low, high = starts[row[k]], starts[row[k] + 1]
         at = low + np.searchsorted(slots[low:high], slot[k])
         if at < high and slots[at] == slot[k]:
-            found[k] = counts[at]
-    return found
+            values[k] = counts[at]
+    return values
 
 
 @compiled
-def are_comparable(starts: Ints, slots: Ints, counts: Ints, one: Ints, other: Ints) -> NDArray[np.bool_]:
+def are_comparable(
+    starts: Ints,
+    slots: Ints,
+    counts: Ints,
+    one: Ints,
+    other: Ints,
+) -> NDArray[np.bool_]:
     """Whether of two rows one has at least what the other has, in every slot; slots ascend in each row."""
-    found = np.zeros(len(one), dtype=np.bool_)
+    answers = np.zeros(len(one), dtype=np.bool_)
     for pair in range(len(one)):
-        i, j = starts[one[pair]], starts[other[pair]]
-        end, stop = starts[one[pair] + 1], starts[other[pair] + 1]
-        more = less = False
-        while i < end or j < stop:
-            first = i < end and (j >= stop or slots[i] < slots[j])
-            second = j < stop and (i >= end or slots[j] < slots[i])
-            more |= first or (not second and counts[i] > counts[j])
-            less |= second or (not first and counts[i] < counts[j])
-            i, j = i + (not second), j + (not first)
-        found[pair] = not (more and less)
-    return found
+        i, i_end = starts[one[pair]], starts[one[pair] + 1]
+        j, j_end = starts[other[pair]], starts[other[pair] + 1]
+        has_more = has_less = False
+        while i < i_end or j < j_end:
+            only_one = i < i_end and (j >= j_end or slots[i] < slots[j])
+            only_other = j < j_end and (i >= i_end or slots[j] < slots[i])
+            if only_one:
+                has_more = True
+                i += 1
+            elif only_other:
+                has_less = True
+                j += 1
+            else:
+                has_more |= counts[i] > counts[j]
+                has_less |= counts[i] < counts[j]
+                i += 1
+                j += 1
+        answers[pair] = not (has_more and has_less)
+    return answers

@@ -73,7 +73,11 @@ class PassResult(NamedTuple):
 
 
 @compiled
-def plan_slots(sent: Ints, copies: Ints, sets: int) -> tuple[Flags, Ints, int]:
+def plan_slots(
+    sent: Ints,
+    copies: Ints,
+    sets: int,
+) -> tuple[Flags, Ints, int]:
     """Acts and slots of the messages of a pass, and how many slots there are.
 
     `sent` has for each delivery the event of its send, and `copies` for each send how many deliveries follow.
@@ -82,7 +86,8 @@ def plan_slots(sent: Ints, copies: Ints, sets: int) -> tuple[Flags, Ints, int]:
     act = np.zeros(len(sent), dtype=np.int8)
     slot = np.full(len(sent), -1, dtype=np.int64)
     copies_left = copies.copy()
-    free, dead = np.empty(len(sent), dtype=np.int64), np.empty(len(sent), dtype=np.int64)
+    free = np.empty(len(sent), dtype=np.int64)
+    dead = np.empty(len(sent), dtype=np.int64)
     heights = np.zeros(2, dtype=np.int64)
     used = 0
     for event in range(len(sent)):
@@ -109,7 +114,13 @@ def plan_slots(sent: Ints, copies: Ints, sets: int) -> tuple[Flags, Ints, int]:
 
 
 @compiled
-def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, cap: int) -> PassResult:
+def carry_bits(
+    plan: PassPlan,
+    sets: BitSets,
+    rows: BitSets,
+    names: Ints,
+    cap: int,
+) -> PassResult:
     """Carry the bits through all events; sets, rows and the names of slots are changed in place.
 
     A slot is named by the position of the send that has it. `rows` are what the messages carry, their own
@@ -118,7 +129,8 @@ def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, cap: i
     process, sender, act, row, bit, starts, targets = plan
     flags = np.zeros(len(process), dtype=np.int8)
     pairs = np.empty((16, 2), dtype=np.int64)
-    alive = np.zeros(max(rows.shape[1], count_words(len(rows))), dtype=np.uint64)
+    width = max(rows.shape[1], count_words(len(rows)))
+    alive = np.zeros(width, dtype=np.uint64)
     overtaken = np.zeros(rows.shape[1], dtype=np.uint64)
     past, due = sets[PAST], sets[DUE]
     listed = total = 0
@@ -129,17 +141,20 @@ def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, cap: i
         if act[event] & SWEEPS:
             sweep_sets(sets.reshape(-1, rows.shape[1]), alive)
             sweep_sets(rows, alive)
-        here, slot, carried = process[event], bit[event], rows[row[event]]
+        here, slot = process[event], bit[event]
+        carried = rows[row[event]]
         if action == SENDS:
             if slot >= 0:
                 names[slot] = event
                 add_bit(alive, slot)
-                _on_send(here, slot, targets[starts[event] : starts[event + 1]], sets)
+                own_targets = targets[starts[event] : starts[event + 1]]
+                _on_send(here, slot, own_targets, sets)
             copy_bits(past[here], carried)
             continue
         if slot >= 0:
             flags[event] |= _on_deliver(here, slot, sets)
-        if receive_past(carried, past[here], due[here]) and sender[event] >= 0:
+        is_early = receive_past(carried, past[here], due[here])
+        if is_early and sender[event] >= 0:
             flags[event] |= EARLY
             total += _mark_overtaken(here, sender[event], carried, sets, overtaken)
             if listed < cap:
@@ -150,7 +165,12 @@ def carry_bits(plan: PassPlan, sets: BitSets, rows: BitSets, names: Ints, cap: i
 
 
 @compiled
-def _on_send(here: int, slot: int, targets: Ints, sets: BitSets) -> None:
+def _on_send(
+    here: int,
+    slot: int,
+    targets: Ints,
+    sets: BitSets,
+) -> None:
     """A message with this slot is sent."""
     add_bit(sets[PAST, here], slot)
     add_bit(sets[OWN, here], slot)
@@ -170,7 +190,13 @@ def _on_deliver(here: int, slot: int, sets: BitSets) -> int:
 
 
 @compiled
-def _mark_overtaken(here: int, sender: int, carried: BitSets, sets: BitSets, overtaken: BitSets) -> int:
+def _mark_overtaken(
+    here: int,
+    sender: int,
+    carried: BitSets,
+    sets: BitSets,
+    overtaken: BitSets,
+) -> int:
     """Write down what is due and was overtaken by a message that carries it; returns how many that are."""
     count = 0
     for w in range(len(carried)):

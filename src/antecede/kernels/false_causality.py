@@ -100,7 +100,9 @@ def find_waits(
     A message is judged at its delivery; or at its arrival, if `judged` has there the position of its send.
     """
     size = len(trace.process)
-    judged_sends = trace.sent if judged is None else check_integers(judged, "judged", -1, size, size)
+    judged_sends = trace.sent
+    if judged is not None:
+        judged_sends = check_integers(judged, "judged", -1, size, size)
     if len(past.process) != size or len(meant.process) != size:
         raise CallerError(f"past and meant must be graphs of the {size} events of the trace")
     past_rows = _plan_rows(trace, judged_sends, past)
@@ -108,7 +110,8 @@ def find_waits(
     deliveries = _plan_deliveries(trace, judged_sends, past_rows.rows + meant_rows.rows)
     processes = int(trace.process.max(initial=-1)) + 1
     pairs, needless, wanted = _carry_both(deliveries, past_rows, meant_rows, processes, cap)
-    at, cause = pairs[:, 0].copy(), pairs[:, 1].copy()
+    at = pairs[:, 0].copy()
+    cause = pairs[:, 1].copy()
     return Waits(at, cause, trace.process[at], needless, wanted)
 
 
@@ -116,7 +119,8 @@ def _plan_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _EventRow
     """The causes with the messages among them, and rows that last until they are asked for."""
     size = len(trace.process)
     effects = np.repeat(np.arange(size), np.diff(given.starts))
-    delivered, asking = np.flatnonzero(trace.sent >= 0), np.flatnonzero(judged >= 0)
+    delivered = np.flatnonzero(trace.sent >= 0)
+    asking = np.flatnonzero(judged >= 0)
     source = np.concatenate((given.causes, trace.sent[delivered]))
     target = np.concatenate((effects, delivered))
     causes = build_graph(trace.process, source, target)
@@ -137,7 +141,8 @@ def _plan_deliveries(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries
     copies = np.bincount(sent[sent >= 0], minlength=size)
     act, slot, slots = plan_slots(sent, copies, sets)
     starts, delivered = group_by_key(sent, size)
-    return _Deliveries(trace.process, act, slot, judged, starts, trace.process[delivered], slots)
+    targets = trace.process[delivered]
+    return _Deliveries(trace.process, act, slot, judged, starts, targets, slots)
 
 
 @compiled
@@ -150,18 +155,23 @@ def _carry_both(
     before_rows = np.zeros((past.rows, width), dtype=np.uint64)
     meant_rows = np.zeros((meant.rows, width), dtype=np.uint64)
     due = np.zeros((processes, width), dtype=np.uint64)
-    before, depends = np.zeros(width, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
-    alive, unmeant = np.zeros(width, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
+    before = np.zeros(width, dtype=np.uint64)
+    depends = np.zeros(width, dtype=np.uint64)
+    alive = np.zeros(width, dtype=np.uint64)
+    unmeant = np.zeros(width, dtype=np.uint64)
     names = np.zeros(number, dtype=np.int64)
     pairs, listed = np.empty((16, 2), dtype=np.int64), 0
-    needless, wanted = np.zeros(len(process), dtype=np.int64), np.zeros(len(process), dtype=np.int64)
+    needless = np.zeros(len(process), dtype=np.int64)
+    wanted = np.zeros(len(process), dtype=np.int64)
     for event in range(len(process)):
         if act[event] & SWEEPS:
             sweep_sets(before_rows, alive)
             sweep_sets(meant_rows, alive)
-        here, send, slot, action = process[event], judged[event], slots[event], act[event] & ACTION
+        here, send, slot = process[event], judged[event], slots[event]
+        action = act[event] & ACTION
         if send >= 0:
-            carried, needs = before_rows[past.row[send]], meant_rows[meant.row[send]]
+            carried = before_rows[past.row[send]]
+            needs = meant_rows[meant.row[send]]
             split = _split_awaited(slots[send], carried, needs, due[here], unmeant)
             needless[event], wanted[event] = split
             if needless[event] and listed < cap:
@@ -203,7 +213,12 @@ def _split_awaited(
 
 
 @compiled
-def _gather_causes(event: int, causes: _EventRows, sets: BitSets, into: BitSets) -> None:
+def _gather_causes(
+    event: int,
+    causes: _EventRows,
+    sets: BitSets,
+    into: BitSets,
+) -> None:
     """The union of the sets of all causes of an event."""
     into[:] = 0
     for k in range(causes.starts[event], causes.starts[event + 1]):

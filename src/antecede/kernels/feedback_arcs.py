@@ -1,8 +1,18 @@
-"""Messages that were delivered before they were sent: edges that must go for the rest to have an order.
+"""Feedback arcs: messages delivered before they were sent, which must go for the rest to have an order.
 
-A delivery that leads to its own send makes a cycle, and that cycle may hold much of a trace. Of the messages
-on a short cycle the one goes without which the fewest events are left on cycles; where that is a tie, the one
-that runs farthest against a given order. Where there is a cycle without any message, no message is to blame.
+A delivery that leads to its own send makes a cycle, and that cycle may hold much of a trace. To find the
+fewest arcs that break all cycles is hard in general (the feedback arc set problem); here few messages are
+wrong, and a greedy choice finds them. Only messages are *loose*: what else is known of the order stays.
+
+Each strongly connected component is broken up by itself. While a loose edge lies on a cycle:
+
+    worst  the loose edge that runs farthest against a given order of the events
+    cycle  a shortest way from its target back to its source, and the edge itself
+    out    of the loose edges on that cycle, the one without which the fewest events are left on cycles;
+           of equals, the one that runs farthest against the order
+
+After TRIES edges, all loose ones go that run against the order, and if that is not enough, all of them. Where
+there is a cycle without any message, no message is to blame, and the component stays as it is.
 """
 
 from __future__ import annotations
@@ -23,88 +33,143 @@ TRIES, CHOICES = 64, 16
 Bools = NDArray[np.bool_]
 
 
-def find_feedback_arcs(size: int, edges: Edges, loose: Bools, rank: Ints) -> tuple[Ints, Cycles]:
+def find_feedback_arcs(
+    size: int,
+    edges: Edges,
+    loose: Bools,
+    rank: Ints,
+) -> tuple[Ints, Cycles]:
     """Which of the loose edges must go, ascending, and the cycles that remain without them."""
-    left = np.ones(len(edges.source), dtype=bool)
+    stays = np.ones(len(edges.source), dtype=bool)
     rings = find_cycles(size, *edges)
-    firm = np.zeros(size, dtype=bool)
-    firm[find_cycles(size, edges.source[~loose], edges.target[~loose]).members] = True
-    for inside in _parts(size, edges, rings):
-        if loose[inside].any() and not firm[edges.source[inside]].any():
-            events, part = np.unique(
-                np.concatenate((edges.source[inside], edges.target[inside])), return_inverse=True
-            )
-            source, target = part[: len(inside)], part[len(inside) :]
-            # Ranks among themselves, so that what goes does not depend on events that are on no cycle.
-            own_rank = np.unique(rank[events], return_inverse=True)[1]
-            left[inside] = _cut(len(events), source, target, loose[inside], own_rank)
-    if left.all():
+    is_on_firm_cycle = np.zeros(size, dtype=bool)
+    firm_cycles = find_cycles(size, edges.source[~loose], edges.target[~loose])
+    is_on_firm_cycle[firm_cycles.members] = True
+    for inside in _list_component_edges(size, edges, rings):
+        sources, targets = edges.source[inside], edges.target[inside]
+        if not loose[inside].any() or is_on_firm_cycle[sources].any():
+            continue
+        both_ends = np.concatenate((sources, targets))
+        events, numbers = np.unique(both_ends, return_inverse=True)
+        source, target = numbers[: len(inside)], numbers[len(inside) :]
+        # Ranks among themselves, so that what goes does not depend on events that are on no cycle.
+        own_rank = np.unique(rank[events], return_inverse=True)[1]
+        stays[inside] = _break_cycles(len(events), source, target, loose[inside], own_rank)
+    if stays.all():
         return np.empty(0, dtype=np.int64), rings
-    return np.flatnonzero(~left), find_cycles(size, edges.source[left], edges.target[left])
-
-
-def _parts(size: int, edges: Edges, rings: Cycles) -> list[Ints]:
-    """The edges inside each strongly connected component."""
-    ring = np.full(size, -1, dtype=np.int64)
-    ring[rings.members] = np.repeat(np.arange(len(rings.starts) - 1), np.diff(rings.starts))
-    inside = ring[edges.source] == ring[edges.target]
-    starts, items = group_by_key(np.where(inside, ring[edges.source], -1), len(rings.starts) - 1)
-    return [items[low:high] for low, high in pairwise(starts)]
-
-
-def _cut(size: int, source: Ints, target: Ints, loose: Bools, rank: Ints) -> Bools:
-    """The edges of one component that may stay."""
-    left = np.ones(len(source), dtype=bool)
-    back = rank[source] - rank[target]
-    for _ in range(TRIES):
-        if not len(open_ := _inside(size, source, target, left, loose)):
-            return left
-        worst = open_[np.argmax(back[open_])]
-        path = _path(size, source, target, left, target[worst], source[worst])
-        ring = np.append(path[loose[path]], worst)
-        ring = ring[np.argsort(-back[ring], kind="stable")][:CHOICES]
-        stuck = [_stuck(size, source, target, left, edge) for edge in ring]
-        left[ring[np.argmin(stuck)]] = False
-    left &= ~(loose & (back > 0))
-    return left if not len(_inside(size, source, target, left, loose)) else left & ~loose
-
-
-def _inside(size: int, source: Ints, target: Ints, left: Bools, loose: Bools) -> Ints:
-    """The loose edges that still lie on a cycle."""
-    rings = find_cycles(size, source[left], target[left])
-    parts = _parts(size, Edges(source, target), rings)
-    return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(p[loose[p] & left[p]] for p in parts)]))
-
-
-def _stuck(size: int, source: Ints, target: Ints, left: Bools, edge: int) -> int:
-    """How many events are on cycles without the edge."""
-    kept = left.copy()
-    kept[edge] = False
-    return len(find_cycles(size, source[kept], target[kept]).members)
+    remaining = find_cycles(size, edges.source[stays], edges.target[stays])
+    return np.flatnonzero(~stays), remaining
 
 
 def find_shortest_cycle(edges: Edges, members: Ints) -> Ints:
     """The events of a shortest way from the least member of a component back to it, in their order."""
-    inside = np.flatnonzero(np.isin(edges.source, members) & np.isin(edges.target, members))
-    source, target = (np.searchsorted(members, side[inside]) for side in edges)
-    best = np.arange(len(members))
-    left = np.ones(len(inside), dtype=bool)
-    for cause in source[target == 0]:
-        way = _path(len(members), source, target, left, 0, cause)[::-1]
-        if len(way) + 1 <= len(best):
-            best = np.append(0, target[way])
-    return members[best]
+    is_inside = np.isin(edges.source, members)
+    is_inside &= np.isin(edges.target, members)
+    source = np.searchsorted(members, edges.source[is_inside])
+    target = np.searchsorted(members, edges.target[is_inside])
+    shortest = np.arange(len(members))
+    all_stay = np.ones(len(source), dtype=bool)
+    for last in source[target == 0]:
+        path = _find_path(len(members), source, target, all_stay, 0, last)[::-1]
+        if len(path) + 1 <= len(shortest):
+            shortest = np.append(0, target[path])
+    return members[shortest]
 
 
-def _path(size: int, source: Ints, target: Ints, left: Bools, begin: int, end: int) -> Ints:
-    """The edges of a shortest path."""
-    starts, items = group_by_key(np.where(left, source, -1), size)
-    return _search(starts, items, source, target, begin, end)
+def _list_component_edges(
+    size: int,
+    edges: Edges,
+    rings: Cycles,
+) -> list[Ints]:
+    """The edges inside each strongly connected component."""
+    components = len(rings.starts) - 1
+    component = np.full(size, -1, dtype=np.int64)
+    sizes = np.diff(rings.starts)
+    component[rings.members] = np.repeat(np.arange(components), sizes)
+    of_source = component[edges.source]
+    is_inside = of_source == component[edges.target]
+    starts, items = group_by_key(np.where(is_inside, of_source, -1), components)
+    return [items[low:high] for low, high in pairwise(starts)]
+
+
+def _break_cycles(
+    size: int,
+    source: Ints,
+    target: Ints,
+    loose: Bools,
+    rank: Ints,
+) -> Bools:
+    """The edges of one component that may stay."""
+    stays = np.ones(len(source), dtype=bool)
+    backwards = rank[source] - rank[target]
+    for _ in range(TRIES):
+        candidates = _list_loose_on_cycles(size, source, target, stays, loose)
+        if not len(candidates):
+            return stays
+        worst = candidates[np.argmax(backwards[candidates])]
+        path = _find_path(size, source, target, stays, target[worst], source[worst])
+        choices = np.append(path[loose[path]], worst)
+        worst_first = np.argsort(-backwards[choices], kind="stable")
+        choices = choices[worst_first][:CHOICES]
+        stuck = [_count_stuck(size, source, target, stays, edge) for edge in choices]
+        stays[choices[np.argmin(stuck)]] = False
+    stays &= ~(loose & (backwards > 0))
+    if len(_list_loose_on_cycles(size, source, target, stays, loose)):
+        stays &= ~loose
+    return stays
+
+
+def _list_loose_on_cycles(
+    size: int,
+    source: Ints,
+    target: Ints,
+    stays: Bools,
+    loose: Bools,
+) -> Ints:
+    """The loose edges that still lie on a cycle, ascending."""
+    rings = find_cycles(size, source[stays], target[stays])
+    parts = _list_component_edges(size, Edges(source, target), rings)
+    nothing = np.empty(0, dtype=np.int64)
+    inside = np.concatenate([nothing, *parts])
+    return np.sort(inside[loose[inside] & stays[inside]])
+
+
+def _count_stuck(
+    size: int,
+    source: Ints,
+    target: Ints,
+    stays: Bools,
+    edge: int,
+) -> int:
+    """How many events are on cycles without the edge."""
+    others = stays.copy()
+    others[edge] = False
+    return len(find_cycles(size, source[others], target[others]).members)
+
+
+def _find_path(
+    size: int,
+    source: Ints,
+    target: Ints,
+    stays: Bools,
+    begin: int,
+    end: int,
+) -> Ints:
+    """The edges of a shortest path, last one first."""
+    starts, items = group_by_key(np.where(stays, source, -1), size)
+    return _search_breadth_first(starts, items, source, target, begin, end)
 
 
 @compiled
-def _search(starts: Ints, items: Ints, source: Ints, target: Ints, begin: int, end: int) -> Ints:
-    via = np.full(len(starts) - 1, -1, dtype=np.int64)
+def _search_breadth_first(
+    starts: Ints,
+    items: Ints,
+    source: Ints,
+    target: Ints,
+    begin: int,
+    end: int,
+) -> Ints:
+    via = np.full(len(starts) - 1, -1, dtype=np.int64)  # the edge by which an event was reached
     queue = np.empty(len(starts) - 1, dtype=np.int64)
     queue[0] = begin
     head, tail = 0, 1

@@ -45,13 +45,16 @@ def find_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> Orde
     act, slot, used = plan_slots(trace.sent, copies, processes)
     is_judged = (trace.sent >= 0) & (trace.sender >= 0)
     starts, deliveries = group_by_key(np.where(is_judged, trace.sent, -1), size)
-    bit = np.where(is_judged | (np.diff(starts) > 0), slot, -1)
+    # Every message has a row for what it carries; only those with a copy that is judged need a bit.
+    has_judged_copy = np.diff(starts) > 0
+    bit = np.where(is_judged | has_judged_copy, slot, -1)
     targets = trace.process[deliveries]
     plan = PassPlan(trace.process, trace.sender, act, slot, bit, starts, targets)
     sets = np.zeros((5, processes, count_words(used)), dtype=np.uint64)
     rows = np.zeros((used, count_words(used)), dtype=np.uint64)
     result = carry_bits(plan, sets, rows, np.zeros(used, dtype=np.int64), cap)
-    early, cause = result.pairs[:, 0], result.pairs[:, 1]
+    early = result.pairs[:, 0]
+    cause = result.pairs[:, 1]
     return OrderViolations(
         late=np.flatnonzero(result.flags & LATE),
         fifo=np.flatnonzero(result.flags & FIFO),
@@ -71,8 +74,11 @@ def _check_trace(trace: LinkedTrace, processes: int) -> LinkedTrace:
     sent = check_integers(trace.sent, "sent", -1, size, size)
     until = check_integers(trace.until, "until", -1, _ALL, size)
     position = np.arange(size)
-    if (sent >= position).any() or ((until >= 0) & (until <= position)).any():
+    ends_before = (until >= 0) & (until <= position)
+    if (sent >= position).any() or ends_before.any():
         raise CallerError("a delivery is not behind its send; order the events by `sort_topologically` first")
-    if ((sent >= 0) & (until >= 0)).any() or ((sent < 0) & (sender >= 0)).any():
+    is_both = (sent >= 0) & (until >= 0)
+    has_no_send = (sent < 0) & (sender >= 0)
+    if is_both.any() or has_no_send.any():
         raise CallerError("an event is a send and a delivery, or has a sender and no send; use links.link")
     return LinkedTrace(process, sender, sent, until)

@@ -55,7 +55,12 @@ def count_ordered_pairs(
     return counts
 
 
-def _count_large(track: Ints, first: Ints, causes: Ints, lines: int) -> int:
+def _count_large(
+    track: Ints,
+    first: Ints,
+    causes: Ints,
+    lines: int,
+) -> int:
     """The pairs of one execution."""
     chain, chains = _cut_into_chains(track, first, causes, lines)
     effects = np.repeat(np.arange(len(track)), np.diff(first))
@@ -79,7 +84,13 @@ def _count_open_rows(chain: Ints, causes: Ints, effects: Ints) -> int:
 
 
 @compiled
-def _count_small(bounds: Ints, first: Ints, causes: Ints, most: int, counts: Ints) -> None:
+def _count_small(
+    bounds: Ints,
+    first: Ints,
+    causes: Ints,
+    most: int,
+    counts: Ints,
+) -> None:
     """Fill in the counts of all executions of at most so many events."""
     buffer = np.zeros(most * count_words(most), dtype=np.uint64)
     for execution in range(len(counts)):
@@ -103,7 +114,14 @@ def _count_by_bits(first: Ints, causes: Ints, block: int) -> int:
 
 
 @compiled
-def _count_effects(first: Ints, causes: Ints, low: int, high: int, sources: int, sets: BitSets) -> int:
+def _count_effects(
+    first: Ints,
+    causes: Ints,
+    low: int,
+    high: int,
+    sources: int,
+    sets: BitSets,
+) -> int:
     """How many pairs have their first event among `sources` events from `low`, their second below `high`.
 
     `sets` has a row for each event from `low`: the sources before it, and itself.
@@ -123,7 +141,12 @@ def _count_effects(first: Ints, causes: Ints, low: int, high: int, sources: int,
 
 
 @compiled
-def _cut_into_chains(track: Ints, first: Ints, causes: Ints, lines: int) -> tuple[Ints, int]:
+def _cut_into_chains(
+    track: Ints,
+    first: Ints,
+    causes: Ints,
+    lines: int,
+) -> tuple[Ints, int]:
     """The chain of each event, and how many there are."""
     chain = np.empty(len(track), dtype=np.int64)
     width = 0

@@ -15,14 +15,6 @@ from antecede.kernels.ragged import Ints
 Floats = NDArray[np.float64]
 
 
-def contradictions(order: Ints, edges: Edges, time: Floats) -> Edges:
-    """Causes and effects against their times; an event without a time (nan) hands on those of its causes.
-
-    Of what comes through an event without a time, the latest is named. Each pair is named once.
-    """
-    return time_contradictions(order, edges, time).edges
-
-
 class TimeContradictions(NamedTuple):
     """Causes that are later than their effects, and of each event the one whose time it hands on, or -1."""
 
@@ -30,19 +22,30 @@ class TimeContradictions(NamedTuple):
     latest: Ints
 
 
-def time_contradictions(order: Ints, edges: Edges, time: Floats) -> TimeContradictions:
-    """The same as `contradictions`, and the times that events hand on."""
+def find_time_contradictions(order: Ints, edges: Edges, time: Floats) -> TimeContradictions:
+    """Causes and effects against their times; an event without a time (nan) hands on those of its causes.
+
+    Of what comes through an event without a time, the latest is named. Each pair is named once.
+    """
     starts, items = group_by_key(edges.target, len(time))
-    source, target, latest = _contradictions(order, starts, edges.source[items], time)
-    pairs = np.unique(np.stack((target, source), axis=1), axis=0)
-    return TimeContradictions(Edges(pairs[:, 1].copy(), pairs[:, 0].copy()), latest)
+    source, target, latest = _compare_with_causes(order, starts, edges.source[items], time)
+    pairs = np.stack((target, source), axis=1)
+    pairs = np.unique(pairs, axis=0)
+    targets, sources = pairs[:, 0].copy(), pairs[:, 1].copy()
+    return TimeContradictions(Edges(sources, targets), latest)
 
 
 @compiled
-def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tuple[Ints, Ints, Ints]:
+def _compare_with_causes(
+    order: Ints,
+    starts: Ints,
+    causes: Ints,
+    time: Floats,
+) -> tuple[Ints, Ints, Ints]:
     latest = np.arange(len(time))  # the event whose time an event hands on, or -1
     latest[np.isnan(time)] = -1
-    source, target = np.empty(len(causes), dtype=np.int64), np.empty(len(causes), dtype=np.int64)
+    source = np.empty(len(causes), dtype=np.int64)
+    target = np.empty(len(causes), dtype=np.int64)
     size = 0
     for event in order:
         for cause in causes[starts[event] : starts[event + 1]]:
@@ -53,6 +56,7 @@ def _contradictions(order: Ints, starts: Ints, causes: Ints, time: Floats) -> tu
                 if mine < 0 or time[heard] > time[mine]:
                     latest[event] = heard
             elif time[heard] > time[event]:
-                source[size], target[size] = heard, event
+                source[size] = heard
+                target[size] = event
                 size += 1
     return source[:size], target[:size], latest

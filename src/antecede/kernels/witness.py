@@ -61,68 +61,102 @@ def build_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> Cau
     return CauseGraph(places, starts, causes[items])
 
 
-def find_chains(events: CauseGraph, source: ArrayLike, target: ArrayLike, most: int = MOST) -> Chains:
+def find_chains(
+    events: CauseGraph,
+    source: ArrayLike,
+    target: ArrayLike,
+    most: int = MOST,
+) -> Chains:
     """The shortest chain from each source to its target; the two alone where none is found in time."""
     size = len(events.process)
     sources = check_integers(source, "source", 0, size)
     targets = check_integers(target, "target", 0, size, len(sources))
-    return _chains(events, sources, np.arange(len(sources) + 1), targets, most)
+    one_each = np.arange(len(sources) + 1)
+    return _search_chains(events, sources, one_each, targets, most)
 
 
 def find_witnesses(
-    trace: LinkedTrace, found: OrderViolations, events: CauseGraph, most: int = MOST
+    trace: LinkedTrace,
+    found: OrderViolations,
+    events: CauseGraph,
+    most: int = MOST,
 ) -> LateWitnesses:
     """For each late delivery of the pairs, the early one with the shortest chain; of equals the first."""
-    late = _delivery(trace, found)
+    size = len(events.process)
+    late = _find_late_deliveries(trace, found)
     order = np.lexsort((found.pair_early, late))
     late, early = late[order], found.pair_early[order]
+    causes = found.pair_cause[order]
+    # The pairs of one late delivery follow each other: groups, of which each has one cause.
     first = np.flatnonzero(np.diff(late, prepend=-1))
-    sends = check_integers(trace.sent[early], "the send of an early delivery", 0, len(events.process))
-    causes = check_integers(found.pair_cause[order][first], "cause", 0, len(events.process))
-    paths = _chains(events, causes, np.append(first, len(late)), sends, most)
-    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))
-    told = np.flatnonzero(sends == paths.events[paths.starts[1:] - 1][group])
-    return LateWitnesses(late[first], early[told], paths)
+    bounds = np.append(first, len(late))
+    sends = check_integers(trace.sent[early], "the send of an early delivery", 0, size)
+    group_causes = check_integers(causes[first], "cause", 0, size)
+    paths = _search_chains(events, group_causes, bounds, sends, most)
+    # A chain ends at the send of one early delivery of its group: the one that is shown.
+    chain_ends = paths.events[paths.starts[1:] - 1]
+    group = np.repeat(np.arange(len(first)), np.diff(bounds))
+    shown = np.flatnonzero(sends == chain_ends[group])
+    return LateWitnesses(late[first], early[shown], paths)
 
 
-def _delivery(trace: LinkedTrace, found: OrderViolations) -> Ints:
+def _find_late_deliveries(trace: LinkedTrace, found: OrderViolations) -> Ints:
     """Of each pair, the delivery of its cause: the one that is late."""
     processes = int(trace.process.max(initial=0)) + 1
+    # A send and a process as one key: positions times processes stay far below 2^63.
     keys = trace.sent[found.late] * processes + trace.process[found.late]
     order = np.argsort(keys, kind="stable")
+    keys = keys[order]
     wanted = found.pair_cause * processes + found.pair_process
-    at = np.searchsorted(keys[order], wanted)
-    if (at >= len(keys)).any() or (keys[order][np.minimum(at, len(keys) - 1)] != wanted).any():
+    at = np.searchsorted(keys, wanted)
+    is_beyond = at >= len(keys)
+    if is_beyond.any() or (keys[at] != wanted).any():
         raise CallerError("the cause of a pair is not late; give the verdict of one call on this trace")
     return found.late[order][at]
 
 
-def _chains(events: CauseGraph, source: Ints, starts: Ints, targets: Ints, most: int) -> Chains:
-    return Chains(*_search(*events, source, starts, targets, most))
+def _search_chains(
+    events: CauseGraph,
+    source: Ints,
+    starts: Ints,
+    targets: Ints,
+    most: int,
+) -> Chains:
+    return Chains(*_search_all(*events, source, starts, targets, most))
 
 
 @compiled
-def _search(
-    process: Ints, first_cause: Ints, causes: Ints, source: Ints, starts: Ints, targets: Ints, most: int
+def _search_all(
+    process: Ints,
+    first_cause: Ints,
+    causes: Ints,
+    source: Ints,
+    starts: Ints,
+    targets: Ints,
+    most: int,
 ) -> tuple[Ints, Ints]:
     """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
     size = len(process)
-    stamp, after = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64)
+    stamp = np.full(size, -1, dtype=np.int64)
+    after = np.empty(size, dtype=np.int64)
     ends = np.zeros(len(source) + 1, dtype=np.int64)
-    found = [0 for _ in range(0)]
+    chains = [0 for _ in range(0)]
     for i in range(len(source)):
         ahead = targets[starts[i] : starts[i + 1]]
-        if _reach(process, first_cause, causes, source[i], ahead, i, most, stamp, after):
-            _trace(process, source[i], after, found)
+        if _reach_source(process, first_cause, causes, source[i], ahead, i, most, stamp, after):
+            _append_chain(process, source[i], after, chains)
         else:
-            found.append(source[i])
-            found.append(ahead[0])
-        ends[i + 1] = len(found)
-    return ends, np.array(found, dtype=np.int64) if len(found) else np.empty(0, dtype=np.int64)
+            chains.append(source[i])
+            chains.append(ahead[0])
+        ends[i + 1] = len(chains)
+    events = np.empty(len(chains), dtype=np.int64)
+    for k in range(len(chains)):
+        events[k] = chains[k]
+    return ends, events
 
 
 @compiled
-def _reach(
+def _reach_source(
     process: Ints,
     first_cause: Ints,
     causes: Ints,
@@ -142,12 +176,13 @@ def _reach(
     while len(wave):
         first = len(seen)
         for k in range(len(wave)):
-            _walk(process, first_cause, causes, wave[k], came[k], source, mark, most, stamp, after, seen)
+            _walk_line(process, first_cause, causes, wave[k], came[k], source, mark, most, stamp, after, seen)
         if stamp[source] == mark:
             return True
         if len(seen) > most:
             return False
-        wave, came = [0 for _ in range(0)], [0 for _ in range(0)]
+        wave = [0 for _ in range(0)]
+        came = [0 for _ in range(0)]
         for k in range(first, len(seen)):
             event = seen[k]
             for c in range(first_cause[event], first_cause[event + 1]):
@@ -162,7 +197,7 @@ def _reach(
 
 
 @compiled
-def _walk(
+def _walk_line(
     process: Ints,
     first_cause: Ints,
     causes: Ints,
@@ -178,7 +213,8 @@ def _walk(
     """See an event and all that is before it on its line, down to the source."""
     if stamp[event] == mark:
         return
-    stamp[event], after[event] = mark, effect
+    stamp[event] = mark
+    after[event] = effect
     at = len(seen)
     seen.append(event)
     while at < len(seen) <= most:
@@ -188,18 +224,24 @@ def _walk(
             cause = causes[c]
             same = process[cause] == process[event]
             if same and cause >= source and stamp[cause] != mark:
-                stamp[cause], after[cause] = mark, event
+                stamp[cause] = mark
+                after[cause] = event
                 seen.append(cause)
 
 
 @compiled
-def _trace(process: Ints, source: int, after: Ints, found: list[int]) -> None:
+def _append_chain(
+    process: Ints,
+    source: int,
+    after: Ints,
+    chains: list[int],
+) -> None:
     """Append the chain from the source, without the events that are between others on a line."""
-    found.append(source)
+    chains.append(source)
     event, line = after[source], 1
     while event >= 0:
-        line = line + 1 if process[event] == process[found[-1]] else 1
+        line = line + 1 if process[event] == process[chains[-1]] else 1
         if line > 2:
-            found.pop()
-        found.append(event)
+            chains.pop()
+        chains.append(event)
         event = after[event]

@@ -37,7 +37,14 @@ class Carrier(Protocol):
 class Applications:
     """Until `quota` messages are sent. Processes are numbered."""
 
-    def __init__(self, queue: Queue, workload: Workload, facts: Facts, quota: int, watch: Watch) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        workload: Workload,
+        facts: Facts,
+        quota: int,
+        watch: Watch,
+    ) -> None:
         self.queue, self.workload, self.watch = queue, workload, watch
         self.left = quota
         self.only_broadcast = not facts.unicast
@@ -48,11 +55,11 @@ class Applications:
     def start(self) -> None:
         """Plan the first act of every process."""
         for i in range(len(self.line)):
-            self._plan(i)
+            self._plan_next(i)
 
-    def delivered(self, i: int, delivery: Delivery) -> None:
+    def on_deliver(self, i: int, delivery: Delivery) -> None:
         """A message is delivered to a process: it may answer."""
-        self.watch.delivered(i, delivery)
+        self.watch.on_deliver(i, delivery)
         source = self.watch.index[delivery.sender]
         if source == i or not self.answers or self.left <= 0:
             return
@@ -60,7 +67,8 @@ class Applications:
         if answer is not None:
             event = self.watch.events[i] if self.workload.declares else None
             targets = None if self.only_broadcast else answer.targets
-            self.queue.at(self.queue.now + answer.after, self.request, Wish(i, targets, event))
+            when = self.queue.now + answer.after
+            self.queue.schedule(when, self.request, Wish(i, targets, event))
 
     def request(self, wish: Wish) -> None:
         """A process wants to send, and does when it may and its earlier wishes are fulfilled."""
@@ -72,7 +80,7 @@ class Applications:
         else:
             self.line[wish.process].append(msgspec.structs.replace(wish, since=self.queue.now))
 
-    def go_on(self, i: int) -> None:
+    def send_waiting(self, i: int) -> None:
         """Fulfil the wishes of a process while it may send."""
         line = self.line[i]
         while line and self.carrier.may_send(i):
@@ -80,17 +88,17 @@ class Applications:
             self.watch.tally.blocked.append(self.queue.now - wish.since)
             self.carrier.send(wish)
 
-    def again(self, wish: Wish) -> None:
+    def put_back(self, wish: Wish) -> None:
         """A wish came to nothing because the process crashed: it is still there, before all others."""
         self.line[wish.process].appendleft(msgspec.structs.replace(wish, since=self.queue.now))
 
-    def _plan(self, i: int) -> None:
+    def _plan_next(self, i: int) -> None:
         gap = self.workload.gap(i)
         if gap is not None:
-            self.queue.at(self.queue.now + gap, self._act, i)
+            self.queue.schedule(self.queue.now + gap, self._act, i)
 
     def _act(self, i: int) -> None:
         if self.left > 0:
             targets = None if self.only_broadcast else self.workload.targets(i)
             self.request(Wish(i, targets, 0 if self.workload.declares else None))
-            self._plan(i)
+            self._plan_next(i)

@@ -48,7 +48,7 @@ class Failure(NamedTuple):
     reason: str
 
 
-class Row(msgspec.Struct):
+class ProtocolTotals(msgspec.Struct):
     """What the executions of one protocol came to."""
 
     runs: int = 0
@@ -59,7 +59,7 @@ class Row(msgspec.Struct):
     alarms: Counter[str] = msgspec.field(default_factory=Counter)
     missed: Counter[str] = msgspec.field(default_factory=Counter)
 
-    def add(self, other: "Row") -> None:
+    def add(self, other: "ProtocolTotals") -> None:
         """Take in what other executions came to."""
         self.runs += other.runs
         self.messages += other.messages
@@ -71,35 +71,40 @@ class Row(msgspec.Struct):
 class Campaign(msgspec.Struct):
     """The outcome: a row per protocol, and every failure."""
 
-    rows: dict[str, Row]
+    rows: dict[str, ProtocolTotals]
     failures: list[Failure]
 
     @property
-    def unseen(self) -> list[tuple[str, str]]:
+    def unseen_faults(self) -> list[tuple[str, str]]:
         """(protocol, fault) of faults that never happened: nothing is shown about those."""
         return [(name, fault) for name, row in self.rows.items() for fault in FAULTS if not row.faults[fault]]
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         """No failure; and of protocols that were run often enough to expect it, every fault was seen."""
         often = {name for name, row in self.rows.items() if row.runs >= OFTEN}
-        return not self.failures and not any(name in often for name, _ in self.unseen)
+        return not self.failures and not any(name in often for name, _ in self.unseen_faults)
 
 
-def plan_of(number: int, seed: int, names: list[str]) -> Plan:
+def plan_execution(
+    number: int,
+    seed: int,
+    names: list[str],
+) -> Plan:
     """Execution `number` of the campaign with this seed."""
     rng = np.random.default_rng([seed, number])
     protocol = names[number % len(names)]
     facts = list_protocols()[protocol]
     n = int(rng.integers(3, 7))
-    rate, messages = float(rng.choice([10, 50, 200])), int(rng.integers(20, 60))
+    rate = float(rng.choice([10, 50, 200]))
+    messages = int(rng.integers(20, 60))
     span = messages / rate / n * 1000
     several = facts.multicast or facts.broadcast
     kinds = [name for name in WORKLOADS if several or name != "broadcast"]
     kind = str(rng.choice(kinds))
     wide = facts.multicast and kind in ("uniform", "hot-spot", "bursty")
     mix = MIXES[int(rng.integers(len(MIXES)))]
-    options = _options(facts, n, rng)
+    options = _choose_options(facts, n, rng)
     fifo = bool(options.get("pipelined")) or bool(rng.random() < 0.1)
     delay = str(rng.choice(DELAYS))
     network = Network(delay=delay, fifo=fifo, partition_time=span / 4, down_time=span / 8, **mix)
@@ -109,7 +114,11 @@ def plan_of(number: int, seed: int, names: list[str]) -> Plan:
     )  # fmt: skip
 
 
-def _options(facts: Facts, n: int, rng: np.random.Generator) -> dict[str, Any]:
+def _choose_options(
+    facts: Facts,
+    n: int,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
     """One of the ways to run a protocol. `sync` by rendezvous is left out: it deadlocks on any cycle."""
     ways: dict[str, list[dict[str, Any]]] = {
         "sync": [{"form": "site"}],
@@ -122,23 +131,23 @@ def _options(facts: Facts, n: int, rng: np.random.Generator) -> dict[str, Any]:
     return choices[int(rng.integers(len(choices)))]
 
 
-def judge(plan: Plan) -> tuple[Row, Failure | None]:
+def run_execution(plan: Plan) -> tuple[ProtocolTotals, Failure | None]:
     """Run one execution."""
     try:
         run = simulate(plan)
     except Exception as error:  # whatever it is, it is this execution's failure, and the others go on
-        return Row(runs=1), Failure(plan, f"{type(error).__name__}: {error}")
+        return ProtocolTotals(runs=1), Failure(plan, f"{type(error).__name__}: {error}")
     verdict = run.verdict
-    row = Row(
+    row = ProtocolTotals(
         runs=1, messages=run.costs.messages, deliveries=run.costs.deliveries, faults=Counter(run.faults),
         wrongs=Counter({name: getattr(verdict, name) for name in WRONGS}),
         alarms=Counter(verdict.alarms), missed=Counter(verdict.missed),
     )  # fmt: skip
-    reasons = list(broken(run))
+    reasons = list(list_breaches(run))
     return row, Failure(plan, "; ".join(reasons)) if reasons else None
 
 
-def broken(run: Run) -> Iterator[str]:
+def list_breaches(run: Run) -> Iterator[str]:
     """What an execution broke. More than a run by itself: in a campaign every promise is held to account."""
     plan, verdict, facts = run.plan, run.verdict, run.plan.facts
     vector = facts.name == "plausible" and plan.options.get("R", 0) >= plan.processes
@@ -157,24 +166,32 @@ def broken(run: Run) -> Iterator[str]:
         yield f"{run.costs.waited_needlessly} waited needlessly"
 
 
-def _chunk(work: tuple[range, int, list[str]]) -> tuple[dict[str, Row], list[Failure], int]:
+def _run_chunk(
+    work: tuple[range, int, list[str]],
+) -> tuple[dict[str, ProtocolTotals], list[Failure], int]:
     numbers, seed, names = work
-    rows = {name: Row() for name in names}
+    rows = {name: ProtocolTotals() for name in names}
     failures = []
     for number in numbers:
-        plan = plan_of(number, seed, names)
-        row, failure = judge(plan)
+        plan = plan_execution(number, seed, names)
+        row, failure = run_execution(plan)
         rows[plan.protocol].add(row)
         failures += [failure] if failure else []
     return rows, failures, len(numbers)
 
 
-def campaign(number: int, seed: int, names: list[str], tick: Tick, workers: int | None = None) -> Campaign:
+def run_executions(
+    number: int,
+    seed: int,
+    names: list[str],
+    tick: Tick,
+    workers: int | None = None,
+) -> Campaign:
     """Run so many executions of these protocols; `tick` hears how many were done."""
     starts = range(0, number, _CHUNK)
     work = [(range(start, min(start + _CHUNK, number)), seed, names) for start in starts]
-    total = Campaign({name: Row() for name in names}, [])
-    for rows, failures, done in _results(work, workers or os.cpu_count() or 1):
+    total = Campaign({name: ProtocolTotals() for name in names}, [])
+    for rows, failures, done in _run_chunks(work, workers or os.cpu_count() or 1):
         for name, row in rows.items():
             total.rows[name].add(row)
         total.failures += failures
@@ -183,9 +200,12 @@ def campaign(number: int, seed: int, names: list[str], tick: Tick, workers: int 
     return total
 
 
-def _results(work: list[Any], workers: int) -> Iterator[tuple[dict[str, Row], list[Failure], int]]:
+def _run_chunks(
+    work: list[Any],
+    workers: int,
+) -> Iterator[tuple[dict[str, ProtocolTotals], list[Failure], int]]:
     if workers == 1 or len(work) < 2:
-        yield from map(_chunk, work)
+        yield from map(_run_chunk, work)
         return
     with multiprocessing.get_context("spawn").Pool(min(workers, len(work))) as pool:
-        yield from pool.imap_unordered(_chunk, work)
+        yield from pool.imap_unordered(_run_chunk, work)

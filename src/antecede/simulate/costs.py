@@ -42,7 +42,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     peak_held: int
 
 
-class Tally:
+class CostTally:
     """Counts and collects during a run."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Tally:
         self.latencies = array("d")
         self.peak_held = 0
 
-    def costs(self, messages: int) -> Costs:
+    def summarize(self, messages: int) -> Costs:
         """The summary of a run with this many messages."""
         copies, deliveries = self.stamp_sizes.total(), len(self.latencies)
         per_message = max(messages, 1)
@@ -67,37 +67,40 @@ class Tally:
             deliveries=deliveries,
             packets=self.packets.total(),
             arrivals=self.arrivals,
-            control_bytes=counted(self.stamp_sizes),
-            entries=counted(self.stamp_entries),
+            control_bytes=summarize_counts(self.stamp_sizes),
+            entries=summarize_counts(self.stamp_entries),
             extras=self.packets["extra"] / per_message,
             acks=(self.packets["ack"] + self.packets["release"]) / per_message,
             control_packet_bytes=self.control_size / per_message,
-            wait=padded(self.waits, deliveries),
-            needless=padded(self.needless, deliveries),
+            wait=summarize_with_zeros(self.waits, deliveries),
+            needless=summarize_with_zeros(self.needless, deliveries),
             waited=len(self.waits),
             waited_needlessly=len(self.needless),
-            blocked=padded(self.blocked, messages),
-            held_back=padded(self.backs, copies),
-            latency=padded(self.latencies, deliveries),
+            blocked=summarize_with_zeros(self.blocked, messages),
+            held_back=summarize_with_zeros(self.backs, copies),
+            latency=summarize_with_zeros(self.latencies, deliveries),
             peak_held=self.peak_held,
         )
 
 
-def counted(counter: Counter[int]) -> Figure:
+def summarize_counts(counter: Counter[int]) -> Figure:
     """Of values that are counted."""
     if not counter:
         return Figure(0.0, 0.0)
     values = np.array(sorted(counter))
     numbers = np.array([counter[int(value)] for value in values])
     sums = numbers.cumsum()
-    return Figure(float(values @ numbers / sums[-1]), float(values[np.searchsorted(sums, 0.99 * sums[-1])]))
+    mean = values @ numbers / sums[-1]
+    p99 = values[np.searchsorted(sums, 0.99 * sums[-1])]
+    return Figure(float(mean), float(p99))
 
 
-def padded(values: "array[float]", number: int) -> Figure:
+def summarize_with_zeros(values: "array[float]", number: int) -> Figure:
     """Of some values and as many zeros as make up the number."""
     if not number:
         return Figure(0.0, 0.0)
     ordered = np.sort(np.frombuffer(values)) if len(values) else np.zeros(0)
     zeros = max(number - len(values), 0)
     rank = int(np.ceil(0.99 * number)) - 1 - zeros
-    return Figure(float(ordered.sum() / number), float(ordered[rank]) if rank >= 0 else 0.0)
+    p99 = float(ordered[rank]) if rank >= 0 else 0.0
+    return Figure(float(ordered.sum() / number), p99)

@@ -28,42 +28,52 @@ KINDS = {
 _BLOCK = 4096
 
 
-def stream(rng: np.random.Generator, draw: Draw) -> Callable[[], float]:
+def stream_values(
+    rng: np.random.Generator,
+    draw: Draw,
+) -> Callable[[], float]:
     """A function that gives one value after the other."""
     blocks = (draw(rng, _BLOCK).tolist() for _ in count())
     return chain.from_iterable(blocks).__next__
 
 
-def parse(text: str) -> tuple[str, list[float]]:
+def parse_delay(text: str) -> tuple[str, list[float]]:
     """The kind and the numbers of a description such as "gaussian:100,20"."""
     kind, _, rest = text.partition(":")
     try:
         numbers = [float(number) for number in rest.split(",")]
     except ValueError:
         numbers = []
-    wanted = KINDS[kind].split(" (")[0].count(",") + 1 if kind in KINDS else 0
-    if not numbers or len(numbers) != wanted or not all(0 <= x < float("inf") for x in numbers):
+    form = KINDS.get(kind, "").split(" (")[0]
+    wanted = form.count(",") + 1 if form else 0
+    are_times = all(0 <= number < float("inf") for number in numbers)
+    if not numbers or len(numbers) != wanted or not are_times:
         raise CallerError(f"delay {text!r}: write one of {'; '.join(KINDS.values())}")
     if kind == "pareto" and min(numbers) == 0:
         raise CallerError(f"delay {text!r}: shape and least delay of a Pareto distribution are above 0")
     return kind, numbers
 
 
-def drawing(text: str) -> Draw:
+def choose_draw(text: str) -> Draw:
     """How to draw delays of a description; of "two-level", the mean per message."""
-    kind, numbers = parse(text)
+    kind, numbers = parse_delay(text)
     first, second = [*numbers, 0.0][:2]
     draws: dict[str, Draw] = {
         "constant": lambda rng, size: np.full(size, first),
         "exponential": lambda rng, size: rng.exponential(first, size),
-        "gaussian": lambda rng, size: truncated(rng, first, second, size),
+        "gaussian": lambda rng, size: draw_truncated(rng, first, second, size),
         "pareto": lambda rng, size: second * (1 + rng.pareto(first, size)),
-        "two-level": lambda rng, size: truncated(rng, first, second, size),
+        "two-level": lambda rng, size: draw_truncated(rng, first, second, size),
     }
     return draws[kind]
 
 
-def truncated(rng: np.random.Generator, mean: float, sd: float, size: int) -> Floats:
+def draw_truncated(
+    rng: np.random.Generator,
+    mean: float,
+    sd: float,
+    size: int,
+) -> Floats:
     """A Gaussian without what is below 0: those are drawn again."""
     values = rng.normal(mean, sd, size)
     while (below := np.flatnonzero(values < 0)).size:

@@ -10,19 +10,25 @@ from antecede.simulate.watch import Watch
 from antecede.simulate.wires import Wires
 
 
-class Direct:
+class DirectCarrier:
     """Packets go from endpoint to endpoint."""
 
     def __init__(
-        self, queue: Queue, wires: Wires, endpoints: list[Endpoint], watch: Watch, applications: Applications
+        self,
+        queue: Queue,
+        wires: Wires,
+        endpoints: list[Endpoint],
+        watch: Watch,
+        applications: Applications,
     ) -> None:
         self.queue, self.wires, self.endpoints, self.watch = queue, wires, endpoints, watch
         self.applications = applications
         self.index = watch.index
         self.counts: Counter[str] = Counter()
         self.latest: list[dict[str, int]] = [{} for _ in endpoints]
-        self.others = [[x for x in range(len(endpoints)) if x != i] for i in range(len(endpoints))]
-        self.hand_up = applications.delivered if applications.answers else watch.delivered
+        everybody = range(len(endpoints))
+        self.others = [[x for x in everybody if x != i] for i in everybody]
+        self.hand_up = applications.on_deliver if applications.answers else watch.on_deliver
         self.blocking = type(endpoints[0])._is_stopped is not Endpoint._is_stopped
 
     def may_send(self, i: int) -> bool:
@@ -33,7 +39,7 @@ class Direct:
         """The application of a process sends."""
         i = wish.process
         targets = self.others[i] if wish.targets is None else wish.targets
-        payload = self.watch.sent(i, targets, wish.depends_on)
+        payload = self.watch.on_send(i, targets, wish.depends_on)
         to = None if wish.targets is None else [self.watch.names[x] for x in targets]
         endpoint = self.endpoints[i]
         if not self.watch.declared or wish.depends_on is None:
@@ -56,21 +62,21 @@ class Direct:
             latest[source] = number
         effects = self.endpoints[i].receive(packet)
         deliveries = effects.deliveries
-        self.watch.arrived(i, packet, deliveries)
+        self.watch.on_arrive(i, packet, deliveries)
         if effects.packets:
             self._transmit(i, effects.packets)
         for delivery in deliveries:
             self.hand_up(i, delivery)
         if self.blocking and self.applications.line[i]:
-            self.applications.go_on(i)
+            self.applications.send_waiting(i)
 
     def _transmit(self, i: int, packets: list[Packet]) -> None:
-        self.watch.posted(packets)
+        self.watch.on_transmit(packets)
         wires, index, now = self.wires, self.index, self.queue.now
         if wires.plain:
             delays = wires.pairs[i]
             times = [now + delays[index[packet.target]]() for packet in packets]
         else:
-            mean = wires.mean()
-            times = [wires.arrival(i, index[packet.target], now, mean) for packet in packets]
-        self.queue.at_times(times, self.arrive, packets)
+            mean = wires.draw_mean()
+            times = [wires.draw_arrival(i, index[packet.target], now, mean) for packet in packets]
+        self.queue.schedule_all(times, self.arrive, packets)

@@ -14,8 +14,8 @@ from antecede.core import wire
 from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError
 from antecede.protocols.registry import build_endpoint, endpoint, restore
-from antecede.simulate.moves import Make, Moves, Restore, State, Step
-from antecede.simulate.programs import Program, Receive, Send, parse
+from antecede.simulate.moves import Make, Moves, ProgramState, Restore, Step
+from antecede.simulate.programs import Program, Receive, Send, parse_program
 
 LIMIT = 1_000_000
 """States that are explored before the explorer gives up; they take some 600 MB."""
@@ -33,10 +33,10 @@ class End(msgspec.Struct, frozen=True, order=True):
     waits: tuple[str, ...]
 
     def __str__(self) -> str:
-        return columns(self.received)
+        return format_columns(self.received)
 
 
-def columns(texts: tuple[tuple[str, ...], ...]) -> str:
+def format_columns(texts: tuple[tuple[str, ...], ...]) -> str:
     """One entry for each process: "- | y | x z"."""
     return " | ".join(" ".join(words) or "-" for words in texts)
 
@@ -48,7 +48,7 @@ class Exploration:
         self.moves = moves
         self.program = moves.program
         self.transitions = 0
-        self.found: list[State] = [moves.start()]
+        self.found: list[ProgramState] = [moves.start()]
         self._origin: list[tuple[int, Step]] = []
         self._ends: dict[End, int] = {}
         self._search(limit)
@@ -72,33 +72,37 @@ class Exploration:
             return "always completes"
         return "sometimes blocks" if self.outcomes else "always blocks"
 
-    def witness(self, end: End) -> list[Step]:
+    def find_witness(self, end: End) -> list[Step]:
         """A shortest schedule that leads to an end."""
         if end not in self._ends:
-            raise CallerError(f"no execution ends with {end}; {self._known()}")
+            raise CallerError(f"no execution ends with {end}; {self._describe_ends()}")
         at, steps = self._ends[end], []
         while at:
             at, step = self._origin[at - 1]
             steps.append(step)
         return steps[::-1]
 
-    def find(self, text: str) -> End:
+    def find_end(self, text: str) -> End:
         """The first end in which was received what the text says, complete ends before blocked ones.
 
         The text names all processes, as in "- | y | x z", or some of them, as in "P2: y; P3: x z".
         """
-        wanted = self._wanted(text)
+        wanted = self._parse_outcome(text)
         for end in (*self.outcomes, *self.blocked):
             received = dict(zip(self.program.processes, end.received, strict=True))
             if all(received[name] == words for name, words in wanted.items()):
                 return end
-        raise CallerError(f"no execution ends with {text!r}; {self._known()}")
+        raise CallerError(f"no execution ends with {text!r}; {self._describe_ends()}")
 
-    def _wanted(self, text: str) -> dict[str, tuple[str, ...]]:
+    def _parse_outcome(
+        self,
+        text: str,
+    ) -> dict[str, tuple[str, ...]]:
         names = self.program.processes
         pairs = list(zip(names, text.split("|"), strict=False))
         if ":" in text:
-            pairs = [(part.partition(":")[0].strip(), part.partition(":")[2]) for part in text.split(";")]
+            parts = [part.partition(":") for part in text.split(";")]
+            pairs = [(name.strip(), words) for name, _, words in parts]
         elif text.count("|") != len(names) - 1:
             raise CallerError(f"{text!r} does not have an entry for each process: {' | '.join(names)}")
         for name, _ in pairs:
@@ -106,7 +110,7 @@ class Exploration:
                 raise CallerError(f"{name!r} is not a process of the program: {', '.join(names)}")
         return {name: tuple(words.replace("-", " ").split()) for name, words in pairs}
 
-    def _known(self) -> str:
+    def _describe_ends(self) -> str:
         texts = dict.fromkeys(map(str, (*self.outcomes, *self.blocked)))
         return "what can be received is: " + "; ".join(texts)
 
@@ -126,13 +130,13 @@ class Exploration:
                 self.found.append(successor)
                 self._origin.append((at, step))
             if self.transitions == before:
-                self._ends.setdefault(self._end(self.found[at]), at)
+                self._ends.setdefault(self._make_end(self.found[at]), at)
 
-    def _end(self, state: State) -> End:
-        waits = tuple(self._waits(state, at) for at in range(len(state.counters)))
+    def _make_end(self, state: ProgramState) -> End:
+        waits = tuple(self._describe_wait(state, at) for at in range(len(state.counters)))
         return End(not any(waits), state.received, self.moves.boxes(state), waits)
 
-    def _waits(self, state: State, at: int) -> str:
+    def _describe_wait(self, state: ProgramState, at: int) -> str:
         """What a process that can do nothing waits for."""
         code, counter = self.program.instructions[at], state.counters[at]
         last = code[counter - 1] if counter else None
@@ -163,11 +167,14 @@ def explore(
     >>> print(triangle.verdict, *triangle.outcomes, sep="; ")
     always completes; - | y | x z; - | y | z x
     """
-    read = parse(program) if isinstance(program, str) else program
-    return Exploration(Moves(read, *_makers(protocol, options), fifo), limit)
+    read = parse_program(program) if isinstance(program, str) else program
+    return Exploration(Moves(read, *_choose_makers(protocol, options), fifo), limit)
 
 
-def _makers(protocol: str | type[Endpoint], options: dict[str, object]) -> tuple[Make, Restore]:
+def _choose_makers(
+    protocol: str | type[Endpoint],
+    options: dict[str, object],
+) -> tuple[Make, Restore]:
     if not isinstance(protocol, type):
         return lambda me, group: endpoint(protocol, process=me, group=group, manual=True, **options), restore
     read = wire.make_reader(protocol, "snapshot")

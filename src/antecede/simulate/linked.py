@@ -28,7 +28,7 @@ SNAPSHOT_EVERY = 50
 """Records between two snapshots."""
 
 
-class Home:
+class ProcessHome:
     """What outlasts a crash: a snapshot, the records since, and how many deliveries the application took."""
 
     def __init__(self, site: Site) -> None:
@@ -41,7 +41,7 @@ class Home:
         self.alarm = NEVER
 
 
-class Linked:
+class LinkedCarrier:
     """Frames go from site to site. `counts` says which faults really happened, and how often."""
 
     def __init__(
@@ -53,14 +53,23 @@ class Linked:
         self.counts = wires.counts
         self.crashes = 0
         settings = {"patience": patience, "ordered": ordered}
-        self.homes = [Home(Site(end, make_link(end.process, self.names, **settings))) for end in endpoints]
+        self.homes = [
+            ProcessHome(Site(end, make_link(end.process, self.names, **settings))) for end in endpoints
+        ]
 
-    def plan_crashes(self, number: int, span: float, down_time: float, rng: np.random.Generator) -> None:
+    def plan_crashes(
+        self,
+        number: int,
+        span: float,
+        down_time: float,
+        rng: np.random.Generator,
+    ) -> None:
         """Doom processes at random times; each crash has its moment."""
         self.crashes = number
         for at in range(number):
-            when, i = float(rng.random()) * span, int(rng.integers(len(self.homes)))
-            self.queue.at(
+            when = float(rng.random()) * span
+            i = int(rng.integers(len(self.homes)))
+            self.queue.schedule(
                 when, self._doom, (i, MOMENTS[at % len(MOMENTS)], float(rng.exponential(down_time)))
             )
 
@@ -73,11 +82,11 @@ class Linked:
         """The application of a process sends; if the process crashes before that is written down, again."""
         i = wish.process
         if self.homes[i].doom == UNWRITTEN:
-            self.applications.again(wish)
+            self.applications.put_back(wish)
             self._crash(i)
             return
         targets = [x for x in range(len(self.homes)) if x != i] if wish.targets is None else wish.targets
-        payload = self.watch.sent(i, targets, wish.depends_on)
+        payload = self.watch.on_send(i, targets, wish.depends_on)
         to = None if wish.targets is None else tuple(self.names[x] for x in targets)
         how = {}
         if self.watch.declared and wish.depends_on is not None:
@@ -85,7 +94,8 @@ class Linked:
         self._input(i, Input("send", self.queue.now, payload, to, how))
 
     def _arrive(self, frame: Frame) -> None:
-        self._input(self.index[frame.target], Input("frame", self.queue.now, frame.encode()))
+        happening = Input("frame", self.queue.now, frame.encode())
+        self._input(self.index[frame.target], happening)
 
     def _tick(self, planned: tuple[int, float]) -> None:
         i, due = planned
@@ -117,18 +127,19 @@ class Linked:
 
     def _follow(self, i: int, output: Output) -> None:
         if output.made:
-            self.watch.posted(output.made)
-        mean = self.wires.mean() if output.frames else None
+            self.watch.on_transmit(output.made)
+        mean = self.wires.draw_mean() if output.frames else None
         for frame in output.frames:
-            for when in self.wires.arrivals(i, self.index[frame.target], self.queue.now, mean):
-                self.queue.at(when, self._arrive, frame)
+            target = self.index[frame.target]
+            for when in self.wires.draw_arrivals(i, target, self.queue.now, mean):
+                self.queue.schedule(when, self._arrive, frame)
         if output.refused:
             self.counts["refused"] += len(output.refused)
         deliveries = output.deliveries
         interrupted = self.homes[i].doom == HANDING and bool(deliveries)
         handed = deliveries[: len(deliveries) // 2] if interrupted else deliveries
         for packet in output.arrived:
-            self.watch.arrived(i, packet, handed)
+            self.watch.on_arrive(i, packet, handed)
         self._hand_up(i, handed)
         if interrupted:
             self._crash(i)
@@ -136,17 +147,17 @@ class Linked:
     def _hand_up(self, i: int, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             self.homes[i].taken += 1
-            self.applications.delivered(i, delivery)
+            self.applications.on_deliver(i, delivery)
 
-    def _settle(self, i: int, home: Home, site: Site) -> None:
+    def _settle(self, i: int, home: ProcessHome, site: Site) -> None:
         """After an input: a snapshot now and then, the timer, and what the application waited to send."""
         if len(home.records) >= SNAPSHOT_EVERY:
             home.snapshot, home.records = site.snapshot(), []
         due = site.link.next_tick()
         if due is not None and due < home.alarm:
             home.alarm = due
-            self.queue.at(max(due, self.queue.now), self._tick, (i, due))
-        self.applications.go_on(i)
+            self.queue.schedule(max(due, self.queue.now), self._tick, (i, due))
+        self.applications.send_waiting(i)
 
     def _doom(self, fate: tuple[int, str, float]) -> None:
         i, moment, down = fate
@@ -160,7 +171,8 @@ class Linked:
     def _crash(self, i: int) -> None:
         home = self.homes[i]
         self.counts[home.doom] += 1
-        self.queue.at(self.queue.now + home.down, self._restart, (i, home.doom == WRITTEN))
+        when, unseen = self.queue.now + home.down, home.doom == WRITTEN
+        self.queue.schedule(when, self._restart, (i, unseen))
         home.site, home.doom = None, ""
 
     def _restart(self, fate: tuple[int, bool]) -> None:
@@ -170,9 +182,9 @@ class Linked:
         home.site = recovered.site
         if unseen:  # the watch has not seen what came of the last input
             if recovered.outputs[-1].made:
-                self.watch.posted(recovered.outputs[-1].made)
+                self.watch.on_transmit(recovered.outputs[-1].made)
             for packet in recovered.outputs[-1].arrived:
-                self.watch.arrived(i, packet, recovered.deliveries)
+                self.watch.on_arrive(i, packet, recovered.deliveries)
         self._hand_up(i, recovered.deliveries)
         home.alarm = NEVER
         self._settle(i, home, recovered.site)

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     packet: bytes = b""
 
 
-class State(NamedTuple):
+class ProgramState(NamedTuple):
     """A global state; endpoints and packets are numbers given by `Moves`."""
 
     endpoints: tuple[int, ...]
@@ -43,7 +43,7 @@ class State(NamedTuple):
     received: tuple[tuple[str, ...], ...]
 
 
-class Done(NamedTuple):
+class StepResult(NamedTuple):
     """What came of a step at one endpoint."""
 
     endpoint: int
@@ -71,7 +71,7 @@ def _arrive(endpoint: Endpoint, packet: bytes) -> Effects:
         raise CallerError(f"{endpoint.process} refuses a packet: {error}; or explore with fifo") from None
 
 
-def box(endpoint: Endpoint) -> tuple[str, ...]:
+def list_inbox(endpoint: Endpoint) -> tuple[str, ...]:
     """What has arrived and was not received: in order of arrival in a box, by name in a gate's pool."""
     if isinstance(endpoint, Boxed):
         return tuple(letter.payload.decode() for letter in endpoint.inbox)
@@ -84,39 +84,45 @@ def box(endpoint: Endpoint) -> tuple[str, ...]:
 class Moves:
     """The steps of a program; with `fifo` no packet overtakes another of the same pair of processes."""
 
-    def __init__(self, program: Program, make: Make, restore: Restore, fifo: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        make: Make,
+        restore: Restore,
+        fifo: bool = False,
+    ) -> None:
         self.program, self.make, self.restore, self.fifo = program, make, restore, fifo
         names = program.processes
         self._place = {name: at for at, name in enumerate(names)}
         lines = zip(names, program.instructions, strict=True)
-        self._ways = [[_ways(name, one, names) for one in code] for name, code in lines]
+        self._ways = [[_list_ways(name, one, names) for one in code] for name, code in lines]
         self._internal = [Step(name, "step") for name in names]
         self._snapshots: dict[bytes, int] = {}
         self._packets: dict[bytes, int] = {}
         self._snapshot: list[bytes] = []
         self._packet: list[Packet] = []
         self._arrival: list[Step] = []
-        self._known: dict[tuple[int, Step], Done | None] = {}
+        self._known: dict[tuple[int, Step], StepResult | None] = {}
         self._boxes: dict[int, tuple[str, ...]] = {}
 
-    def start(self) -> State:
+    def start(self) -> ProgramState:
         """Nothing has happened yet."""
         endpoints = self.endpoints()
         if not any(hasattr(endpoint, "step") for endpoint in endpoints):
             self._internal = []
         numbers = tuple(self._remember(endpoint) for endpoint in endpoints)
-        return State(numbers, (), (0,) * len(numbers), ((),) * len(numbers))
+        return ProgramState(numbers, (), (0,) * len(numbers), ((),) * len(numbers))
 
     def endpoints(self) -> list[Endpoint]:
         """Fresh endpoints of all processes."""
         names = list(self.program.processes)
         return [self.make(name, names) for name in names]
 
-    def endpoint(self, state: State, at: int) -> Endpoint:
+    def endpoint(self, state: ProgramState, at: int) -> Endpoint:
         """The endpoint of a process as it is in a state."""
         return self.restore(self._snapshot[state.endpoints[at]])
 
-    def successors(self, state: State) -> Iterator[tuple[Step, State]]:
+    def successors(self, state: ProgramState) -> Iterator[tuple[Step, ProgramState]]:
         """Every possible next step, in a fixed order, and the state after it."""
         for at, step, number in self._offers(state):
             key = (state.endpoints[at], step)
@@ -124,9 +130,9 @@ class Moves:
                 self._known[key] = self._do(*key)
             done = self._known[key]
             if done is not None:
-                yield step, _after(state, at, step, number, done)
+                yield step, _apply_result(state, at, step, number, done)
 
-    def configuration(self, state: State) -> Hashable:
+    def configuration(self, state: ProgramState) -> Hashable:
         """A state as one sees it from outside: without the numbers of packets and the order of pools.
 
         Under `buffered` and under matrix clocks nothing else matters to a program (the tests show it).
@@ -135,14 +141,20 @@ class Moves:
         network = sorted((one.kind, one.source, one.target, one.payload) for one in packets)
         return tuple(network), state.counters, state.received, self.boxes(state)
 
-    def boxes(self, state: State) -> tuple[tuple[str, ...], ...]:
+    def boxes(
+        self,
+        state: ProgramState,
+    ) -> tuple[tuple[str, ...], ...]:
         """What has arrived at each process and was not received."""
         for at, number in enumerate(state.endpoints):
             if number not in self._boxes:
-                self._boxes[number] = box(self.endpoint(state, at))
+                self._boxes[number] = list_inbox(self.endpoint(state, at))
         return tuple(self._boxes[number] for number in state.endpoints)
 
-    def _offers(self, state: State) -> Iterator[tuple[int, Step, int]]:
+    def _offers(
+        self,
+        state: ProgramState,
+    ) -> Iterator[tuple[int, Step, int]]:
         """What might be done: the place, the step and the packet that arrives (or -1)."""
         for at, (ways, counter) in enumerate(zip(self._ways, state.counters, strict=True)):
             for step in ways[counter] if counter < len(ways) else ():
@@ -160,14 +172,14 @@ class Moves:
             first.setdefault((self._packet[number].source, self._packet[number].target), number)
         return sorted(first.values())
 
-    def _do(self, number: int, step: Step) -> Done | None:
+    def _do(self, number: int, step: Step) -> StepResult | None:
         endpoint = self.restore(self._snapshot[number])
         effects = perform(endpoint, step)
         if effects is None:
             return None
         packets = tuple(self._send(packet) for packet in effects.packets)
         received = tuple(delivery.payload.decode() for delivery in effects.deliveries)
-        return Done(self._remember(endpoint), packets, received)
+        return StepResult(self._remember(endpoint), packets, received)
 
     def _remember(self, endpoint: Endpoint) -> int:
         snapshot = endpoint.snapshot()
@@ -185,7 +197,11 @@ class Moves:
         return self._packets[data]
 
 
-def _ways(name: str, instruction: Instruction, names: tuple[str, ...]) -> list[Step]:
+def _list_ways(
+    name: str,
+    instruction: Instruction,
+    names: tuple[str, ...],
+) -> list[Step]:
     """An instruction as steps; a receive from anybody may be served by whoever has something to receive."""
     if isinstance(instruction, Send):
         return [Step(name, "send", instruction.message, instruction.targets)]
@@ -193,15 +209,25 @@ def _ways(name: str, instruction: Instruction, names: tuple[str, ...]) -> list[S
     return [Step(name, "receive", others=(sender,)) for sender in senders]
 
 
-def _after(state: State, at: int, step: Step, arrived: int, done: Done) -> State:
+def _apply_result(
+    state: ProgramState,
+    at: int,
+    step: Step,
+    arrived: int,
+    done: StepResult,
+) -> ProgramState:
     counted = step.what in ("send", "receive")
-    return State(
-        _put(state.endpoints, at, done.endpoint),
+    return ProgramState(
+        _replace_at(state.endpoints, at, done.endpoint),
         tuple(sorted({*state.network, *done.packets} - {arrived})),
-        _put(state.counters, at, state.counters[at] + counted),
-        _put(state.received, at, state.received[at] + done.received),
+        _replace_at(state.counters, at, state.counters[at] + counted),
+        _replace_at(state.received, at, state.received[at] + done.received),
     )
 
 
-def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+def _replace_at(
+    values: tuple[T, ...],
+    at: int,
+    value: T,
+) -> tuple[T, ...]:
     return (*values[:at], value, *values[at + 1 :])

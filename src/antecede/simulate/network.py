@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import parse
+from antecede.simulate.delays import parse_delay
 
 Chance = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Number = Annotated[int, msgspec.Meta(ge=0)]
@@ -47,19 +47,24 @@ class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def check(self, names: list[str]) -> None:
         """Refuse what cannot be a network of these processes."""
-        kinds = {parse(text)[0] for text in self.texts}
+        kinds = {parse_delay(text)[0] for text in self.texts}
         if "two-level" in kinds and (self.matrix or self.links):
             raise CallerError("network: a two-level delay is for all links or for none")
         if self.regions and not self.matrix:
             raise CallerError("network: regions need a matrix of delays between them")
         known = set(names)
-        ends = [end for link in self.links for end in (link.split("->") if link.count("->") == 1 else [link])]
+        ends = [end for link in self.links for end in _split_link(link)]
         unknown = [name for name in (*ends, *self.regions) if name not in known]
         if unknown:
             raise CallerError(
                 f"network: no process or link is called {min(unknown)!r}; write names such as {names[0]!r}, "
                 f"and links as '{names[0]}->{names[-1]}'"
             )
+
+
+def _split_link(link: str) -> list[str]:
+    """Both ends of a link; or what is no link, as it is."""
+    return link.split("->") if link.count("->") == 1 else [link]
 
 
 PRESETS = {

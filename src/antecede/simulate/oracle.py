@@ -29,33 +29,37 @@ class Oracle:
             self.addressed[target] |= 1 << message
         return message
 
-    def missing(self, process: object, message: int) -> list[int]:
+    def list_missing(self, process: object, message: int) -> list[int]:
         """The causes of a message that are addressed to this process and not delivered there."""
-        return bits(self.message_past[message] & self.addressed[process] & ~self.delivered[process])
+        return list_positions(self.message_past[message] & self._due(process))
 
-    def ready(self, process: object, message: int) -> bool:
+    def is_ready(self, process: object, message: int) -> bool:
         """Whether causal order allows to deliver the message now."""
-        return not self.message_past[message] & self.addressed[process] & ~self.delivered[process]
+        return not self.message_past[message] & self._due(process)
 
     def deliver(self, process: object, message: int) -> list[int]:
         """A message is delivered; returns the causes that should have come before (none: all is well)."""
         if not self.addressed[process] >> message & 1 or self.delivered[process] >> message & 1:
             raise ValueError(f"message {message} is not for {process!r}, or was delivered there before")
-        missing = self.missing(process, message)
+        missing = self.list_missing(process, message)
         self.delivered[process] |= 1 << message
         self.past[process] |= self.message_past[message] | 1 << message
         return missing
 
-    def late(self, process: object, message: int) -> bool:
+    def is_late(self, process: object, message: int) -> bool:
         """Whether an effect of the message was delivered here before it (asked before its delivery)."""
         return bool(self.past[process] >> message & 1)
 
-    def undelivered(self) -> list[tuple[object, int]]:
+    def list_undelivered(self) -> list[tuple[object, int]]:
         """Every (process, message) still to be delivered."""
-        return [(p, m) for p, to in self.addressed.items() for m in bits(to & ~self.delivered[p])]
+        return [(p, m) for p in self.addressed for m in list_positions(self._due(p))]
+
+    def _due(self, process: object) -> int:
+        """What is addressed to a process and not delivered there."""
+        return self.addressed[process] & ~self.delivered[process]
 
 
-def bits(number: int) -> list[int]:
+def list_positions(number: int) -> list[int]:
     """The positions of the 1 bits, lowest first."""
     found = []
     while number:

@@ -64,24 +64,24 @@ class _Statement(msgspec.Struct, frozen=True):
         return InputError(f"line {self.line}, statement {self.number} ({self.text!r}): {what}")
 
 
-def parse(text: str) -> Program:
+def parse_program(text: str) -> Program:
     """Read the text of a program; raises InputError with the place and the remedy.
 
-    >>> print(parse("P1: s x->2. P2: r from 1"))
+    >>> print(parse_program("P1: s x->2. P2: r from 1"))
     P1: s x->P2. P2: r from P1
     """
-    statements = list(_statements(text))
+    statements = list(_split_statements(text))
     if not statements:
         raise InputError("the program is empty; write for instance 'P1: s x->2. P2: r'")
     names: list[str] = []
     for statement in statements:
-        names.append(_name(statement, names))
-    code = [_instructions(one, name, names) for one, name in zip(statements, names, strict=True)]
+        names.append(_read_name(statement, names))
+    code = [_read_instructions(one, name, names) for one, name in zip(statements, names, strict=True)]
     _check_messages(statements, code)
     return Program(tuple(names), tuple(code))
 
 
-def _statements(text: str) -> Iterator[_Statement]:
+def _split_statements(text: str) -> Iterator[_Statement]:
     number = 0
     for line, written in enumerate(text.splitlines(), start=1):
         for part in written.partition("#")[0].split("."):
@@ -90,7 +90,7 @@ def _statements(text: str) -> Iterator[_Statement]:
                 yield _Statement(line, number, part.strip())
 
 
-def _name(statement: _Statement, before: list[str]) -> str:
+def _read_name(statement: _Statement, before: list[str]) -> str:
     name, colon, _ = statement.text.partition(":")
     name = name.strip()
     if not colon:
@@ -102,20 +102,33 @@ def _name(statement: _Statement, before: list[str]) -> str:
     return name
 
 
-def _instructions(statement: _Statement, name: str, names: list[str]) -> tuple[Instruction, ...]:
+def _read_instructions(
+    statement: _Statement,
+    name: str,
+    names: list[str],
+) -> tuple[Instruction, ...]:
     code = statement.text.partition(":")[2].strip()
-    return tuple(_instruction(statement, one.strip(), name, names) for one in code.split(";")) if code else ()
+    return (
+        tuple(_read_instruction(statement, one.strip(), name, names) for one in code.split(";"))
+        if code
+        else ()
+    )
 
 
-def _instruction(statement: _Statement, text: str, name: str, names: list[str]) -> Instruction:
+def _read_instruction(
+    statement: _Statement,
+    text: str,
+    name: str,
+    names: list[str],
+) -> Instruction:
     if sending := _SEND.fullmatch(text):
-        targets = tuple(_other(statement, one.strip(), name, names) for one in sending[2].split(","))
+        targets = tuple(_read_other(statement, one.strip(), name, names) for one in sending[2].split(","))
         if len(set(targets)) < len(targets):
             raise statement.wrong(f"a destination is named twice in {text!r}; name it once")
         return Send(sending[1], targets)
     if receiving := _RECEIVE.fullmatch(text):
         sender = receiving[1]
-        return Receive(None if sender is None else _other(statement, sender, name, names))
+        return Receive(None if sender is None else _read_other(statement, sender, name, names))
     if not text:
         raise statement.wrong("an instruction is missing; remove the semicolon or write 's x->2' or 'r'")
     raise statement.wrong(
@@ -124,7 +137,12 @@ def _instruction(statement: _Statement, text: str, name: str, names: list[str]) 
     )
 
 
-def _other(statement: _Statement, written: str, name: str, names: list[str]) -> str:
+def _read_other(
+    statement: _Statement,
+    written: str,
+    name: str,
+    names: list[str],
+) -> str:
     """The process that is meant, which must be another one."""
     found = next((one for one in (written, f"P{written}") if one in names), None)
     if not written:
@@ -139,7 +157,10 @@ def _other(statement: _Statement, written: str, name: str, names: list[str]) -> 
     return found
 
 
-def _check_messages(statements: list[_Statement], code: list[tuple[Instruction, ...]]) -> None:
+def _check_messages(
+    statements: list[_Statement],
+    code: list[tuple[Instruction, ...]],
+) -> None:
     """Messages are told apart by their names."""
     used: set[str] = set()
     for statement, instructions in zip(statements, code, strict=True):

@@ -15,12 +15,17 @@ class Queue:
         self.planned = 0
         self.events: list[tuple[float, int, Action, Any]] = []
 
-    def at(self, when: float, action: Action, subject: Any) -> None:
+    def schedule(self, when: float, action: Action, subject: Any) -> None:
         """Plan an action."""
         self.planned += 1
         heappush(self.events, (when, self.planned, action, subject))
 
-    def at_times(self, times: list[float], action: Action, subjects: list[Any]) -> None:
+    def schedule_all(
+        self,
+        times: list[float],
+        action: Action,
+        subjects: list[Any],
+    ) -> None:
         """Plan an action for each of some subjects."""
         planned, events = self.planned, self.events
         for when, subject in zip(times, subjects, strict=True):

@@ -22,13 +22,20 @@ class Records:
         self.targets: list[int] = []
         """Of all sends, one after the other."""
 
-    def send(self, now: float, what: int, payload: bytes, targets: list[int], depends_on: int | None) -> None:
+    def send(
+        self,
+        now: float,
+        what: int,
+        payload: bytes,
+        targets: list[int],
+        depends_on: int | None,
+    ) -> None:
         """A process sends."""
         self.rows += (now, what, payload)
         self.sends += (len(targets), -1 if depends_on is None else depends_on)
         self.targets += targets
 
-    def take(self) -> Block:
+    def take_block(self) -> Block:
         """Everything since the last time."""
         rows = self.rows
         block = Block(

@@ -11,15 +11,15 @@ from antecede.core.facts import Facts
 from antecede.protocols.registry import endpoint, list_protocols
 from antecede.simulate.applications import Applications
 from antecede.simulate.costs import Costs
-from antecede.simulate.delays import parse
-from antecede.simulate.direct import Direct
-from antecede.simulate.linked import Linked
+from antecede.simulate.delays import parse_delay
+from antecede.simulate.direct import DirectCarrier
+from antecede.simulate.linked import LinkedCarrier
 from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
 from antecede.simulate.trace import Recorder
 from antecede.simulate.watch import Verdict, Watch
 from antecede.simulate.wires import Wires
-from antecede.simulate.workloads import SECOND, workload
+from antecede.simulate.workloads import SECOND, make_workload
 
 Progress = Callable[[int], None]
 Tracing = Callable[[Queue, list[str]], Recorder]
@@ -93,10 +93,10 @@ class Simulation:
         check_traffic(plan, facts)
         seeds = np.random.SeedSequence(plan.seed).spawn(3)
         traffic, network, crashes = (np.random.default_rng(seed) for seed in seeds)
-        options = {**special(plan), **plan.options}
+        options = {**choose_required_options(plan), **plan.options}
         endpoints = [endpoint(plan.protocol, process=name, group=names, **options) for name in names]
         wires = Wires(plan.network, names, network, plan.span)
-        model = workload(plan.workload, plan.processes, plan.rate, traffic, plan.fanout)
+        model = make_workload(plan.workload, plan.processes, plan.rate, traffic, plan.fanout)
         self.plan, self.queue = plan, Queue()
         self.trace = tracing(self.queue, names) if tracing else None  # only now, when all is in order
         special_one = options.get("server", options.get("monitor"))
@@ -104,13 +104,13 @@ class Simulation:
         self.watch = Watch(self.queue, names, facts, promised, self.trace)
         self.applications = Applications(self.queue, model, facts, plan.messages, self.watch)
         parts = (self.queue, wires, endpoints, self.watch, self.applications)
-        self.carrier: Direct | Linked
+        self.carrier: DirectCarrier | LinkedCarrier
         if plan.network.faulty:
             ordered = plan.network.fifo or bool(options.get("pipelined"))
-            self.carrier = Linked(*parts, patience(plan.network), ordered)
+            self.carrier = LinkedCarrier(*parts, choose_patience(plan.network), ordered)
             self.carrier.plan_crashes(plan.network.crashes, plan.span, plan.network.down_time, crashes)
         else:
-            self.carrier = Direct(*parts)
+            self.carrier = DirectCarrier(*parts)
         self.applications.carrier = self.carrier
 
     def run(self, progress: Progress | None = None) -> Run:
@@ -127,16 +127,20 @@ class Simulation:
         if self.trace is not None:
             self.trace.close()
         faults = {kind: count for kind, count in sorted(self.carrier.counts.items()) if count}
-        costs = self.watch.tally.costs(self.watch.messages)
-        return Run(self.plan, costs, self.watch.verdict(), faults, finished, self.watch.last)
+        costs = self.watch.tally.summarize(self.watch.messages)
+        return Run(self.plan, costs, self.watch.make_verdict(), faults, finished, self.watch.last)
 
 
-def simulate(plan: Plan, tracing: Tracing | None = None, progress: Progress | None = None) -> Run:
+def simulate(
+    plan: Plan,
+    tracing: Tracing | None = None,
+    progress: Progress | None = None,
+) -> Run:
     """Run a plan."""
     return Simulation(plan, tracing).run(progress)
 
 
-def special(plan: Plan) -> dict[str, Any]:
+def choose_required_options(plan: Plan) -> dict[str, Any]:
     """Options that a protocol cannot do without, where the plan names none."""
     needed = {"server": plan.names[0], "monitor": plan.names[0], "k": 2 * plan.processes}
     return {name: value for name, value in needed.items() if name in plan.facts.options}
@@ -162,6 +166,6 @@ def check_traffic(plan: Plan, facts: Facts) -> None:
         raise CallerError("pipelined=true needs channels that keep order: add --fifo (Network(fifo=True))")
 
 
-def patience(network: Network) -> float:
+def choose_patience(network: Network) -> float:
     """When to send again: after a few times the usual delay of the slowest link."""
-    return 4 * max(1.0, *(max(parse(text)[1]) for text in network.texts))
+    return 4 * max(1.0, *(max(parse_delay(text)[1]) for text in network.texts))

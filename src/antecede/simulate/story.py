@@ -13,7 +13,7 @@ from antecede.simulate.moves import Step, perform
 from antecede.simulate.oracle import Oracle
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     """A step, what happened in it, and what there is to say about it."""
 
     step: Step
@@ -26,22 +26,26 @@ class Story:
 
     def __init__(self, exploration: Exploration, end: End) -> None:
         names = exploration.program.processes
-        self.lines: list[Line] = []
+        self.lines: list[StoryLine] = []
         self.early: list[str] = []
         self._endpoints = dict(zip(names, exploration.moves.endpoints(), strict=True))
         self._oracle = Oracle(names)
         self._numbers: dict[str, int] = {}
-        for step in exploration.witness(end):
+        for step in exploration.find_witness(end):
             self._play(step)
 
     def _play(self, step: Step) -> None:
         endpoint = self._endpoints[step.process]
         effects = perform(endpoint, step)
         assert effects is not None, f"possible when explored, and not now: {step}"
-        message = _message(step, effects)
-        left = [_leaves(one) for one in effects.packets if not message or one.payload.decode() != message]
-        notes = [*self._judge(step, message), *_why(endpoint, message), *left]
-        self.lines.append(Line(step, _sentence(step, message), "; ".join(notes)))
+        message = _find_message(step, effects)
+        left = [
+            _describe_departure(one)
+            for one in effects.packets
+            if not message or one.payload.decode() != message
+        ]
+        notes = [*self._judge(step, message), *_describe_waits(endpoint, message), *left]
+        self.lines.append(StoryLine(step, _describe_step(step, message), "; ".join(notes)))
 
     def _judge(self, step: Step, message: str) -> list[str]:
         """Tell the oracle what happened, and pass on what it says."""
@@ -50,7 +54,7 @@ class Story:
         if step.what != "receive":
             return []
         number = self._numbers[message]
-        late = self._oracle.late(step.process, number)
+        late = self._oracle.is_late(step.process, number)
         causes = self._oracle.deliver(step.process, number)
         if causes:
             self.early.append(message)
@@ -58,32 +62,32 @@ class Story:
         return [f"early: {first} came first"] * bool(causes) + ["late: an effect of it was faster"] * late
 
 
-def _message(step: Step, effects: Effects) -> str:
+def _find_message(step: Step, effects: Effects) -> str:
     """The message that a step is about; none for control packets and internal steps."""
     if step.what == "receive":
         return effects.deliveries[0].payload.decode()
     return decode(step.packet).payload.decode() if step.packet else step.message
 
 
-def _sentence(step: Step, message: str) -> str:
+def _describe_step(step: Step, message: str) -> str:
     if step.what == "send":
         return f"{step.process} sends {message} to {', '.join(step.others)}"
     if step.what == "receive":
         return f"{step.process} receives {message}"
     if step.what == "step":
         return f"{step.process} takes an internal step"
-    return f"{message or _control(decode(step.packet))} arrives at {step.process}"
+    return f"{message or _describe_control(decode(step.packet))} arrives at {step.process}"
 
 
-def _control(packet: Packet) -> str:
+def _describe_control(packet: Packet) -> str:
     return f"{packet.kind} from {packet.source}"
 
 
-def _why(endpoint: Endpoint, message: str) -> list[str]:
+def _describe_waits(endpoint: Endpoint, message: str) -> list[str]:
     """What the message waits for here, in the endpoint's own words."""
     held = [one.missing for one in endpoint.held() if message and one.payload.decode() == message]
     return [f"waits for {', '.join(map(str, missing))}" for missing in held]
 
 
-def _leaves(packet: Packet) -> str:
+def _describe_departure(packet: Packet) -> str:
     return f"{packet.payload.decode() or packet.kind} leaves for {packet.target}"

@@ -25,10 +25,21 @@ Sink = Callable[[pa.Table], None]
 class Recorder(Protocol):
     """Whoever is told what happens in a run, as it happens. Processes and messages are numbers."""
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def send(
+        self,
+        i: int,
+        message: int,
+        targets: list[int],
+        depends_on: int | None,
+    ) -> None:
         """A process sends."""
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def receive(
+        self,
+        i: int,
+        packet: Packet,
+        message: int | None,
+    ) -> None:
         """A packet arrives."""
 
     def deliver(self, i: int, source: int, message: int) -> None:
@@ -41,10 +52,16 @@ class Recorder(Protocol):
         """The run is over."""
 
 
-class Rows:
+class RowBuffer:
     """Rows of one table on their way out."""
 
-    def __init__(self, schema: pa.Schema, sink: Sink, block: int, finish: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        sink: Sink,
+        block: int,
+        finish: Callable[[], None],
+    ) -> None:
         self.schema, self.sink, self.block, self.finish = schema, sink, block, finish
         self.rows: list[dict[str, Any]] = []
 
@@ -62,44 +79,67 @@ class Rows:
             self.rows = []
 
 
-class Sent:
+class MessageUnderWay:
     """A message under way: time and clock of its send, copies that have not arrived or not been delivered."""
 
     __slots__ = ("clock", "time", "unarrived", "undelivered")
 
-    def __init__(self, time: float, clock: dict[str, int], copies: int) -> None:
+    def __init__(
+        self,
+        time: float,
+        clock: dict[str, int],
+        copies: int,
+    ) -> None:
         self.time, self.clock = time, clock
         self.unarrived = self.undelivered = copies
 
 
-class Trace:
+class RunTrace:
     """Processes are numbered; message m is called "m" and its number."""
 
-    def __init__(self, queue: Queue, execution: str, names: list[str], events: Sink, messages: Sink) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        execution: str,
+        names: list[str],
+        events: Sink,
+        messages: Sink,
+    ) -> None:
         self.queue, self.execution, self.names = queue, execution, names
         block = max(1, min(BLOCK, CELLS // len(names)))
-        self.ask: Callable[[], None] = _nothing
+        self.ask: Callable[[], None] = _do_nothing
         """Called before rows leave: `add_orders` is then told of every delivery so far."""
         self.unjudged: list[dict[str, Any]] = []
-        self.events = Rows(EVENTS, events, block, lambda: self.ask())
-        self.messages = Rows(MESSAGES, messages, block, _nothing)
+        self.events = RowBuffer(EVENTS, events, block, lambda: self.ask())
+        self.messages = RowBuffer(MESSAGES, messages, block, _do_nothing)
         self.counts = [0] * len(names)
         self.arrivals = [0] * len(names)
         self.clocks: list[dict[str, int]] = [{} for _ in names]
-        self.sends: dict[int, Sent] = {}
+        self.sends: dict[int, MessageUnderWay] = {}
         self.own = [array("q") for _ in names]
         """For each process, where in its events its sends and deliveries stand."""
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def send(
+        self,
+        i: int,
+        message: int,
+        targets: list[int],
+        depends_on: int | None,
+    ) -> None:
         """A process sends; what the send is declared to depend on is its parent."""
-        clock = self._tick(i)
-        parents = None if depends_on is None else self._own(i, depends_on)
-        self.sends[message] = Sent(self.queue.now, clock, len(targets))
+        clock = self._tick_clock(i)
+        parents = None if depends_on is None else self._name_own_event(i, depends_on)
+        self.sends[message] = MessageUnderWay(self.queue.now, clock, len(targets))
         to = [self.names[t] for t in targets]
         more = {"clock": list(clock.items()), "receivers": to, "parents": parents}
-        self._event(i, "send", message, self.names[i], f"send m{message} to {', '.join(to)}", **more)
+        self._add_event(i, "send", message, self.names[i], f"send m{message} to {', '.join(to)}", **more)
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def receive(
+        self,
+        i: int,
+        packet: Packet,
+        message: int | None,
+    ) -> None:
         """A packet arrives."""
         name = None if message is None else f"m{message}"
         sent = None if message is None else self.sends.get(message)
@@ -118,8 +158,8 @@ class Trace:
         self.messages.add(row)
         self.arrivals[i] += 1
         if message is not None:
-            self._done(message, "unarrived")
-            self._event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
+            self._count_off(message, "unarrived")
+            self._add_event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
 
     def deliver(self, i: int, source: int, message: int) -> None:
         """A message is delivered; `add_orders` will tell if that was in order."""
@@ -127,11 +167,11 @@ class Trace:
         for name, count in self.sends[message].clock.items():
             if count > mine.get(name, 0):
                 mine[name] = count
-        self._done(message, "undelivered")
-        clock = self._tick(i)
+        self._count_off(message, "undelivered")
+        clock = self._tick_clock(i)
         sender = self.names[source]
         text = f"deliver m{message} from {sender}"
-        self._event(i, "deliver", message, sender, text, clock=list(clock.items()))
+        self._add_event(i, "deliver", message, sender, text, clock=list(clock.items()))
 
     def add_orders(self, orders: list[str | None]) -> None:
         """Of each delivery since the last time: if it was "early" or "late"."""
@@ -145,11 +185,11 @@ class Trace:
         self.events.flush()
         self.messages.flush()
 
-    def _own(self, i: int, number: int) -> list[str]:
+    def _name_own_event(self, i: int, number: int) -> list[str]:
         """The id of an own event by its number from 1; 0 is none."""
         return [f"{self.names[i]}#{self.own[i][number - 1]}"] if number else []
 
-    def _done(self, message: int, what: str) -> None:
+    def _count_off(self, message: int, what: str) -> None:
         """One copy less; a message whose copies have all arrived and been delivered is forgotten."""
         sent = self.sends.get(message)
         if sent is not None:
@@ -157,13 +197,21 @@ class Trace:
             if sent.unarrived <= 0 and sent.undelivered <= 0:
                 del self.sends[message]
 
-    def _tick(self, i: int) -> dict[str, int]:
+    def _tick_clock(self, i: int) -> dict[str, int]:
         clock, name = self.clocks[i], self.names[i]
         self.own[i].append(self.counts[i])
         clock[name] = clock.get(name, 0) + 1
         return dict(clock)
 
-    def _event(self, i: int, kind: str, message: int, sender: str, text: str, **more: Any) -> None:
+    def _add_event(
+        self,
+        i: int,
+        kind: str,
+        message: int,
+        sender: str,
+        text: str,
+        **more: Any,
+    ) -> None:
         index = self.counts[i]
         self.counts[i] = index + 1
         row = {
@@ -183,11 +231,11 @@ class Trace:
         self.events.add(row)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Where nobody asks for more."""
 
 
-class Collected:
+class TableCollector:
     """A sink that keeps blocks in memory."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -202,7 +250,7 @@ class Collected:
         return pa.concat_tables(self.blocks) if self.blocks else self.schema.empty_table()
 
 
-class Stored:
+class ParquetSink:
     """A sink that writes a Parquet file, also if there is no row."""
 
     def __init__(self, schema: pa.Schema, path: Path) -> None:

@@ -12,10 +12,10 @@ from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.detectors import DETECTORS
 from antecede.protocols.registry import count_entries
-from antecede.simulate.costs import Tally
+from antecede.simulate.costs import CostTally
 from antecede.simulate.queue import Queue
 from antecede.simulate.records import Records
-from antecede.simulate.trace import Recorder, Trace
+from antecede.simulate.trace import Recorder, RunTrace
 from antecede.simulate.verdict.judge import Example, Judge
 from antecede.simulate.verdict.layout import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT
 
@@ -51,18 +51,25 @@ class Watch:
     """Processes are numbered; `promised` says where order is promised."""
 
     def __init__(
-        self, queue: Queue, names: list[str], facts: Facts, promised: list[bool], trace: Recorder | None
+        self,
+        queue: Queue,
+        names: list[str],
+        facts: Facts,
+        promised: list[bool],
+        trace: Recorder | None,
     ) -> None:
         n = len(names)
-        self.queue, self.names, self.facts, self.promised, self.trace = queue, names, facts, promised, trace
+        self.queue, self.names, self.trace = queue, names, trace
+        self.facts, self.promised = facts, promised
         self.index = {name: i for i, name in enumerate(names)}
         self.declared = facts.order == "semantic"
         """Whether messages depend on what is declared."""
         self.judge = Judge(promised, MEMORY if self.declared else 0)
         self.records = Records()
         self.rows = self.records.rows
-        self.sends, self.holds, self.transmits, self.delivers = SEND * n, HOLD * n, TRANSMIT * n, DELIVER * n
-        self.tally = Tally()
+        self.sends, self.delivers = SEND * n, DELIVER * n
+        self.holds, self.transmits = HOLD * n, TRANSMIT * n
+        self.tally = CostTally()
         self.last = 0.0
         """When something happened last."""
         self.messages = 0
@@ -79,10 +86,15 @@ class Watch:
         self.alarms: Counter[str] = Counter()
         self.caught: Counter[str] = Counter()
         self.examples: list[str] = []
-        if isinstance(trace, Trace):
+        if isinstance(trace, RunTrace):
             trace.ask = self.settle
 
-    def sent(self, i: int, targets: list[int], depends_on: int | None) -> bytes:
+    def on_send(
+        self,
+        i: int,
+        targets: list[int],
+        depends_on: int | None,
+    ) -> bytes:
         """A process is about to send; returns the payload."""
         message, now = self.messages, self.queue.now
         self.messages = message + 1
@@ -97,7 +109,7 @@ class Watch:
             due[target].add(payload)
         return payload
 
-    def posted(self, packets: list[Packet]) -> None:
+    def on_transmit(self, packets: list[Packet]) -> None:
         """Packets are transmitted for the first time."""
         first = packets[0]
         kind, stamp, payload = first.kind, first.stamp, first.payload
@@ -105,14 +117,15 @@ class Watch:
             if packet.stamp != stamp or packet.payload != payload or packet.kind != kind:
                 break
         else:
-            self._tally(first, len(packets))
+            self._count_packet(first, len(packets))
             return
         for packet in packets:
-            self._tally(packet, 1)
+            self._count_packet(packet, 1)
 
-    def _tally(self, packet: Packet, alike: int) -> None:
+    def _count_packet(self, packet: Packet, alike: int) -> None:
         """Count a packet, and others that differ from it in their target only."""
-        tally, now, size, payload = self.tally, self.queue.now, len(packet.stamp), packet.payload
+        tally, now = self.tally, self.queue.now
+        size, payload = len(packet.stamp), packet.payload
         tally.packets[packet.kind] += alike
         if packet.kind != "message":
             tally.control_size += alike * size
@@ -123,7 +136,12 @@ class Watch:
         if (now > self.sent_at or payload != self.newest) and payload in self.due[target]:
             self.rows += (now, self.transmits + target, payload) * alike
 
-    def arrived(self, i: int, packet: Packet, deliveries: list[Delivery]) -> None:
+    def on_arrive(
+        self,
+        i: int,
+        packet: Packet,
+        deliveries: list[Delivery],
+    ) -> None:
         """A packet came to the endpoint of a process, and this is what it delivered."""
         self.tally.arrivals += 1
         self.last = self.queue.now
@@ -137,7 +155,7 @@ class Watch:
         if packet.kind == "message" and payload in self.due[i]:
             self.rows += (self.last, self.holds + i, payload)
 
-    def delivered(self, i: int, delivery: Delivery) -> None:
+    def on_deliver(self, i: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
         if delivery.sender == self.names[i]:
             return
@@ -159,7 +177,7 @@ class Watch:
         """Have everything judged that has happened until now."""
         if not self.rows:
             return
-        block, tally = self.records.take(), self.tally
+        block, tally = self.records.take_block(), self.tally
         judged = self.judge.judge(block)
         for times, more in (
             (tally.latencies, judged.latencies), (tally.waits, judged.waits),
@@ -170,13 +188,13 @@ class Watch:
         for number, alarms in self.alarmed:
             if judged.orders[number] & LATE:
                 self.caught.update(alarms)
-        self.examples += map(self._told, judged.examples)
+        self.examples += map(self._describe_example, judged.examples)
         if self.trace is not None:
             orders = judged.orders[block.what // len(self.names) == DELIVER]
             self.trace.add_orders([_ORDERS[order] for order in orders.tolist()])
         self.alarmed = []
 
-    def verdict(self) -> Verdict:
+    def make_verdict(self) -> Verdict:
         """At the end of a run, when nothing more can happen and all is settled."""
         judge, stuck = self.judge, self.judge.held
         detectors = DETECTORS if self.facts.order == "probably causal" else ()
@@ -192,6 +210,6 @@ class Watch:
             examples=self.examples,
         )
 
-    def _told(self, example: Example) -> str:
+    def _describe_example(self, example: Example) -> str:
         before = ", ".join(f"m{cause}" for cause in example.causes)
         return f"{self.names[example.process]} delivered m{example.message} before {before}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import stream
+from antecede.simulate.delays import stream_values
 
 SECOND = 1000.0
 
@@ -28,12 +28,18 @@ class Workload:
     declares = False
     """Whether messages say what they depend on: an answer on its delivery, any other on nothing."""
 
-    def __init__(self, n: int, rate: float, rng: np.random.Generator, fanout: int = 1) -> None:
+    def __init__(
+        self,
+        n: int,
+        rate: float,
+        rng: np.random.Generator,
+        fanout: int = 1,
+    ) -> None:
         if not 1 <= fanout < n:
             raise CallerError(f"fanout={fanout}: a message goes to 1 to {n - 1} of {n} processes")
         self.n, self.mean, self.fanout = n, SECOND / rate, fanout
-        self.gaps = stream(rng, lambda rng, size: rng.exponential(self.mean, size))
-        self.chances = stream(rng, lambda rng, size: rng.random(size))
+        self.gaps = stream_values(rng, lambda rng, size: rng.exponential(self.mean, size))
+        self.chances = stream_values(rng, lambda rng, size: rng.random(size))
 
     def gap(self, process: int) -> float | None:
         """Time until the process acts again; None if it never does by itself."""
@@ -82,12 +88,18 @@ class ClientServer(Workload):
 class HotSpot(Workload):
     """hot-spot: the k-th process gets 1/k of what the first one gets (Zipf)."""
 
-    def __init__(self, n: int, rate: float, rng: np.random.Generator, fanout: int = 1) -> None:
+    def __init__(
+        self,
+        n: int,
+        rate: float,
+        rng: np.random.Generator,
+        fanout: int = 1,
+    ) -> None:
         super().__init__(n, rate, rng, fanout)
         weights = 1 / np.arange(1, n + 1)
         self.top = float(weights.sum())
         steps = weights.cumsum()
-        self.ranks = stream(
+        self.ranks = stream_values(
             rng, lambda rng, size: steps.searchsorted(rng.random(size) * self.top).astype(np.float64)
         )
 
@@ -144,7 +156,13 @@ WORKLOADS: dict[str, type[Workload]] = {
 }
 
 
-def workload(name: str, n: int, rate: float, rng: np.random.Generator, fanout: int) -> Workload:
+def make_workload(
+    name: str,
+    n: int,
+    rate: float,
+    rng: np.random.Generator,
+    fanout: int,
+) -> Workload:
     """A workload by name."""
     if name not in WORKLOADS:
         raise CallerError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")

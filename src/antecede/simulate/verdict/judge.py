@@ -50,7 +50,12 @@ class Judge:
     """Own events (sends and deliveries) are numbered from 1; with `memory`, dependence is declared, and the
     latest so many of each process can be named."""
 
-    def __init__(self, promised: list[bool], memory: int = 0, examples: int = 5) -> None:
+    def __init__(
+        self,
+        promised: list[bool],
+        memory: int = 0,
+        examples: int = 5,
+    ) -> None:
         n = len(promised)
         processes = np.zeros((n, 4), np.int64)
         processes[:, layout.PROMISED] = promised
@@ -80,7 +85,11 @@ class Judge:
         """Judge what happened since the last block."""
         size = len(block.times)
         examples: list[Example] = []
-        result = BlockResult(np.zeros(size, np.int8), np.empty((4, size)), np.zeros(4, np.int64))
+        result = BlockResult(
+            orders=np.zeros(size, np.int8),
+            times=np.empty((4, size)),
+            sizes=np.zeros(4, np.int64),
+        )
         self.state.counts[[layout.SENDS, layout.TARGETS]] = 0
         at, why = judge_block(self.state, block, 0, result)
         while why != layout.DONE:
@@ -121,12 +130,14 @@ class Judge:
     def _describe_example(self, block: Block, at: int) -> Example:
         """Of the early delivery that was just judged: the causes that are still due there."""
         state = self.state
-        process, message = int(block.what[at]) % len(state.past), int(block.messages[at])
+        process = int(block.what[at]) % len(state.past)
+        message = int(block.messages[at])
         listed = state.listed[: state.counts[layout.LISTED]]
         slot = listed[np.searchsorted(listed[:, 0], message), 1]
         missing = state.causes[slot] & state.due[process]
-        slots = np.flatnonzero(np.unpackbits(missing.view(np.uint8), bitorder="little"))
-        return Example(process, message, sorted(state.flights[slots, layout.MESSAGE].tolist()))
+        bits = np.unpackbits(missing.view(np.uint8), bitorder="little")
+        causes = state.flights[np.flatnonzero(bits), layout.MESSAGE]
+        return Example(process, message, sorted(causes.tolist()))
 
     def _make_room(self, why: int, block: Block, at: int) -> None:
         if why == layout.NO_SLOT:
@@ -179,6 +190,9 @@ def _make_places(first: int, number: int) -> Ints:
     return places
 
 
-def _double(array: np.ndarray[Any, Any], axis: int) -> np.ndarray[Any, Any]:
+def _double(
+    array: np.ndarray[Any, Any],
+    axis: int,
+) -> np.ndarray[Any, Any]:
     """The array, with as many zeros behind it."""
     return np.concatenate((array, np.zeros_like(array)), axis)

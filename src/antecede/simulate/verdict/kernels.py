@@ -43,7 +43,12 @@ from antecede.simulate.verdict.layout import Block, BlockResult, Floats, JudgeSt
 
 
 @compiled
-def judge_block(state: JudgeState, block: Block, at: int, result: BlockResult) -> tuple[int, int]:
+def judge_block(
+    state: JudgeState,
+    block: Block,
+    at: int,
+    result: BlockResult,
+) -> tuple[int, int]:
     """Go on with record `at`; returns where it stopped, and why."""
     # As plain arrays, since counting references to a tuple's fields would take most of the time.
     counts, processes, newest, past, due, events, listed, free, dead = state[:9]
@@ -57,7 +62,8 @@ def judge_block(state: JudgeState, block: Block, at: int, result: BlockResult) -
         if kind <= j.DELIVER:
             why = _check_room_for_event(counts, processes, events, i)
         if kind == j.SEND and why == j.DONE:
-            number, parent = sends[counts[j.SENDS], 0], sends[counts[j.SENDS], 1]
+            k = counts[j.SENDS]
+            number, parent = sends[k, 0], sends[k, 1]
             why = _check_room_for_send(
                 counts, processes, past, events, listed, free, dead, flights, causes, i, number, parent
             )
@@ -91,7 +97,12 @@ def judge_block(state: JudgeState, block: Block, at: int, result: BlockResult) -
 
 
 @compiled
-def _check_room_for_event(counts: Ints, processes: Ints, events: BitSets, i: int) -> int:
+def _check_room_for_event(
+    counts: Ints,
+    processes: Ints,
+    events: BitSets,
+    i: int,
+) -> int:
     """DONE if one more own event of a process can be kept."""
     kept = events.shape[1]
     if kept < counts[j.MEMORY] and kept <= processes[i, j.HAPPENED]:
@@ -101,11 +112,22 @@ def _check_room_for_event(counts: Ints, processes: Ints, events: BitSets, i: int
 
 @compiled
 def _check_room_for_send(
-    counts: Ints, processes: Ints, past: BitSets, events: BitSets, listed: Ints, free: Ints, dead: Ints,
-    flights: Ints, causes: BitSets, i: int, number: int, parent: int,
-) -> int:  # fmt: skip
+    counts: Ints,
+    processes: Ints,
+    past: BitSets,
+    events: BitSets,
+    listed: Ints,
+    free: Ints,
+    dead: Ints,
+    flights: Ints,
+    causes: BitSets,
+    i: int,
+    number: int,
+    parent: int,
+) -> int:
     """DONE if there is a free slot, after a sweep if need be, and what the message depends on is kept."""
-    if parent > 0 and 0 < events.shape[1] <= processes[i, j.HAPPENED] - parent:
+    kept, age = events.shape[1], processes[i, j.HAPPENED] - parent
+    if parent > 0 and 0 < kept <= age:
         return j.FORGOTTEN
     if number and not counts[FREE]:
         live = len(free) - counts[DEAD]
@@ -117,9 +139,15 @@ def _check_room_for_send(
 
 @compiled
 def _sweep_dead_slots(
-    counts: Ints, listed: Ints, free: Ints, dead: Ints, flights: Ints, past: BitSets, causes: BitSets,
+    counts: Ints,
+    listed: Ints,
+    free: Ints,
+    dead: Ints,
+    flights: Ints,
+    past: BitSets,
+    causes: BitSets,
     events: BitSets,
-) -> None:  # fmt: skip
+) -> None:
     """Take the dead slots back, and their messages off the list."""
     alive, kept = np.zeros_like(past[0]), 0
     for k in range(counts[j.LISTED]):
@@ -150,12 +178,20 @@ def _find_slot(counts: Ints, listed: Ints, message: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return int(listed[low, 1]) if low < counts[j.LISTED] and listed[low, 0] == message else -1
+    if low < counts[j.LISTED] and listed[low, 0] == message:
+        return int(listed[low, 1])
+    return -1
 
 
 @compiled
 def _give_slot(
-    counts: Ints, listed: Ints, free: Ints, flights: Ints, i: int, message: int, number: int
+    counts: Ints,
+    listed: Ints,
+    free: Ints,
+    flights: Ints,
+    i: int,
+    message: int,
+    number: int,
 ) -> int:
     """Give a slot to a message for so many targets; returns it."""
     s = pop_free_slot(free, counts)
@@ -170,7 +206,13 @@ def _give_slot(
 
 @compiled
 def _on_send(
-    processes: Ints, past: BitSets, events: BitSets, causes: BitSets, i: int, s: int, parent: int
+    processes: Ints,
+    past: BitSets,
+    events: BitSets,
+    causes: BitSets,
+    i: int,
+    s: int,
+    parent: int,
 ) -> None:
     """A message depends on what is declared, or on everything before it; without a slot it is for nobody."""
     before = past[i]
@@ -186,9 +228,17 @@ def _on_send(
 
 @compiled
 def _on_deliver(
-    counts: Ints, processes: Ints, past: BitSets, due: BitSets, events: BitSets, dead: Ints, flights: Ints,
-    causes: BitSets, i: int, s: int,
-) -> int:  # fmt: skip
+    counts: Ints,
+    processes: Ints,
+    past: BitSets,
+    due: BitSets,
+    events: BitSets,
+    dead: Ints,
+    flights: Ints,
+    causes: BitSets,
+    i: int,
+    s: int,
+) -> int:
     """A message is delivered; returns in which order."""
     own_past, own_due, carried = past[i], due[i], causes[s]
     order = 0
@@ -207,7 +257,13 @@ def _on_deliver(
 
 
 @compiled
-def _add_own_event(processes: Ints, events: BitSets, i: int, before: BitSets, s: int) -> None:
+def _add_own_event(
+    processes: Ints,
+    events: BitSets,
+    i: int,
+    before: BitSets,
+    s: int,
+) -> None:
     """One more own event: it depends on what its message depends on, and on that."""
     processes[i, j.HAPPENED] += 1
     event = events[i, processes[i, j.HAPPENED] % events.shape[1]]
@@ -217,7 +273,14 @@ def _add_own_event(processes: Ints, events: BitSets, i: int, before: BitSets, s:
 
 
 @compiled
-def _count_wrongs(counts: Ints, newest: Ints, flights: Ints, order: int, i: int, s: int) -> bool:
+def _count_wrongs(
+    counts: Ints,
+    newest: Ints,
+    flights: Ints,
+    order: int,
+    i: int,
+    s: int,
+) -> bool:
     """Count what went wrong; whether it is wanted as an example."""
     message, sender = flights[s, j.MESSAGE], flights[s, j.SENDER]
     if message > newest[i, sender]:
@@ -237,9 +300,16 @@ def _count_wrongs(counts: Ints, newest: Ints, flights: Ints, order: int, i: int,
 
 @compiled
 def _on_hold(
-    counts: Ints, processes: Ints, due: BitSets, causes: BitSets, places: Ints, moments: Floats, i: int,
-    s: int, now: float,
-) -> bool:  # fmt: skip
+    counts: Ints,
+    processes: Ints,
+    due: BitSets,
+    causes: BitSets,
+    places: Ints,
+    moments: Floats,
+    i: int,
+    s: int,
+    now: float,
+) -> bool:
     """A message has arrived and is not delivered; False if there is no place for it."""
     h = processes[i, j.FIRST]
     while h >= 0 and places[h, j.WHAT] != s:  # one that arrives again has come just now
@@ -262,7 +332,12 @@ def _on_hold(
 
 @compiled
 def _file_under_cause(
-    due: BitSets, causes: BitSets, places: Ints, moments: Floats, h: int, now: float
+    due: BitSets,
+    causes: BitSets,
+    places: Ints,
+    moments: Floats,
+    h: int,
+    now: float,
 ) -> None:
     """Note one missing cause, most likely delivered last; without any, that there is nothing to wait for."""
     for w in range(len(due) - 1, -1, -1):
@@ -279,16 +354,26 @@ def _file_under_cause(
 
 @compiled
 def _on_deliver_to_held(
-    counts: Ints, processes: Ints, due: BitSets, causes: BitSets, places: Ints, moments: Floats,
-    spans: Floats, sizes: Ints, i: int, s: int, now: float,
-) -> None:  # fmt: skip
+    counts: Ints,
+    processes: Ints,
+    due: BitSets,
+    causes: BitSets,
+    places: Ints,
+    moments: Floats,
+    spans: Floats,
+    sizes: Ints,
+    i: int,
+    s: int,
+    now: float,
+) -> None:
     """Look after what is held where a message was just delivered: itself, and what waited for it."""
     before, h = -1, processes[i, j.FIRST]
     while h >= 0:
         after = places[h, j.AFTER]
         if places[h, j.WHAT] != s:
             if places[h, j.CAUSE] == s:
-                _file_under_cause(due[i], causes[places[h, j.WHAT]], places, moments, h, now)
+                held = places[h, j.WHAT]
+                _file_under_cause(due[i], causes[held], places, moments, h, now)
             before, h = h, after
             continue
         _note_time(spans, sizes, j.WAIT, now - moments[h, j.ARRIVED])
@@ -304,7 +389,12 @@ def _on_deliver_to_held(
 
 
 @compiled
-def _note_time(spans: Floats, sizes: Ints, row: int, span: float) -> None:
+def _note_time(
+    spans: Floats,
+    sizes: Ints,
+    row: int,
+    span: float,
+) -> None:
     """Note a time; of waits, only what is longer than none."""
     if row == j.LATENCY or span > 0:
         spans[row, sizes[row]] = span
