@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.formats import Parsed, Settings, csv_table, mapped_events, read
+from antecede.core.errors import InputError
+from antecede.formats import Parsed, Settings, csv_table, mapped_events, read, shiviz
 from antecede.formats.columns import Odd
 from antecede.formats.csv_blocks import CsvBlocks
 from antecede.formats.typed_records import TypedRecords
@@ -287,3 +288,56 @@ def test_plain_cells_are_read_as_blocks(monkeypatch):
     monkeypatch.setattr(csv_table, "_map_records", None)
     text = "process,kind,receivers,clock,time,text,more\n" + 'a,send,b;c,"{""a"": 1}",5.5,"x, y",z\n' * 50
     assert len(parse(text, "csv").events) == 50
+
+
+SHIVIZ_LINES = [
+    'a {"a":1}',
+    'b {"b":1, "a":2}',
+    "text",
+    "",
+    " ",
+    'a {"a":}',
+    'a {"a":1} ',
+    '12 {"12":1} {"x":1}',
+]
+SHIVIZ_LINES += [
+    '7 b {"b":2}',
+    'a\tc {"a":1}',
+    '{"a":1}',
+    ' {"":1}',
+    "=== label ===",
+    'a {"a":0}',
+    "Initialization Complete",
+]
+SHIVIZ_LINES += ["=== Execution #Mon Jan  2 15:04:05 UTC 2006  ===", "é\u2028", 'a {"a":1}\r', 'b {"a":1}']
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(SHIVIZ_LINES), st.sampled_from(SHIVIZ_LINES), st.integers(1, 4)), max_size=8
+    ),
+    st.sampled_from(["", "\n", "text\n", "\n\n"]),
+    st.sampled_from(["", 'a {"a":']),
+)
+def test_pairs_of_lines_are_what_the_expression_finds(pairs, begin, tail):
+    text = begin + "".join(f"{first}\n{second}\n" * times for first, second, times in pairs) + tail
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shiviz, "BLOCK_CHARS", 30)
+        by_block = read_or_refuse(text)
+        patch.setattr(shiviz, "read_pairs", lambda *_: None)
+        patch.setattr(shiviz, "BLOCK_CHARS", 10**9)
+        by_match = read_or_refuse(text)
+    assert by_block == by_match
+
+
+def read_or_refuse(text: str) -> Any:
+    try:
+        return in_plain_form(parse(text, "shiviz"))
+    except InputError as error:
+        return str(error)
+
+
+def test_plain_pairs_of_lines_are_read_as_blocks(monkeypatch):
+    monkeypatch.setattr(shiviz.Scan, "_take_matches", None)
+    for text in ('a {"a":1, "b":2}\ntext\n', 'text\na {"a":1, "b":2}\n'):
+        assert len(parse(text * 20_000, "shiviz").events) == 20_000

@@ -18,11 +18,12 @@ _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 def block(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int], pa.Array]:
     """Own entries and clocks of some records; -1, and an empty clock, where `decode` would refuse."""
-    found = _decode_all(texts)
-    owns = [-1 if clock is None else clock.get(host, -1) for clock, host in zip(found, hosts, strict=True)]
-    array = maps([clock or {} for clock in found], CLOCK)
+    decoded = _decode_all(texts)
+    full = [{} if clock is None else clock for clock in decoded] if None in decoded else decoded
+    owns = [clock.get(host, -1) for clock, host in zip(full, hosts, strict=True)]  # type: ignore[union-attr]
+    array = maps(full, CLOCK)
     if 0 in array.items.to_numpy():
-        array = maps([without_zeros(clock or {}) for clock in found], CLOCK)
+        array = maps([clock and without_zeros(clock) for clock in full], CLOCK)
     return owns, array
 
 

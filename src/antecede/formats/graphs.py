@@ -9,7 +9,10 @@ from antecede.formats.rows import Refused
 def required(record: dict[str, Any], *keys: str) -> str:
     """The first of these fields that the record has, as a name."""
     for key in keys:
-        if (value := first(record.get(key))) is not None:
+        value = record.get(key)
+        if type(value) is str and value:
+            return value
+        if (value := first(value)) is not None:
             return values.name(value, key)
     raise Refused(f"no {' or '.join(keys)}")
 
@@ -17,7 +20,10 @@ def required(record: dict[str, Any], *keys: str) -> str:
 def optional(record: dict[str, Any], *keys: str) -> str | None:
     """The same, or None."""
     for key in keys:
-        value = first(record.get(key))
+        value = record.get(key)
+        if type(value) is str and value:
+            return value
+        value = first(value)
         if value is not None and value != "":
             return values.as_text(value)
     return None

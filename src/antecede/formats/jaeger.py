@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import Raw, Record, checked, children, objects
+from antecede.formats.jsons import Record, objects, open_list
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
 KINDS = ("client", "server", "producer", "consumer", "internal")
-USED = ("traceID", "spanID", "parentSpanID", "operationName", "references", "startTime", "duration", "tags")
-MORE = ("processID", "process", "startTimeMillis")
+USED = {"traceID", "spanID", "parentSpanID", "operationName", "references", "startTime", "duration", "tags"}
+USED |= {"processID", "process", "startTimeMillis"}
 
 
 def read(source: Source, settings: Settings) -> Rows:
@@ -36,13 +36,13 @@ def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, dict[str, Any]]]:
     for record in objects(data, rows):
         traces = [record]
         if isinstance(record.value.get("data"), list):
-            traces = list(checked(children(Raw(record.line, record.raw), "data"), rows))
+            traces = list(open_list(record, "data", rows))
         for trace in traces:
             if isinstance(trace.value.get("spans"), list):
                 processes = trace.value.get("processes")
                 known = processes if isinstance(processes, dict) else {}
-                inner = children(Raw(trace.line, trace.raw), "spans")
-                yield from ((span, known) for span in checked(inner, rows))
+                for span in open_list(trace, "spans", rows):
+                    yield span, known
             else:
                 yield trace, {}
 
@@ -66,7 +66,7 @@ def _span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> spans.
         end=None if start is None or duration is None else (start + duration) / 1e3,
         ended=duration is not None,
         links=links,
-        fields=tags | (graphs.rest(value, *USED, *MORE) or {}),
+        fields=tags | values.others(value, USED),
     )
 
 

@@ -133,15 +133,30 @@ def _leaves(data: bytes) -> list[bytes]:
     return result
 
 
-def children(parent: Raw, key: str) -> list[Raw]:
-    """The elements of a list inside an object; none if there is no such list."""
-    try:
-        inner = bytes(_members.decode(parent.data)[key])
-        parts = [bytes(element) for element in _listed.decode(inner)]
-    except (*ERRORS, KeyError):
-        return []
-    begin = max(parent.data.find(inner), 0)
-    return list(located(parent.data[begin:], parts, parent.line + parent.data.count(b"\n", 0, begin)))
+def open_list(parent: Record, key: str, rows: Rows) -> Iterator[Record]:
+    """The objects in a list inside an object; other elements go to quarantine.
+
+    What is in them was decoded with the object around them: only their places are looked for.
+    """
+    elements = parent.value.get(key)
+    if not isinstance(elements, list):
+        return
+    raws_of_elements = _locate_elements(parent, key)
+    for raw, value in zip(raws_of_elements, elements, strict=True):
+        if isinstance(value, dict):
+            yield Record(raw.line, value, raw.data)
+        else:
+            yield from checked([raw], rows)
+
+
+def _locate_elements(parent: Record, key: str) -> Iterator[Raw]:
+    inner = bytes(_members.decode(parent.raw)[key])
+    parts = map(bytes, _listed.decode(inner))
+    begin = max(parent.raw.find(inner), 0)
+    if b"\n" not in inner:
+        line = parent.line + parent.raw.count(b"\n", 0, begin)
+        return (Raw(line, part) for part in parts)
+    return located(parent.raw[begin:], parts, parent.line + parent.raw.count(b"\n", 0, begin))
 
 
 def located(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]:

@@ -12,7 +12,7 @@ def add_map_entry(
     column: pa.MapArray, is_added: NDArray[np.bool_], key: str, values: pa.Array
 ) -> pa.MapArray:
     """The maps, those chosen with one more entry behind the others, or in the place of one with its key."""
-    rows, keys, items = _open_maps(column)
+    rows, keys, items = open_maps(column)
     is_replaced = is_added[rows] & pc.equal(keys, key).to_numpy(zero_copy_only=False)
     if is_replaced.any():
         chosen = np.flatnonzero(~is_replaced)
@@ -29,7 +29,7 @@ def add_map_entry(
 
 def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     """The maps without this key; those that had nothing else are null."""
-    rows, keys, items = _open_maps(column)
+    rows, keys, items = open_maps(column)
     is_kept = pc.not_equal(keys, key).to_numpy(zero_copy_only=False)
     if is_kept.all():
         return column
@@ -40,7 +40,7 @@ def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     return _join_maps(rows[is_kept], keys.take(chosen), items.take(chosen), is_null)
 
 
-def _open_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
+def open_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
     """The row, the key and the value of each entry."""
     offsets = column.offsets.to_numpy()
     used = slice(offsets[0], offsets[-1])

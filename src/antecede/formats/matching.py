@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from antecede.formats.columns import find_entries
 from antecede.formats.maps import add_map_entry, drop_map_key
 from antecede.formats.settle import replace_column
 
@@ -178,13 +179,8 @@ def _as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 def _entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
     """The entry of each event's clock for a process; 0 if the clock has none, UNKNOWN without a clock."""
     clocks = events["clock"].combine_chunks()
-    offsets = clocks.offsets.to_numpy()
-    rows = np.repeat(np.arange(len(clocks)), np.diff(offsets))
-    used = slice(offsets[0], offsets[-1])
-    is_own = _flags(pc.equal(clocks.keys[used], processes.take(pa.array(rows))))
-    entries = np.where(_flags(pc.is_null(clocks)), UNKNOWN, 0)
-    entries[rows[is_own]] = clocks.items[used].to_numpy()[is_own]
-    return entries
+    entries = pc.fill_null(find_entries(clocks, _as_array(processes)), 0).to_numpy()
+    return np.where(_flags(pc.is_null(clocks)), UNKNOWN, entries)
 
 
 def _have_events(events: pa.Table, receipts: pa.Table) -> Flags:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, values
-from antecede.formats.jsons import Raw, Record, checked, children, objects
+from antecede.formats.jsons import Record, objects, open_list
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -36,7 +36,7 @@ def _events(record: Record, rows: Rows) -> Iterator[Record]:
         yield record
         return
     for key in lists:
-        yield from checked(children(Raw(record.line, record.raw), key), rows)
+        yield from open_list(record, key, rows)
 
 
 def _add(rows: Rows, line: int, event: dict[str, Any]) -> None:

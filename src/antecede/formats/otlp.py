@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import Raw, Record, checked, children, objects
+from antecede.formats.jsons import Record, objects, open_list
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
 KINDS = ("internal", "server", "client", "producer", "consumer")
-USED = ("traceId", "spanId", "parentSpanId", "name", "kind", "links", "attributes")
+USED = {"traceId", "spanId", "parentSpanId", "name", "kind", "links", "attributes"}
 SCOPES = ("scopeSpans", "instrumentationLibrarySpans")
 
 
@@ -37,12 +37,12 @@ def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, str | None]]:
         if not isinstance(document.value.get("resourceSpans"), list):
             rows.refuse(document.line, "no list of resourceSpans", document.raw)
             continue
-        for resource in checked(children(Raw(document.line, document.raw), "resourceSpans"), rows):
+        for resource in open_list(document, "resourceSpans", rows):
             service = _service(resource.value.get("resource"))
             for key in SCOPES:
-                for scope in checked(children(Raw(resource.line, resource.raw), key), rows):
-                    inner = children(Raw(scope.line, scope.raw), "spans")
-                    yield from ((span, service) for span in checked(inner, rows))
+                for scope in open_list(resource, key, rows):
+                    for span in open_list(scope, "spans", rows):
+                        yield span, service
 
 
 def _service(resource: Any) -> str | None:
@@ -79,7 +79,7 @@ def _span(line: int, value: dict[str, Any], service: str | None) -> spans.Span:
         end=end,
         ended=end is not None,
         links=_links(value.get("links"), trace),
-        fields=attributes(value.get("attributes")) | (graphs.rest(value, *USED) or {}),
+        fields=attributes(value.get("attributes")) | values.others(value, USED),
     )
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from antecede.core.errors import InputError
 from antecede.formats import csv_table, jsonl, jsons, ndjson
+from antecede.formats.collection import pause_collection
 from antecede.formats.detection import guess
 from antecede.formats.rows import Part
 from antecede.formats.settings import DEFAULT, Settings
@@ -68,6 +69,11 @@ def plan_parts(
 
 def read_part(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:
     """The events of some whole lines of a file, the first of which is `first_line`, counted from 1."""
+    with pause_collection():
+        return _read_lines(data, name, plan, settings, first_line)
+
+
+def _read_lines(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:
     if first_line == 1:
         data = data.removeprefix(UTF8)
     if plan.format == "jsonl":

@@ -20,6 +20,7 @@ from antecede.formats import (
     xtrace,
     zipkin,
 )
+from antecede.formats.collection import pause_collection
 from antecede.formats.detection import guess
 from antecede.formats.rows import Parsed, Rows
 from antecede.formats.settings import DEFAULT, Settings
@@ -77,7 +78,8 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
         return Rows(name).parsed(format or "empty")
     try:
         chosen = format or guess(source, settings)
-        found = FORMATS[chosen].read(source, settings)
+        with pause_collection():
+            found = FORMATS[chosen].read(source, settings)
     except InputError as error:
         text = str(error).removeprefix(f"{name}: ")
         raise _explained(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None

@@ -7,7 +7,7 @@ One pass over the text, all clocks decoded together.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,14 @@ from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import Form, Piece, forms
 from antecede.formats.shiviz_gaps import Gap, pick_damaged, trim_gap
+from antecede.formats.shiviz_pairs import Pairs, read_pairs
 from antecede.formats.source import Source
 
 INITIAL = {"Initialization Complete", "Initilization Complete"}
 EXPECTED = 'expected a line of host and clock (a {"a": 1}) beside a line of text'
 NO_MATCH = "the expression does not match it"
-BLOCK = 1_024
+BLOCK_CHARS = 400_000
+"""Text that is looked at together."""
 Faults = tuple[int, int, int, int]
 
 
@@ -43,6 +45,11 @@ class Scan:
         """The own entry of each record; -1 if its clock cannot be read."""
         self.reasons: list[str] = []
         """Why not, for each of those."""
+        self.lines: list[int] = []
+        self.counted = (0, 1)
+        """A position, and its line."""
+        self.rest = 0
+        """Where the last record ends."""
         self.tally = Tally()
         self.clocks = [clocks.block([], [])[1]]
         names = [name for name in form.pattern.groupindex if name != "clock"]
@@ -51,38 +58,79 @@ class Scan:
             self._take(piece)
 
     def _take(self, piece: Piece) -> None:
-        rest, before = piece.begin, len(self.starts)
-        found: list[tuple[str, ...]] = []
-        for match in self.form.pattern.finditer(self.text, piece.begin, piece.end):
-            start, end = match.span()
-            if end == start:
-                continue
-            if start > rest + 1:
-                self._note_gap(rest, self._line_start(start), before, is_last=False)
-            rest = end
-            self.starts.append(start)
-            self.ends.append(end)
-            found.append(match.groups(""))
-            if len(found) == BLOCK:
-                self._note(found, piece)
-        if found:
-            self._note(found, piece)
-        self._note_gap(rest, piece.end, before, is_last=True)
+        """The records of a piece: whole blocks where lines alternate, match by match elsewhere."""
+        before = len(self.starts)
+        self.rest = position = piece.begin
+        while position < piece.end:
+            end = self._block_end(position, piece.end)
+            block = read_pairs(self.text, position, end, self.form) if end > position else None
+            if block is not None:
+                self._take_pairs(block, piece, position, before)
+                position = end
+            else:
+                position = self._take_matches(position, max(end, position + BLOCK_CHARS), piece, before)
+        self._note_gap(self.rest, piece.end, before, is_last=True)
         self.pieces.append(piece)
         self.counts.append(len(self.starts) - before)
 
-    def _note(self, found: list[tuple[str, ...]], piece: Piece) -> None:
-        """Groups of some matches into columns."""
-        turned, places = list(zip(*found, strict=True)), self.form.pattern.groupindex
+    def _block_end(self, begin: int, limit: int) -> int:
+        """Where a block of whole lines that begins here ends; `begin` if it would not begin a line."""
+        if begin > 0 and self.text[begin - 1] != "\n":
+            return begin
+        end = self.text.find("\n", begin + BLOCK_CHARS, limit) + 1
+        if end and self.text.count("\n", begin, end) % 2:
+            end = self.text.find("\n", end, limit) + 1
+        return end if end else limit
+
+    def _take_pairs(self, block: Pairs, piece: Piece, position: int, before: int) -> None:
+        if position > self.rest + 1:
+            self._note_gap(self.rest, position, before, is_last=False)
+        first_line = self._line_at(position)
+        self.lines += range(first_line, first_line + 2 * len(block.hosts), 2)
+        self.starts += (block.starts + position).tolist()
+        self.ends += (block.ends + position).tolist()
+        self.rest = self.ends[-1]
+        empty = [""] * len(block.hosts)
+        columns = {"host": block.hosts, "clock": block.clocks, "event": block.events, "timestamp": empty}
+        self._note(columns, piece)
+
+    def _take_matches(self, position: int, end: int, piece: Piece, before: int) -> int:
+        """The records that begin before `end`; returns where to go on."""
+        found: list[tuple[str, ...]] = []
+        for match in self.form.pattern.finditer(self.text, position, piece.end):
+            if match.end() == match.start():
+                continue
+            start = match.start()
+            if start >= end:
+                self._note_matches(found, piece)
+                return start
+            if start > self.rest + 1:
+                self._note_gap(self.rest, self._line_start(start), before, is_last=False)
+            self.rest = match.end()
+            self.lines.append(self._line_at(start))
+            self.starts.append(start)
+            self.ends.append(self.rest)
+            found.append(match.groups(""))
+        self._note_matches(found, piece)
+        return piece.end
+
+    def _note_matches(self, found: list[tuple[str, ...]], piece: Piece) -> None:
+        if found:
+            turned = list(zip(*found, strict=True))
+            places = self.form.pattern.groupindex
+            self._note({name: turned[place - 1] for name, place in places.items()}, piece)
+
+    def _note(self, columns: Mapping[str, Sequence[str]], piece: Piece) -> None:
+        """What the named groups of some matches have."""
         for name, arrays in self.columns.items():
-            arrays.append(pa.array(turned[places[name] - 1], pa.string()))
-        texts, hosts = turned[places["clock"] - 1], turned[places["host"] - 1]
+            arrays.append(pa.array(columns[name], pa.string()))
+        texts, hosts = columns["clock"], columns["host"]
         owns, array = clocks.block(texts, hosts)
         self.owns += owns
         self.clocks.append(array)
-        self.reasons += [_reason(texts[row], hosts[row]) for row, own in enumerate(owns) if own < 0]
-        self.tally.note(piece.label, hosts, owns, turned[places["event"] - 1])
-        found.clear()
+        if -1 in owns:
+            self.reasons += [_reason(texts[row], hosts[row]) for row, own in enumerate(owns) if own < 0]
+        self.tally.note(piece.label, hosts, owns, columns["event"])
 
     def _note_gap(self, begin: int, end: int, records_before: int, is_last: bool) -> None:
         """Lines that are in no record, unless they are blank; so many records are in the pieces before.
@@ -94,6 +142,13 @@ class Scan:
             begin = self._line_end(begin)
         if self.text[begin:end].strip():
             self.gaps.append(Gap(begin, end, is_behind_record, is_last))
+
+    def _line_at(self, position: int) -> int:
+        """The line of a position, which must not lie before the one asked for last."""
+        last, line = self.counted
+        line += self.text.count("\n", last, position)
+        self.counted = position, line
+        return line
 
     def _line_start(self, position: int) -> int:
         return self.text.rfind("\n", 0, position) + 1
@@ -165,9 +220,8 @@ def _best(text: str, candidates: Sequence[Form]) -> Scan:
 def _quarantine(scan: Scan, rows: Rows) -> None:
     """Records whose clocks cannot be read, and text between records."""
     bad = [row for row, own in enumerate(scan.owns) if own < 0]
-    lines = _lines(scan.text, [scan.starts[row] for row in bad])
-    for row, line, reason in zip(bad, lines, scan.reasons, strict=True):
-        rows.refuse(line, reason, scan.text[scan.starts[row] : scan.ends[row]])
+    for row, reason in zip(bad, scan.reasons, strict=True):
+        rows.refuse(scan.lines[row], reason, scan.text[scan.starts[row] : scan.ends[row]])
     reason = f"belongs to no record: {EXPECTED if scan.form.is_usual else NO_MATCH}"
     gaps = scan.damaged()
     for gap, line in zip(gaps, _lines(scan.text, [gap.begin for gap in gaps]), strict=True):
@@ -204,7 +258,7 @@ def _fill(scan: Scan, rows: Rows) -> None:
     runs = pa.array([piece.run for piece in scan.pieces], pa.string()).take(pa.array(pieces))
     _name_fields(others | {"run": runs}, rows)
     rows.origin = [rows.file] * len(good)
-    rows.line = list(_lines(scan.text, np.array(scan.starts, np.int64)[good].tolist()))
+    rows.line = pa.array(np.array(scan.lines, np.int64)[good])
 
 
 def _groups(labels: pa.Array, hosts: pa.Array) -> order.Ints:

@@ -43,18 +43,26 @@ class Span(msgspec.Struct):
     links: list[tuple[str, str]] = msgspec.field(default_factory=list)
     fields: Fields = msgspec.field(default_factory=dict)
 
-    def event(self, edge: str) -> str:
-        """The name of an event: servers that share their id with the client stand beside it."""
+    start_event: str = ""
+    end_event: str = ""
+    """What its events are called, once `copy` and `shared` are known."""
+
+    def name_events(self) -> None:
+        """Give both events their names: servers that share their id with the client stand beside it."""
         side = " at the server" if self.shared else ""
-        return named(self.id, edge) + side + (f", {self.copy}" if self.copy > 1 else "")
+        copy = f", {self.copy}" if self.copy > 1 else ""
+        self.start_event = f"start of span {self.id}{side}{copy}"
+        self.end_event = f"end of span {self.id}{side}{copy}"
 
 
-def named(id: str, edge: str) -> str:
-    """What the start or the end of a span is called, by its id alone: it may stand in another file."""
-    return f"{edge} of span {id}"
+def _name_start(id: str) -> str:
+    """What the start of a span is called, by its id alone: it may stand in another file."""
+    return f"start of span {id}"
 
 
 Halves = dict[tuple[str, str], list[Span]]
+EventRow = tuple[int, str, str | None, str, str | None, list[str], float | None, str | None, Fields | None]
+"""Line, execution, process, event, kind, parents, time, text and fields."""
 
 
 def fill(rows: Rows, spans: Sequence[Span]) -> None:
@@ -68,74 +76,92 @@ def fill(rows: Rows, spans: Sequence[Span]) -> None:
     parents = [_parent(span, halves) for span in spans]
     for span, parent in zip(spans, parents, strict=True):
         if parent and parent.kind == "client" and span.kind == "server" and span.ended:
-            replies.setdefault((span.trace, parent.event("end")), []).append(span.event("end"))
+            replies.setdefault((span.trace, parent.end_event), []).append(span.end_event)
+    events: list[EventRow] = []
     for span, parent in zip(spans, parents, strict=True):
-        _start(rows, span, parent, halves)
+        events.append(_make_start(span, parent, halves))
         if span.ended:
-            _end(rows, span, replies.get((span.trace, span.event("end")), []))
+            events.append(_make_end(span, replies.get((span.trace, span.end_event), [])))
+    if events:
+        columns = map(list, zip(*events, strict=True))
+        (
+            rows.line,
+            rows.execution,
+            rows.process,
+            rows.event,
+            rows.kind,
+            rows.parents,
+            rows.time,
+            rows.text,
+            rows.fields,
+        ) = columns  # type: ignore[assignment]
+        rows.origin = [rows.file] * len(events)
 
 
 def _mark_shared(group: list[Span]) -> None:
     """A server with the id of a client is the other half of it, also where the log does not say so."""
+    if len(group) == 1:
+        (span,) = group
+        span.shared = span.shared and span.kind == "server"
+        span.name_events()
+        return
     client = any(span.kind == "client" for span in group)
     seen: dict[bool, dict[tuple[object, ...], int]] = {True: {}, False: {}}
     for span in group:
         span.shared = span.kind == "server" and (client or span.shared)
         same = seen[span.shared]
         span.copy = same.setdefault((span.service, span.name, span.start, span.end), len(same) + 1)
+        span.name_events()
 
 
 def _parent(span: Span, halves: Halves) -> Span | None:
     """The span that began before this one: the client half, or what the parent id names."""
     if span.shared:
         return next((one for one in halves[span.trace, span.id] if one.kind == "client"), None)
-    found = halves.get((span.trace, span.parent or ""), [])
-    servers = [one for one in found if one.shared]
-    same = [one for one in found if one.service == span.service]
-    return next(iter(same if len(same) == 1 else servers or found), None)
+    named = halves.get((span.trace, span.parent or ""), [])
+    if len(named) < 2:
+        return named[0] if named else None
+    servers = [one for one in named if one.shared]
+    same = [one for one in named if one.service == span.service]
+    return next(iter(same if len(same) == 1 else servers or named), None)
 
 
-def _start(rows: Rows, span: Span, parent: Span | None, halves: Halves) -> None:
-    parents = [parent.event("start")] if parent else _absent(span)
-    fields = dict(span.fields)
+def _make_start(span: Span, parent: Span | None, halves: Halves) -> EventRow:
+    parents = [parent.start_event] if parent else _absent(span)
+    fields = span.fields
     foreign = []
     for trace, linked in span.links:
         if trace == span.trace:
             target = next(iter(halves.get((trace, linked), [])), None)
-            parents.append(target.event("start") if target else named(linked, "start"))
+            parents.append(target.start_event if target else _name_start(linked))
         else:
             foreign.append(f"{trace}:{linked}")
     if foreign:
         fields["links"] = " ".join(foreign)
     if span.kind:
         fields.setdefault("span.kind", span.kind)
-    rows.add(
+    parents = list(dict.fromkeys(parents)) if len(parents) > 1 else parents
+    kind = STARTS.get(span.kind or "")
+    return (
         span.line,
-        execution=span.trace,
-        process=span.service,
-        event=span.event("start"),
-        kind=STARTS.get(span.kind or ""),
-        parents=list(dict.fromkeys(parents)),
-        time=span.start,
-        text=span.name,
-        fields=fields or None,
+        span.trace,
+        span.service,
+        span.start_event,
+        kind,
+        parents,
+        span.start,
+        span.name,
+        fields or None,
     )
 
 
 def _absent(span: Span) -> list[str]:
     """Parents that this file does not have: the client half, and what the parent id names."""
     ids = [span.id] if span.shared else []
-    return [named(one, "start") for one in [*ids, span.parent] if one]
+    return [_name_start(one) for one in [*ids, span.parent] if one]
 
 
-def _end(rows: Rows, span: Span, replies: list[str]) -> None:
-    rows.add(
-        span.line,
-        execution=span.trace,
-        process=span.service,
-        event=span.event("end"),
-        kind=ENDS.get(span.kind or ""),
-        parents=list(dict.fromkeys([span.event("start"), *replies])),
-        time=span.end,
-        text=span.name,
-    )
+def _make_end(span: Span, replies: list[str]) -> EventRow:
+    parents = list(dict.fromkeys([span.start_event, *replies]))
+    kind = ENDS.get(span.kind or "")
+    return span.line, span.trace, span.service, span.end_event, kind, parents, span.end, span.name, None

@@ -283,10 +283,10 @@ class _Columns:
         for path, column in others.items():
             name = ".".join(path)
             for fields, value in zip(result, column, strict=True):
-                if value is not None:
-                    # As in `values.others`; a value at the end of a path of two may lie one level deeper.
-                    for key, text in values.leaves({name: value}, depth=9 - len(path)):
-                        fields[key] = values.as_text(text)
+                if type(value) is str:
+                    fields[name] = value
+                elif value is not None:
+                    fields |= values.flatten(value, name, values.DEEPEST - len(path) + 1)
         for fields, more in zip(result, given or [], strict=given is not None):
             fields |= more or {}
         return result

@@ -1,7 +1,7 @@
 """Values of records as columns want them: names, counts, times, kinds, and everything else as strings."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +9,9 @@ import msgspec
 
 from antecede.core.wire import LARGEST
 from antecede.formats.rows import Refused
+
+DEEPEST = 8
+"""Levels of objects that are opened; what lies deeper is written as JSON."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -66,6 +69,8 @@ def kind(value: Any, kinds: dict[str, str]) -> str | None:
 
 def milliseconds(value: Any) -> float | None:
     """A number of milliseconds, or a date and time in ISO 8601 (without a zone: UTC)."""
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float | str | datetime):
         return None
     try:
@@ -108,25 +113,43 @@ def as_texts(many: Sequence[Any]) -> list[str]:
         return [as_text(value) for value in many]
 
 
-def leaves(record: dict[str, Any], prefix: str = "", depth: int = 8) -> Iterator[tuple[str, Any]]:
-    """Dotted paths and values of a record that are not null; lists, and what lies too deep, are values."""
-    for key, value in record.items():
-        path = f"{prefix}{key}"
-        if isinstance(value, dict) and value and depth > 0:
-            yield from leaves(value, f"{path}.", depth - 1)
-        elif value is not None:
-            yield path, value
-
-
 def others(record: dict[str, Any], used: set[str]) -> dict[str, str]:
     """All that is not used, as fields; a used path covers what is below it."""
-    rest = {key: value for key, value in record.items() if key not in used}
-    if not rest:
-        return {}
     deep = tuple(f"{path}." for path in used if "." in path)
-    found = leaves(rest)
-    return {
-        path: as_text(value)
-        for path, value in found
-        if path not in used and not (deep and path.startswith(deep))
-    }
+    result: dict[str, str] = {}
+    for key, value in record.items():
+        if key in used or value is None:
+            continue
+        if type(value) is str:
+            result[key] = value
+        elif isinstance(value, dict):
+            _add_leaves(result, {key: value}, used, deep, "", DEEPEST)
+        else:
+            result[key] = as_text(value)
+    return result
+
+
+def flatten(value: Any, path: str, depth: int) -> dict[str, str]:
+    """A value that stands at the end of a path, as fields."""
+    result: dict[str, str] = {}
+    _add_leaves(result, {path: value}, set(), (), "", depth)
+    return result
+
+
+def _add_leaves(
+    result: dict[str, str],
+    record: dict[str, Any],
+    used: set[str],
+    deep: tuple[str, ...],
+    prefix: str,
+    depth: int,
+) -> None:
+    """Add what is not used below some keys; lists, and what lies too deep, are values."""
+    for key, value in record.items():
+        if value is None:
+            continue
+        path = prefix + key
+        if isinstance(value, dict) and value and depth > 0:
+            _add_leaves(result, value, used, deep, path + ".", depth - 1)
+        elif path not in used and not (deep and path.startswith(deep)):
+            result[path] = value if type(value) is str else as_text(value)

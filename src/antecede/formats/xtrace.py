@@ -7,7 +7,7 @@ reports tell: a process (a thread, if there is a ThreadID) has no index.
 from typing import Any
 
 from antecede.formats import graphs, values
-from antecede.formats.jsons import Raw, checked, children, objects
+from antecede.formats.jsons import objects, open_list
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,7 +22,7 @@ def read(source: Source, settings: Settings) -> Rows:
         task, reports = None, [record]
         if isinstance(record.value.get("reports"), list):
             task = graphs.optional(record.value, "id", "TaskID")
-            reports = list(checked(children(Raw(record.line, record.raw), "reports"), rows))
+            reports = list(open_list(record, "reports", rows))
         for report in reports:
             try:
                 _add(rows, report.line, report.value, task)

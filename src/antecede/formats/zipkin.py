@@ -12,7 +12,7 @@ from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
 KINDS = {"CLIENT": "client", "SERVER": "server", "PRODUCER": "producer", "CONSUMER": "consumer"}
-USED = ("traceId", "id", "parentId", "kind", "name", "timestamp", "duration", "localEndpoint.serviceName")
+USED = {"traceId", "id", "parentId", "kind", "name", "timestamp", "duration", "localEndpoint.serviceName"}
 
 
 def read(source: Source, settings: Settings) -> Rows:
@@ -44,5 +44,5 @@ def _span(line: int, value: dict[str, Any]) -> spans.Span:
         start=None if start is None else start / 1e3,
         end=(start + duration) / 1e3 if start is not None and duration is not None else None,
         ended=duration is not None,
-        fields=graphs.rest(value, *USED) or {},
+        fields=values.others(value, USED),
     )
