@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from bench import commands, control_bytes, gate, judging, peers, pipeline, simulator
+from bench import commands, control_bytes, gate, judging, peers, pipeline, reading, simulator
 from bench.measure import machine
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
@@ -15,6 +15,7 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
     "bytes": control_bytes.tables,
     "simulator": simulator.tables,
     "commands": commands.tables,
+    "reading": reading.tables,
     "judging": judging.tables,
     "pipeline": pipeline.tables,
 }
