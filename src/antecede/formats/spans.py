@@ -94,7 +94,7 @@ def fill(rows: Rows, spans: Sequence[Span]) -> None:
             rows.time,
             rows.text,
             rows.fields,
-        ) = columns  # type: ignore[assignment]
+        ) = columns
         rows.origin = [rows.file] * len(events)
 
 
