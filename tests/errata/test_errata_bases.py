@@ -11,7 +11,7 @@ from tests.mutants import matrix, optimal, pairs
 
 
 @pytest.mark.parametrize(
-    ("kind", "delivered"), [(matrix.PrintedSelfSends, "s"), (matrix.WithoutCountAtDelivery, "s s2")]
+    ("kind", "delivered"), [(matrix.MatrixSelfSends, "s"), (matrix.WithoutCountAtDelivery, "s s2")]
 )
 def test_rst_jams_after_a_message_to_oneself(kind: type[Matrix], delivered: str) -> None:
     p0, _ = cast(kind, 2)
@@ -66,7 +66,7 @@ def test_ses_test_is_not_strict_unless_deliveries_tick(kind: type[Pairs89], deli
 
 
 def test_ses_does_not_order_messages_to_oneself() -> None:
-    p0, _ = cast(pairs.SelfSending, 2)
+    p0, _ = cast(pairs.PairsSelfSends, 2)
     s, s2 = send(p0, "s", 0), send(p0, "s2", 0)
     assert texts(p0, s2, s) == "s2 s"
 

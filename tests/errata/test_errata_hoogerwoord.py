@@ -7,10 +7,10 @@ import pytest
 from antecede.protocols.monitor import Monitor
 from tests.errata.scene import cast, send, texts
 from tests.harness import World, destinations, maker
-from tests.mutants.monitors import CountsDuplicates, PrintedSelfSends, RepairedSelfSends
+from tests.mutants.monitors import CountsDuplicates, MonitorSelfSends, RepairedSelfSends
 
 
-@pytest.mark.parametrize(("kind", "delivered"), [(PrintedSelfSends, ""), (RepairedSelfSends, "y")])
+@pytest.mark.parametrize(("kind", "delivered"), [(MonitorSelfSends, ""), (RepairedSelfSends, "y")])
 def test_message_of_the_monitor_to_itself_is_counted_twice(kind: type[Monitor], delivered: str) -> None:
     monitor, p1 = cast(kind, 2, monitor="p0")
     assert texts(monitor, send(monitor, "s", 0)) == "s"

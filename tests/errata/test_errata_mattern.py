@@ -11,7 +11,7 @@ from antecede.protocols.sync import Sync
 from tests.errata.scene import answer, cast, copies, send, texts
 from tests.mutants import buffered
 from tests.mutants.matrix import TakesMaximumAtArrival
-from tests.mutants.monitors import NoOwnEntry
+from tests.mutants.monitors import ServerWithoutOwnEntry
 
 
 @pytest.mark.parametrize(("kind", "delivered"), [(Buffered, "x z"), (buffered.SplitGet, "z x")])
@@ -82,7 +82,9 @@ def test_matrix_algorithm_learns_at_delivery_not_at_receipt(kind: type[Endpoint]
     assert texts(p1, send(p0, "m", 1)) == delivered
 
 
-@pytest.mark.parametrize(("kind", "delivered"), [(Server, "first second"), (NoOwnEntry, "second first")])
+@pytest.mark.parametrize(
+    ("kind", "delivered"), [(Server, "first second"), (ServerWithoutOwnEntry, "second first")]
+)
 def test_server_algorithm_needs_the_own_entry_or_fifo(kind: type[Server], delivered: str) -> None:
     server, client = cast(kind, 2, server="p0")
     first, second = send(client, "first", 0), send(client, "second", 0)

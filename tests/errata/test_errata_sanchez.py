@@ -70,7 +70,7 @@ def test_own_counter_is_never_cleared(kind: type[Bounded], delivered: str) -> No
 
 
 def test_message_to_oneself_loses_its_count() -> None:
-    p0, _ = cast(bounded.SelfSending, 2, k=4)
+    p0, _ = cast(bounded.BoundedSelfSends, 2, k=4)
     first, second = send(p0, "first", 0), send(p0, "second", 0)
     assert texts(p0, first) == "first"
     third = send(p0, "third", 0)

@@ -65,7 +65,7 @@ class TooSmall(Bounded, kw_only=True):
             raise EndlessError("extras without end")
 
 
-class SelfSending(SelfSends, Trusting, kw_only=True):
+class BoundedSelfSends(SelfSends, Trusting, kw_only=True):
     """The own column is always zero, so the count of messages to oneself is lost."""
 
 
@@ -147,7 +147,7 @@ ROWS = [
         "messages to oneself go through the protocol",
         "Sanchez, excluded",
         "unsafe",
-        SelfSending,
+        BoundedSelfSends,
         self_sends,
         options=AMPLE,
     ),

@@ -23,7 +23,7 @@ class Printed(Matrix, kw_only=True):
         np.maximum(self.sent, stamp[1], out=self.sent)
 
 
-class PrintedSelfSends(SelfSends, Printed, kw_only=True):
+class MatrixSelfSends(SelfSends, Printed, kw_only=True):
     """Counted at the send and again at the delivery."""
 
 
@@ -123,7 +123,7 @@ ROWS = [
         "a message to oneself is counted at its send and at its delivery",
         "RST91 as printed",
         "stuck",
-        PrintedSelfSends,
+        MatrixSelfSends,
         self_sends,
     ),
     Mutant(

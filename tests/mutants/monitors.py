@@ -13,11 +13,11 @@ from tests.mutants.stories import resends
 from tests.mutants.table import Mutant
 
 
-class PrintedSelfSends(SelfSends, Monitor, kw_only=True):
+class MonitorSelfSends(SelfSends, Monitor, kw_only=True):
     """The final program of Hoogerwoord: f counts a message to oneself at the send and at the receipt."""
 
 
-class RepairedSelfSends(PrintedSelfSends, kw_only=True):
+class RepairedSelfSends(MonitorSelfSends, kw_only=True):
     """f[p] := max(f[p], e[p] + 1) instead of a second count: right."""
 
     def _learn_from(self, source: int, stamp: list[int]) -> None:
@@ -56,7 +56,7 @@ class CountsBeforeStamp(Monitor, kw_only=True):
             self._emit_packet(target, wire.encode(self.past), payload)
 
 
-class NoOwnEntry(Server, kw_only=True):
+class ServerWithoutOwnEntry(Server, kw_only=True):
     """KK89 as Mattern95 tells it: no test on the entry of the sender."""
 
     def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
@@ -72,7 +72,7 @@ ROWS = [
         "a message of the monitor to itself is counted twice",
         "Hoogerwoord, final program",
         "stuck",
-        PrintedSelfSends,
+        MonitorSelfSends,
         self_sends,
         options=AT_P0,
         watch=("p0",),
@@ -112,7 +112,7 @@ ROWS = [
         "no test on the sender's own entry, channels not FIFO",
         "KK89 as told by Mattern95",
         "unsafe",
-        NoOwnEntry,
+        ServerWithoutOwnEntry,
         options={"server": "p0"},
         watch=("p0",),
     ),

@@ -46,7 +46,7 @@ class StrictTicking(Strict, kw_only=True):
         self.gate.gain(self.me, self.gate.have.get(self.me, 0) + 1)
 
 
-class SelfSending(SelfSends, Pairs89, kw_only=True):
+class PairsSelfSends(SelfSends, Pairs89, kw_only=True):
     """The own tick already meets the test of a message to oneself."""
 
 
@@ -60,7 +60,7 @@ ROWS = [
         "messages to oneself go through the protocol",
         "SES89",
         "unsafe",
-        SelfSending,
+        PairsSelfSends,
         self_sends,
     ),
 ]

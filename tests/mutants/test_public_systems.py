@@ -11,7 +11,7 @@ from antecede.protocols.registry import build_endpoint
 from antecede.protocols.vector import Vector
 from tests.cases import EXACT, Case
 from tests.mutants import gates, systems
-from tests.mutants.matrix import CarriesOwnColumn, PrintedSelfSends
+from tests.mutants.matrix import CarriesOwnColumn, MatrixSelfSends
 from tests.mutants.stories import restart_endpoint
 
 CAUSAL = [case for case in EXACT if case.facts.order == "causal" and "unicast" in case.kinds]
@@ -136,7 +136,7 @@ def test_p2panda_replays_effects_before_causes_after_a_crash(kind: type[Endpoint
     assert " ".join(delivery.payload.decode() for delivery in taken) == heard
 
 
-@pytest.mark.parametrize(("kind", "heard"), [(Matrix, "s1 s2"), (PrintedSelfSends, "s1")])
+@pytest.mark.parametrize(("kind", "heard"), [(Matrix, "s1 s2"), (MatrixSelfSends, "s1")])
 def test_rst_jams_after_a_message_to_oneself(kind: type[Endpoint], heard: str) -> None:
     a = cast(kind)[0]
     said = []

@@ -135,7 +135,7 @@ def test_mattern_section_4_receive_from_looks_at_the_head_only() -> None:
     assert words(two.take("p2")) == "y"
 
 
-class SplitGet(Buffered, kw_only=True):
+class GetInTwoSteps(Buffered, kw_only=True):
     """The listing taken literally: acknowledge, and enqueue later; another get may come in between."""
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
@@ -159,7 +159,7 @@ def list_ends(program: str, kind: type[Buffered], **options: Any) -> set[str]:
 
 
 def test_mattern_listing_a_get_in_two_steps_loses_causal_order() -> None:
-    assert list_ends(FIG_4_ANY, SplitGet) == {"- | y | x z", "- | y | z x"}
+    assert list_ends(FIG_4_ANY, GetInTwoSteps) == {"- | y | x z", "- | y | z x"}
 
 
 def test_mattern_footnote_4_posts_to_the_same_destination_without_waiting() -> None:

@@ -121,7 +121,7 @@ def test_sanchez_section_3_k_below_which_the_extras_would_never_end_is_refused(r
         cast(Bounded, 4, k=least - 1, rule=rule)
 
 
-class EndlessError(Exception):
+class ExtrasWithoutEndError(Exception):
     """More extras in one burst than there are other processes."""
 
 
@@ -131,7 +131,7 @@ class Counted(Bounded, kw_only=True):
     def _replace_column(self, target: int) -> None:
         super()._replace_column(target)
         if len(self.outbox) > self.n:
-            raise EndlessError
+            raise ExtrasWithoutEndError
 
 
 @pytest.mark.parametrize(("rule", "k"), [(">=", 3), (">", 2)])
@@ -140,7 +140,7 @@ def test_sanchez_section_3_with_a_smaller_k_the_extras_do_not_end(rule: str, k: 
     p0.k = k
     send(p0, "x", 1)
     send(p0, "y", 2)
-    with pytest.raises(EndlessError):
+    with pytest.raises(ExtrasWithoutEndError):
         send(p0, "z", 3)
 
 
