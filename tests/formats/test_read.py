@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats import FORMATS, Settings, detect, read
-from antecede.formats.sources import expand
+from antecede.formats.sources import list_files
 from antecede.tables import EVENTS, QUARANTINE
 from tests.formats.samples import SAMPLES, lines, parse, rows
 
@@ -187,7 +187,7 @@ def test_work_grows_with_the_input_and_not_faster():
 
     text = "".join(f'a {{"a":{i + 1}}}\ntext {i}\n' for i in range(2_000))
     starts = [place for place in range(len(text)) if text.startswith('a {"', place)]
-    assert shiviz._lines(Counting(text), starts) == list(range(1, 4_001, 2))
+    assert shiviz._number_lines(Counting(text), starts) == list(range(1, 4_001, 2))
     assert Counting.looked <= len(text)
 
 
@@ -195,13 +195,13 @@ def test_a_clean_log_is_scanned_once(monkeypatch):
     from antecede.formats import shiviz
 
     scans: list[int] = []
-    take = shiviz.Scan._take
+    take = shiviz.Scan._take_piece
 
     def noted(self, piece):
         scans.append(1)
         take(self, piece)
 
-    monkeypatch.setattr(shiviz.Scan, "_take", noted)
+    monkeypatch.setattr(shiviz.Scan, "_take_piece", noted)
     for text in (SAMPLES["shiviz"], b'one\na {"a":1}\ntwo\na {"a":2}\n'):
         scans.clear()
         read(text, "x")
@@ -214,15 +214,15 @@ def test_sources(tmp_path, monkeypatch):
         (tmp_path / name).write_text("x")
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert expand(["b", "a.log", "b/1.log"]) == ["b/1.log", "b/2.log", "a.log"]
-    assert expand(["*.log", "?"]) == ["a.log", "c[1].log", "b/1.log", "b/2.log"]
-    assert expand(["c[1].log"]) == ["c[1].log"]
-    assert expand(["**/*.log"])[0] == "a.log" and len(expand(["."])) == 4
+    assert list_files(["b", "a.log", "b/1.log"]) == ["b/1.log", "b/2.log", "a.log"]
+    assert list_files(["*.log", "?"]) == ["a.log", "c[1].log", "b/1.log", "b/2.log"]
+    assert list_files(["c[1].log"]) == ["c[1].log"]
+    assert list_files(["**/*.log"])[0] == "a.log" and len(list_files(["."])) == 4
     for wrong, words in (("nowhere", "no such file"), ("*.txt", "matches no file"), ("empty", "no files")):
         with pytest.raises(CallerError, match=words):
-            expand([wrong])
+            list_files([wrong])
     with pytest.raises(CallerError, match="no input"):
-        expand([])
+        list_files([])
 
 
 def test_json_in_one_file_or_many_lines_is_the_same():
@@ -242,13 +242,13 @@ def test_json_in_one_file_or_many_lines_is_the_same():
 def test_a_file_under_two_names_is_read_once(tmp_path, monkeypatch):
     (tmp_path / "a.log").write_text("x")
     monkeypatch.chdir(tmp_path)
-    assert expand(["a.log", "./a.*", str(tmp_path)]) == ["a.log"]
+    assert list_files(["a.log", "./a.*", str(tmp_path)]) == ["a.log"]
 
 
 def test_a_pipe_is_no_log(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CallerError, match="is a pipe or a device; write it into a file first"):
-        expand([str(tmp_path / "pipe")])
+        list_files([str(tmp_path / "pipe")])
 
 
 def test_of_gzip_that_is_cut_off_all_that_can_be_read_is_read():

@@ -45,9 +45,9 @@ def choose_engine(wanted: str, inputs: list[str], master: str | None, out: str |
 
     What is wrong with the inputs is said here, and not when Spark is up.
     """
-    from antecede.formats.sources import expand
+    from antecede.formats.sources import list_files
 
-    files = expand(inputs)
+    files = list_files(inputs)
     if wanted not in ("auto", "local", "spark"):
         raise CallerError(f"--engine {wanted}: choose auto, local or spark")
     if wanted == "spark":

@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 
 from antecede.core.wire import Count
-from antecede.formats.rows import Clock, Refused, maps
+from antecede.formats.rows import Clock, Refused, build_maps
 from antecede.tables import EVENTS
 
 CLOCK = EVENTS.field("clock").type
@@ -16,14 +16,14 @@ _one = msgspec.json.Decoder(dict[str, Count], strict=False)
 _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 
-def block(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int], pa.Array]:
+def decode_clocks(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int], pa.Array]:
     """Own entries and clocks of some records; -1, and an empty clock, where `decode` would refuse."""
     decoded = _decode_all(texts)
     full = [{} if clock is None else clock for clock in decoded] if None in decoded else decoded
     owns = [clock.get(host, -1) for clock, host in zip(full, hosts, strict=True)]  # type: ignore[union-attr]
-    array = maps(full, CLOCK)
+    array = build_maps(full, CLOCK)
     if 0 in array.items.to_numpy():
-        array = maps([clock and without_zeros(clock) for clock in full], CLOCK)
+        array = build_maps([clock and without_zeros(clock) for clock in full], CLOCK)
     return owns, array
 
 
@@ -40,12 +40,12 @@ def _decode_all(texts: Sequence[str]) -> list[Clock | None]:
 
 def _decode_or_none(text: str) -> Clock | None:
     try:
-        return decode(text)
+        return decode_clock(text)
     except Refused:
         return None
 
 
-def decode(text: str) -> Clock:
+def decode_clock(text: str) -> Clock:
     """One clock; quotes may be escaped, as TLA+ writes them inside a string."""
     try:
         return _one.decode(text)
@@ -57,10 +57,10 @@ def decode(text: str) -> Clock:
         raise Refused(f"clock is no object of counts: {first}") from None
 
 
-def convert(value: Any) -> Clock:
+def convert_clock(value: Any) -> Clock:
     """A clock that was decoded with its record; a string is decoded once more."""
     if isinstance(value, str):
-        return decode(value)
+        return decode_clock(value)
     if isinstance(value, list) and all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in value):
         value = dict(value) if value else {}
     try:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.formats import graphs, order, values
-from antecede.formats.jsons import objects
+from antecede.formats.jsons import read_objects
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -23,7 +23,7 @@ from antecede.formats.source import Source
 USED = ("id", "source", "causationid", "correlationid", "time", "type", "specversion")
 
 
-class _Event(NamedTuple):
+class _CloudEvent(NamedTuple):
     line: int
     value: dict[str, Any]
     id: str
@@ -36,21 +36,21 @@ def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
     rows = Rows(source.name)
     events = []
-    for record in objects(source.data, rows):
+    for record in read_objects(source.data, rows):
         try:
-            events.append(_event(record.line, record.value))
+            events.append(_make_event(record.line, record.value))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
     for event in events:
-        _add(rows, event)
-    _resolve(rows, [event.id for event in events], [event.cause for event in events])
-    rows.index = _indices(events)
+        _add_event(rows, event)
+    _resolve_causes(rows, [event.id for event in events], [event.cause for event in events])
+    rows.index = _rank_by_sequence(events)
     return rows
 
 
 def resolve_again(events: pa.Table) -> pa.Table:
     """Look up causes in all files of a log; readers had one file each."""
-    rows = Rows.of(events)
+    rows = Rows.from_table(events)
     ids: list[str] = []
     causes: list[str | None] = []
     for row, parents in enumerate(rows.parents):
@@ -59,20 +59,20 @@ def resolve_again(events: pa.Table) -> pa.Table:
         ids.append(fields.pop("id", rows.event[row] or ""))
         causes.append(fields.pop("causationid", parents[0] if parents else None))
         rows.fields[row] = fields or None
-    _resolve(rows, ids, causes)
+    _resolve_causes(rows, ids, causes)
     return rows.events()
 
 
-def _resolve(rows: Rows, ids: list[str], causes: list[str | None]) -> None:
+def _resolve_causes(rows: Rows, ids: list[str], causes: list[str | None]) -> None:
     """Names and parents of events. What cannot be told from these stays in the fields id and causationid."""
     holders: dict[tuple[str | None, str], set[str]] = {}
     for execution, name, source in zip(rows.execution, ids, rows.process, strict=True):
         holders.setdefault((execution, name), set()).add(source or "")
     for row, (name, cause) in enumerate(zip(ids, causes, strict=True)):
         execution = rows.execution[row]
-        mine = _called(rows.process[row] or "", name, holders[execution, name])
+        mine = _name_event(rows.process[row] or "", name, holders[execution, name])
         found = holders.get((execution, cause or ""), set())
-        known = [_called(source, cause or "", found) for source in sorted(found)]
+        known = [_name_event(source, cause or "", found) for source in sorted(found)]
         parents = [parent for parent in known if parent != mine] or known or [cause or ""]
         rows.event[row], rows.parents[row] = mine, [] if cause is None else parents
         more = {} if mine == name else {"id": name}
@@ -83,36 +83,36 @@ def _resolve(rows: Rows, ids: list[str], causes: list[str | None]) -> None:
         rows.fields[row] = {**(rows.fields[row] or {}), **more} or None
 
 
-def _called(source: str, name: str, holders: set[str]) -> str:
+def _name_event(source: str, name: str, holders: set[str]) -> str:
     return name if len(holders) == 1 else f"{source}#{name}"
 
 
-def _event(line: int, value: dict[str, Any]) -> _Event:
-    return _Event(
+def _make_event(line: int, value: dict[str, Any]) -> _CloudEvent:
+    return _CloudEvent(
         line,
         value,
-        graphs.required(value, "id"),
-        graphs.required(value, "source"),
-        graphs.optional(value, "correlationid") or "",
-        graphs.optional(value, "causationid"),
+        graphs.require_name(value, "id"),
+        graphs.require_name(value, "source"),
+        graphs.find_text(value, "correlationid") or "",
+        graphs.find_text(value, "causationid"),
     )
 
 
-def _add(rows: Rows, event: _Event) -> None:
+def _add_event(rows: Rows, event: _CloudEvent) -> None:
     rows.add(
         event.line,
         execution=event.execution,
         process=event.source,
-        time=values.milliseconds(event.value.get("time")),
-        text=graphs.optional(event.value, "type"),
-        fields=graphs.rest(event.value, *USED),
+        time=values.read_milliseconds(event.value.get("time")),
+        text=graphs.find_text(event.value, "type"),
+        fields=graphs.collect_rest(event.value, *USED),
     )
 
 
-def _indices(events: list[_Event]) -> list[int | None]:
+def _rank_by_sequence(events: list[_CloudEvent]) -> list[int | None]:
     """The rank by sequence within execution and source, for sources that number all their events."""
     groups = [(event.execution, event.source) for event in events]
-    keys = [_sequence(event.value) for event in events]
+    keys = [_read_sequence(event.value) for event in events]
     unnumbered = {group for group, key in zip(groups, keys, strict=True) if key is None}
     kinds: dict[tuple[str, str], set[type]] = {}
     for group, key in zip(groups, keys, strict=True):
@@ -122,7 +122,7 @@ def _indices(events: list[_Event]) -> list[int | None]:
         key: rank for rank, key in enumerate(sorted({keys[row] for row in good}, key=_by_type))
     }
     numbers = np.array([ranks[keys[row]] for row in good], np.int64)
-    found = order.positions(order.codes(groups[row] for row in good), numbers)
+    found = order.place_rows(order.number_values(groups[row] for row in good), numbers)
     result: list[int | None] = [None] * len(events)
     for row, position in zip(good, found.tolist(), strict=True):
         result[row] = position
@@ -133,7 +133,7 @@ def _by_type(key: int | str | None) -> tuple[bool, int, str]:
     return (True, 0, key) if isinstance(key, str) else (False, key or 0, "")
 
 
-def _sequence(value: dict[str, Any]) -> int | str | None:
+def _read_sequence(value: dict[str, Any]) -> int | str | None:
     sequence = value.get("sequence")
     if value.get("sequencetype") == "Integer" or isinstance(sequence, int):
         try:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from antecede.formats import clocks, values
 from antecede.formats.maps import open_maps
-from antecede.formats.rows import Clock, Fields, maps
+from antecede.formats.rows import Clock, Fields, build_maps
 from antecede.tables import EVENTS
 
 NAME_COLUMNS = ("execution", "process", "event", "message", "sender", "file")
@@ -99,10 +99,10 @@ def join_lists(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
 
 def build_clocks(given: Sequence[Clock | None], processes: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Clocks without entries of 0, and each process's own entry; null where it has none."""
-    column = maps(given, clocks.CLOCK)
+    column = build_maps(given, clocks.CLOCK)
     owns = find_entries(column, processes)
     if 0 in column.items.to_numpy():
-        column = maps([clock and clocks.without_zeros(clock) for clock in given], clocks.CLOCK)
+        column = build_maps([clock and clocks.without_zeros(clock) for clock in given], clocks.CLOCK)
     return column, owns
 
 
@@ -119,7 +119,7 @@ def find_entries(column: pa.MapArray, processes: pa.Array) -> pa.Array:
 def build_kinds(words: pa.Array, kinds: dict[str, str]) -> tuple[pa.Array, pa.Array]:
     """Kinds, null for words that are not known; and those words, null elsewhere."""
     encoded = words.dictionary_encode()
-    known = [values.kind(word, kinds) for word in encoded.dictionary.to_pylist()]
+    known = [values.read_kind(word, kinds) for word in encoded.dictionary.to_pylist()]
     column = pa.array(known, pa.string()).take(encoded.indices)
     if None not in known:
         return column, pa.nulls(len(words), pa.string())
@@ -134,7 +134,7 @@ def build_times(given: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
         if not pc.all(pc.is_finite(column)).as_py():
             raise Odd
         return column, unknown
-    times = [None if time is None else values.milliseconds(time) for time in given]
+    times = [None if time is None else values.read_milliseconds(time) for time in given]
     if any(time is None and text is not None for time, text in zip(times, given, strict=True)):
         unknown = [
             values.as_text(text) if time is None and text is not None else None
@@ -155,7 +155,7 @@ def build_texts(given: Sequence[Any]) -> pa.Array:
 
 def build_fields(fields: Sequence[Fields]) -> pa.Array:
     """Fields; null where there are none."""
-    return maps([one or None for one in fields], FIELDS)
+    return build_maps([one or None for one in fields], FIELDS)
 
 
 def join_fields(columns: Mapping[str, pa.Array]) -> pa.Array:

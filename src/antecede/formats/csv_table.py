@@ -11,7 +11,7 @@ from typing import Any
 
 from antecede.formats.columns import Odd
 from antecede.formats.csv_blocks import CsvBlocks, is_open
-from antecede.formats.jsons import decode
+from antecede.formats.jsons import decode_value
 from antecede.formats.mapped import OWN, Mapper
 from antecede.formats.mapped_events import LineBlock, MappedEvents, cut_blocks, cut_smaller
 from antecede.formats.rows import Parsed, Part, Refused
@@ -25,7 +25,7 @@ HEADER_BYTES = 1_000_000
 Line = tuple[int, list[str] | str, str]
 
 
-def separator(header: str) -> str:
+def find_separator(header: str) -> str:
     """The separator of a table with this header line."""
     return max(SEPARATORS, key=header.count)
 
@@ -36,7 +36,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     header = find_header(source.data)
     if header is None:
         text = source.text()
-        records = _read_records(text, separator(text.lstrip().split("\n", 1)[0]))
+        records = _read_records(text, find_separator(text.lstrip().split("\n", 1)[0]))
         first = next(records, None)
         if first is not None:
             _map_records(records, _column_names(first), events)
@@ -66,7 +66,7 @@ def _skip_lines(data: bytes, count: int) -> bytes:
 
 def _map_blocks(data: bytes, header: str, first_line: int, events: MappedEvents) -> bool:
     """Read lines behind a header in blocks. Whether every line is surely one record."""
-    sign = separator(header.lstrip())
+    sign = find_separator(header.lstrip())
     names = _column_names(next(_read_records(header, sign)))
     reader = CsvBlocks(names, sign, events.mapper, events.file)
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
@@ -118,7 +118,7 @@ def find_header(head: bytes) -> str | None:
     line, end, _ = text[blank:].partition("\n")
     header = text[:blank] + line + end
     is_plain = end and "\r" not in header and not text[:blank].strip(" \t\n")
-    return header if is_plain and not is_open(header, separator(line)) else None
+    return header if is_plain and not is_open(header, find_separator(line)) else None
 
 
 def _column_names(first: Line) -> list[str]:
@@ -129,7 +129,7 @@ def _map_records(records: Iterable[Line], names: list[str], events: MappedEvents
     """Read records one by one."""
     for line, cells, raw in records:
         try:
-            events.mapper.add(line, _record(names, cells, events.mapper))
+            events.mapper.add(line, _make_record(names, cells, events.mapper))
         except Refused as reason:
             events.refuse(line, str(reason), raw)
 
@@ -138,7 +138,7 @@ def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
     """Line, cells (or what is wrong with them), and raw text of each record; blank lines are none."""
     stream = io.StringIO(text, newline="")
     kept: list[str] = []
-    reader = csv.reader(_noted(stream, kept), delimiter=sign)
+    reader = csv.reader(_note_lines(stream, kept), delimiter=sign)
     while True:
         try:
             cells: list[str] | str = next(reader)
@@ -153,13 +153,13 @@ def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
         kept.clear()
 
 
-def _noted(stream: io.StringIO, kept: list[str]) -> Iterator[str]:
+def _note_lines(stream: io.StringIO, kept: list[str]) -> Iterator[str]:
     for line in stream:
         kept.append(line)
         yield line
 
 
-def _record(header: list[str], cells: list[str] | str, mapper: Mapper) -> dict[str, Any]:
+def _make_record(header: list[str], cells: list[str] | str, mapper: Mapper) -> dict[str, Any]:
     if isinstance(cells, str):
         raise Refused(cells)
     if len(cells) != len(header):
@@ -169,13 +169,13 @@ def _record(header: list[str], cells: list[str] | str, mapper: Mapper) -> dict[s
     for own in ("clock", "fields", "receivers", "parents"):
         if own in found:
             name = next(".".join(path) for path in mapper.paths[own] if ".".join(path) in record)
-            record[name] = _opened(own, found[own])
+            record[name] = _open_cell(own, found[own])
     return record
 
 
-def _opened(own: str, cell: str) -> Any:
+def _open_cell(own: str, cell: str) -> Any:
     if cell.lstrip()[:1] in ("{", "["):
-        return decode(cell.encode())
+        return decode_value(cell.encode())
     if own in ("receivers", "parents"):
         return [part.strip() for part in cell.split(";") if part.strip()]
     raise Refused(f"{own} is no JSON object: {cell[:80]}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from antecede.core.errors import InputError
 from antecede.formats import jsons, ndjson
-from antecede.formats.csv_table import separator
+from antecede.formats.csv_table import find_separator
 from antecede.formats.mapped import OWN
 from antecede.formats.rows import Refused
 from antecede.formats.settings import DEFAULT, Settings
@@ -38,14 +38,14 @@ ENDS = {"snd", "rcv", "from", "to", "src", "dst", "dest"}
 CLOCK_LIKE = re.compile(r'\{\s*\\?"[^"{}]*"\s*:\s*\d+')
 
 
-def guess(source: Source, settings: Settings = DEFAULT) -> str:
+def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
     """The name of the format; an InputError says what to do if no reader knows the content."""
     data = source.data
     if data.startswith(b"PAR1"):
         return "parquet"
     if settings.regex:
         return "shiviz"
-    if data.lstrip()[:1] in (b"{", b"[") and (found := _of_json(data, settings)):
+    if data.lstrip()[:1] in (b"{", b"[") and (found := _guess_json(data, settings)):
         return found
     head = Source(data[:HEAD], source.name).text()
     if has_header(head) or CLOCK_LINE.search(head):
@@ -61,28 +61,28 @@ def guess(source: Source, settings: Settings = DEFAULT) -> str:
     raise InputError("no reader knows this content")
 
 
-def _of_json(data: bytes, settings: Settings) -> str | None:
-    for record in islice(_objects(data), SAMPLE):
+def _guess_json(data: bytes, settings: Settings) -> str | None:
+    for record in islice(_sample_objects(data), SAMPLE):
         for keys, name in SIGNS:
             if all(key in record for key in keys):
                 return name
-        if found := _of_record(record, settings):
+        if found := _guess_record(record, settings):
             return found
-    return _of_broken(data)
+    return _guess_broken(data)
 
 
-def _objects(data: bytes) -> Iterator[dict[str, Any]]:
+def _sample_objects(data: bytes) -> Iterator[dict[str, Any]]:
     """The first records that are objects."""
-    for raw in islice(jsons.raws(data), SAMPLE):
+    for raw in islice(jsons.split_records(data), SAMPLE):
         try:
-            value = jsons.decode(raw.data)
+            value = jsons.decode_value(raw.data)
         except Refused:
             continue
         if isinstance(value, dict):
             yield value
 
 
-def _of_record(record: dict[str, Any], settings: Settings) -> str | None:
+def _guess_record(record: dict[str, Any], settings: Settings) -> str | None:
     """Our own table, or sends and receives under other names."""
     keys = record.keys()
     word = str(record.get("event", record.get("type", record.get("op"))))
@@ -95,7 +95,7 @@ def _of_record(record: dict[str, Any], settings: Settings) -> str | None:
     return None
 
 
-def _of_broken(data: bytes) -> str | None:
+def _guess_broken(data: bytes) -> str | None:
     """A document that is no JSON as a whole may still show its keys."""
     head = data[:100_000]
     for keys, name in SIGNS:
@@ -106,7 +106,7 @@ def _of_broken(data: bytes) -> str | None:
 
 def _is_table(text: str, settings: Settings) -> bool:
     header = text.lstrip().split("\n", 1)[0]
-    cells = {cell.strip().strip('"') for cell in header.split(separator(header))}
+    cells = {cell.strip().strip('"') for cell in header.split(find_separator(header))}
     known = {name for names in OWN.values() for name in names}
     process = cells & {settings.fields.get("process", ""), *OWN["process"]}
     return bool(process) and (len(cells & known) >= 2 or bool(settings.fields))

@@ -44,40 +44,40 @@ def read(source: Source, settings: Settings) -> Rows:
         rows.refuse(1, f"no object with txns: {error}", source.data)
         return rows
     txns = []
-    for number, (line, raw) in enumerate(jsons.located(source.data, map(bytes, trace.txns))):
+    for number, (line, raw) in enumerate(jsons.locate_parts(source.data, map(bytes, trace.txns))):
         try:
-            txns.append(_txn(line, jsons.decode(raw), number))
+            txns.append(_read_txn(line, jsons.decode_value(raw), number))
         except Refused as reason:
             rows.refuse(line, str(reason), raw)
-    _fill(rows, txns, _stem(source.name))
+    _fill_rows(rows, txns, _name_trace(source.name))
     return rows
 
 
-def _stem(name: str) -> str:
+def _name_trace(name: str) -> str:
     return PurePosixPath(name).name.removesuffix(".gz").removesuffix(".json")
 
 
-def _txn(line: int, value: Any, number: int) -> _Txn:
+def _read_txn(line: int, value: Any, number: int) -> _Txn:
     if not isinstance(value, dict) or not isinstance(value.get("parents"), list):
         raise Refused("a transaction is an object with a list of parents")
-    parents = [values.count(parent, "parent") for parent in value["parents"]]
+    parents = [values.read_count(parent, "parent") for parent in value["parents"]]
     begin, end = number, number + 1
     if "span" in value:
         span = value["span"]
         if not isinstance(span, list) or len(span) != 2:
             raise Refused("span is no pair of indices")
-        begin, end = values.count(span[0], "span"), values.count(span[1], "span")
+        begin, end = values.read_count(span[0], "span"), values.read_count(span[1], "span")
         if begin >= end:
             raise Refused(f"span [{begin}, {end}) is empty")
-    seq = values.count(value.get("seqStart", begin), "seqStart")
-    return _Txn(line, value, begin, end, parents, graphs.required(value, "agent"), seq)
+    seq = values.read_count(value.get("seqStart", begin), "seqStart")
+    return _Txn(line, value, begin, end, parents, graphs.require_name(value, "agent"), seq)
 
 
-def _fill(rows: Rows, txns: list[_Txn], execution: str) -> None:
+def _fill_rows(rows: Rows, txns: list[_Txn], execution: str) -> None:
     cuts = sorted({parent + 1 for txn in txns for parent in txn.parents})
     seqs = []
     for txn in txns:
-        fields = graphs.rest(txn.value, *USED)
+        fields = graphs.collect_rest(txn.value, *USED)
         begin, parents = txn.begin, txn.parents
         inner = cuts[bisect_left(cuts, txn.begin + 1) : bisect_left(cuts, txn.end)]
         for end in [*inner, txn.end]:
@@ -87,9 +87,9 @@ def _fill(rows: Rows, txns: list[_Txn], execution: str) -> None:
                 process=txn.agent,
                 event=str(end - 1),
                 parents=[str(parent) for parent in parents],
-                time=values.milliseconds(txn.value.get("time")),
+                time=values.read_milliseconds(txn.value.get("time")),
                 fields=fields if end - begin == 1 else {**(fields or {}), "span": f"{begin}..{end - 1}"},
             )
             seqs.append(txn.seq + begin - txn.begin)
             begin, parents = end, [end - 1]
-    rows.index = list(order.positions(order.codes(rows.process), np.array(seqs, np.int64)).tolist())
+    rows.index = list(order.place_rows(order.number_values(rows.process), np.array(seqs, np.int64)).tolist())

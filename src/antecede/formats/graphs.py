@@ -6,34 +6,34 @@ from antecede.formats import values
 from antecede.formats.rows import Refused
 
 
-def required(record: dict[str, Any], *keys: str) -> str:
+def require_name(record: dict[str, Any], *keys: str) -> str:
     """The first of these fields that the record has, as a name."""
     for key in keys:
         value = record.get(key)
         if type(value) is str and value:
             return value
-        if (value := first(value)) is not None:
-            return values.name(value, key)
+        if (value := open_single(value)) is not None:
+            return values.read_name(value, key)
     raise Refused(f"no {' or '.join(keys)}")
 
 
-def optional(record: dict[str, Any], *keys: str) -> str | None:
+def find_text(record: dict[str, Any], *keys: str) -> str | None:
     """The same, or None."""
     for key in keys:
         value = record.get(key)
         if type(value) is str and value:
             return value
-        value = first(value)
+        value = open_single(value)
         if value is not None and value != "":
             return values.as_text(value)
     return None
 
 
-def first(value: Any) -> Any:
+def open_single(value: Any) -> Any:
     """X-Trace writes single values as lists of one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def rest(record: dict[str, Any], *used: str) -> dict[str, str] | None:
+def collect_rest(record: dict[str, Any], *used: str) -> dict[str, str] | None:
     """The other fields as strings."""
-    return values.others(record, set(used)) or None
+    return values.collect_others(record, set(used)) or None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import Record, objects, open_list
+from antecede.formats.jsons import Record, open_list, read_objects
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,18 +22,18 @@ def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
     rows = Rows(source.name)
     found = []
-    for record, processes in _spans(source.data, rows):
+    for record, processes in _open_spans(source.data, rows):
         try:
-            found.append(_span(record.line, record.value, processes))
+            found.append(_make_span(record.line, record.value, processes))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    spans.fill(rows, found)
+    spans.fill_rows(rows, found)
     return rows
 
 
-def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, dict[str, Any]]]:
+def _open_spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, dict[str, Any]]]:
     """Every span with the processes of its trace."""
-    for record in objects(data, rows):
+    for record in read_objects(data, rows):
         traces = [record]
         if isinstance(record.value.get("data"), list):
             traces = list(open_list(record, "data", rows))
@@ -47,52 +47,52 @@ def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, dict[str, Any]]]:
                 yield trace, {}
 
 
-def _span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> spans.Span:
-    tags = _tags(value.get("tags"))
-    start = values.milliseconds(value.get("startTime"))
-    duration = values.milliseconds(value.get("duration"))
-    trace = graphs.required(value, "traceID")
-    parent, links = _references(value, trace)
+def _make_span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> spans.Span:
+    tags = _read_tags(value.get("tags"))
+    start = values.read_milliseconds(value.get("startTime"))
+    duration = values.read_milliseconds(value.get("duration"))
+    trace = graphs.require_name(value, "traceID")
+    parent, links = _read_references(value, trace)
     kind = tags.get("span.kind")
     return spans.Span(
         line=line,
         trace=trace,
-        id=graphs.required(value, "spanID"),
-        service=_service(value, processes),
+        id=graphs.require_name(value, "spanID"),
+        service=_name_service(value, processes),
         kind=kind if kind in KINDS else None,
         parent=parent,
-        name=graphs.optional(value, "operationName"),
+        name=graphs.find_text(value, "operationName"),
         start=None if start is None else start / 1e3,
         end=None if start is None or duration is None else (start + duration) / 1e3,
         ended=duration is not None,
         links=links,
-        fields=tags | values.others(value, USED),
+        fields=tags | values.collect_others(value, USED),
     )
 
 
-def _service(value: dict[str, Any], processes: dict[str, Any]) -> str | None:
-    key = graphs.optional(value, "processID") or ""
+def _name_service(value: dict[str, Any], processes: dict[str, Any]) -> str | None:
+    key = graphs.find_text(value, "processID") or ""
     process = value.get("process") or processes.get(key)
-    named = graphs.optional(process, "serviceName") if isinstance(process, dict) else None
+    named = graphs.find_text(process, "serviceName") if isinstance(process, dict) else None
     return named or key or None
 
 
-def _tags(tags: Any) -> dict[str, str]:
+def _read_tags(tags: Any) -> dict[str, str]:
     found = tags if isinstance(tags, list) else []
     pairs = [(tag["key"], tag.get("value")) for tag in found if isinstance(tag, dict) and "key" in tag]
     return {values.as_text(key): values.as_text(value) for key, value in pairs if value is not None}
 
 
-def _references(value: dict[str, Any], trace: str) -> tuple[str | None, list[tuple[str, str]]]:
-    parent = graphs.optional(value, "parentSpanID")
+def _read_references(value: dict[str, Any], trace: str) -> tuple[str | None, list[tuple[str, str]]]:
+    parent = graphs.find_text(value, "parentSpanID")
     parent = parent if parent and parent.strip("0") else None
     links = []
     references = value.get("references")
     for reference in references if isinstance(references, list) else []:
         if not isinstance(reference, dict):
             raise Refused("a reference is no object")
-        target = graphs.required(reference, "spanID")
-        other = graphs.optional(reference, "traceID") or trace
+        target = graphs.require_name(reference, "spanID")
+        other = graphs.find_text(reference, "traceID") or trace
         if parent is None and other == trace and reference.get("refType") == "CHILD_OF":
             parent = target
         elif (other, target) != (trace, parent):

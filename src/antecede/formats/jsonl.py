@@ -1,6 +1,6 @@
 """Our own events table as JSON lines (or a JSON array), with its own column names or mapped ones."""
 
-from antecede.formats.jsons import has_lines, raws
+from antecede.formats.jsons import has_lines, split_records
 from antecede.formats.mapped import OWN
 from antecede.formats.mapped_events import MappedEvents, map_lines, map_records
 from antecede.formats.rows import Parsed, Part
@@ -14,7 +14,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     if has_lines(source.data):
         map_lines(source.data, events)
     else:
-        map_records(raws(source.data), events)
+        map_records(split_records(source.data), events)
     return events.finish_file("jsonl")
 
 

@@ -40,12 +40,12 @@ class Record(NamedTuple):
     raw: bytes
 
 
-def objects(data: bytes, rows: Rows) -> Iterator[Record]:
+def read_objects(data: bytes, rows: Rows) -> Iterator[Record]:
     """All records that are JSON objects; the others go to quarantine."""
-    return checked(raws(data), rows)
+    return decode_objects(split_records(data), rows)
 
 
-def checked(found: Iterable[Raw], rows: Rows) -> Iterator[Record]:
+def decode_objects(found: Iterable[Raw], rows: Rows) -> Iterator[Record]:
     """Those that are JSON objects; the others go to quarantine."""
     for line, raw in found:
         try:
@@ -54,20 +54,20 @@ def checked(found: Iterable[Raw], rows: Rows) -> Iterator[Record]:
             rows.refuse(line, f"not a JSON object: {error}", raw)
 
 
-def raws(data: bytes) -> Iterable[Raw]:
+def split_records(data: bytes) -> Iterable[Raw]:
     """The records of a file, each with the line on which it starts."""
     if has_lines(data):
-        return raw_lines(data)
-    return elements(data) if data.lstrip()[:1] == b"[" else _whole(data)
+        return split_lines(data)
+    return split_elements(data) if data.lstrip()[:1] == b"[" else _read_document(data)
 
 
 def has_lines(data: bytes) -> bool:
     """Whether each record is a line."""
     head = data.lstrip()[:1]
-    return head != b"[" and (head != b"{" or _by_line(data))
+    return head != b"[" and (head != b"{" or _is_by_line(data))
 
 
-def decode(raw: bytes) -> Any:
+def decode_value(raw: bytes) -> Any:
     """One JSON value."""
     try:
         return _any.decode(raw)
@@ -75,7 +75,7 @@ def decode(raw: bytes) -> Any:
         raise Refused(f"not JSON: {error}") from None
 
 
-def _by_line(data: bytes) -> bool:
+def _is_by_line(data: bytes) -> bool:
     """Whether records are lines: the first one is a value, or a later line is, from its first column on."""
     first_line = data.lstrip()[:LONGEST_LINE].partition(b"\n")[0]
     if _is_json(first_line.strip()):
@@ -103,29 +103,29 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def raw_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
+def split_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
     """The lines that are not blank, each a record."""
     for number, line in enumerate(io.BytesIO(data), start=first_line):
         if stripped := line.strip():
             yield Raw(number, stripped)
 
 
-def _whole(data: bytes) -> Iterable[Raw]:
+def _read_document(data: bytes) -> Iterable[Raw]:
     body = data.strip()
     if _is_json(body):
-        return located(data, [body])
-    return _salvaged(data, 0)
+        return locate_parts(data, [body])
+    return _salvage_objects(data, 0)
 
 
-def elements(data: bytes) -> Iterable[Raw]:
+def split_elements(data: bytes) -> Iterable[Raw]:
     """The elements of an array; arrays inside it are opened (Zipkin lists traces as lists of spans)."""
     try:
-        return located(data, _leaves(data))
+        return locate_parts(data, _open_leaves(data))
     except ERRORS:
-        return _salvaged(data, 1)
+        return _salvage_objects(data, 1)
 
 
-def _leaves(data: bytes) -> list[bytes]:
+def _open_leaves(data: bytes) -> list[bytes]:
     result: list[bytes] = []
     for element in _listed.decode(data.strip()):
         raw = bytes(element)
@@ -146,7 +146,7 @@ def open_list(parent: Record, key: str, rows: Rows) -> Iterator[Record]:
         if isinstance(value, dict):
             yield Record(raw.line, value, raw.data)
         else:
-            yield from checked([raw], rows)
+            yield from decode_objects([raw], rows)
 
 
 def _locate_elements(parent: Record, key: str) -> Iterator[Raw]:
@@ -156,10 +156,10 @@ def _locate_elements(parent: Record, key: str) -> Iterator[Raw]:
     if b"\n" not in inner:
         line = parent.line + parent.raw.count(b"\n", 0, begin)
         return (Raw(line, part) for part in parts)
-    return located(parent.raw[begin:], parts, parent.line + parent.raw.count(b"\n", 0, begin))
+    return locate_parts(parent.raw[begin:], parts, parent.line + parent.raw.count(b"\n", 0, begin))
 
 
-def located(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]:
+def locate_parts(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]:
     """Parts that follow each other in the data, with their lines; one walk."""
     last = 0
     for part in parts:
@@ -174,7 +174,7 @@ def located(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]
             yield Raw(line, part)
 
 
-def _salvaged(data: bytes, level: int) -> Iterator[Raw]:
+def _salvage_objects(data: bytes, level: int) -> Iterator[Raw]:
     """The objects at a depth of `level` in a text that is no JSON as a whole, and the rest of it."""
     parts: list[bytes] = []
     depth, begin, end = 0, 0, 0
@@ -191,10 +191,10 @@ def _salvaged(data: bytes, level: int) -> Iterator[Raw]:
                 end = token.end()
                 parts.append(data[begin:end])
     parts.append(data[end:])
-    return located(data, [part for part in map(_trimmed, parts) if part])
+    return locate_parts(data, [part for part in map(_trim_part, parts) if part])
 
 
-def _trimmed(part: bytes) -> bytes:
+def _trim_part(part: bytes) -> bytes:
     """Without white space, commas, and brackets of the array around."""
     part = part.strip(b" \t\r\n,")
     return b"" if part in (b"[", b"]") else part

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.core.errors import CallerError, InputError
-from antecede.formats.regexes import compiled
+from antecede.formats.regexes import compile_expression
 from antecede.formats.registry import FORMATS
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import GROUPS
@@ -47,9 +47,9 @@ def check_settings(format: str | None, settings: Settings) -> None:
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
     if settings.regex:
-        compiled(settings.regex, GROUPS, "regex")
+        compile_expression(settings.regex, GROUPS, "regex")
     if settings.delimiter:
-        compiled(settings.delimiter, (), "delimiter")
+        compile_expression(settings.delimiter, (), "delimiter")
 
 
 def check_any_readable(files: list[FileRead]) -> None:

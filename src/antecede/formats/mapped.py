@@ -52,7 +52,7 @@ class Mapper:
             for path in paths:
                 value = record.get(".".join(path)) if len(path) > 1 else record.get(path[0])
                 if value is None and len(path) > 1:
-                    value = _below(record, path)
+                    value = _value_below(record, path)
                 if value is not None:
                     found[own] = value
                     used.add(".".join(path))
@@ -63,7 +63,7 @@ class Mapper:
         """One record; raises Refused with the reason if it cannot be a row."""
         found, used = self.pick(record)
         row = self.row(found)
-        fields = values.others(record, used)
+        fields = values.collect_others(record, used)
         fields |= _given_fields(found.get("fields"))
         for name in ("kind", "time"):
             if name in found and row.get(name) is None:
@@ -77,24 +77,24 @@ class Mapper:
         """The columns that the record fills."""
         if "process" not in found:
             raise Refused(
-                f"no process; it may stand in {_listed(self.paths['process'])}, or map another field"
+                f"no process; it may stand in {_join_paths(self.paths['process'])}, or map another field"
             )
         row: dict[str, Any] = {}
         for own in ("execution", "process", "event", "message", "sender", "file"):
             if own in found and (found[own] != "" or own == "process"):
-                row[own] = values.name(found[own], own)
+                row[own] = values.read_name(found[own], own)
         for own in ("receivers", "parents"):
             if own in found:
-                row[own] = values.names(found[own], own)
+                row[own] = values.read_names(found[own], own)
         for own in ("index", "line"):
             if own in found:
-                row[own] = values.count(found[own], own)
+                row[own] = values.read_count(found[own], own)
         if "clock" in found:
-            row["clock"] = clocks.convert(found["clock"])
+            row["clock"] = clocks.convert_clock(found["clock"])
         if "kind" in found:
-            row["kind"] = values.kind(found["kind"], self.settings.kinds)
+            row["kind"] = values.read_kind(found["kind"], self.settings.kinds)
         if "time" in found:
-            row["time"] = values.milliseconds(found["time"])
+            row["time"] = values.read_milliseconds(found["time"])
         if "text" in found:
             row["text"] = values.as_text(found["text"])
         return row
@@ -111,7 +111,7 @@ def _given_fields(given: Any) -> dict[str, str]:
     return {key: values.as_text(value) for key, value in given.items() if value is not None}
 
 
-def _below(record: Any, path: tuple[str, ...]) -> Any:
+def _value_below(record: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         if not isinstance(record, dict):
             return None
@@ -119,5 +119,5 @@ def _below(record: Any, path: tuple[str, ...]) -> Any:
     return record
 
 
-def _listed(paths: list[tuple[str, ...]]) -> str:
+def _join_paths(paths: list[tuple[str, ...]]) -> str:
     return " or ".join(".".join(path) for path in paths)

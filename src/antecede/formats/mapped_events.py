@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from antecede.formats.columns import Odd
-from antecede.formats.jsons import Raw, Record, checked, raw_lines
+from antecede.formats.jsons import Raw, Record, decode_objects, split_lines
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.rows import Parsed, Part, Refused, Rows
 from antecede.formats.settings import Settings
@@ -120,7 +120,7 @@ def _map_block(block: LineBlock, events: MappedEvents, typed: TypedRecords, chec
             for part in parts:
                 _map_block(part, events, typed, check)
             return
-        for record in checked(raw_lines(block.data, block.first_line), events.mapper.rows):
+        for record in decode_objects(split_lines(block.data, block.first_line), events.mapper.rows):
             typed.learn_keys(record.value)
             map_record(record, events, check)
 
@@ -133,7 +133,7 @@ def cut_smaller(block: LineBlock) -> list[LineBlock]:
 
 def map_records(records: Iterable[Raw], events: MappedEvents, check: Check | None = None) -> None:
     """Read records into events, one by one."""
-    for record in checked(records, events.mapper.rows):
+    for record in decode_objects(records, events.mapper.rows):
         map_record(record, events, check)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, values
-from antecede.formats.jsons import Record, objects, open_list
+from antecede.formats.jsons import Record, open_list, read_objects
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -21,16 +21,16 @@ USED = ("event_id", "room_id", "prev_events", "origin", "origin_server_ts", "typ
 def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
     rows = Rows(source.name)
-    for record in objects(source.data, rows):
-        for event in _events(record, rows):
+    for record in read_objects(source.data, rows):
+        for event in _open_events(record, rows):
             try:
-                _add(rows, event.line, event.value)
+                _add_event(rows, event.line, event.value)
             except Refused as reason:
                 rows.refuse(event.line, str(reason), event.raw)
     return rows
 
 
-def _events(record: Record, rows: Rows) -> Iterator[Record]:
+def _open_events(record: Record, rows: Rows) -> Iterator[Record]:
     lists = [key for key in CONTAINERS if isinstance(record.value.get(key), list)]
     if not lists or "event_id" in record.value:
         yield record
@@ -39,28 +39,28 @@ def _events(record: Record, rows: Rows) -> Iterator[Record]:
         yield from open_list(record, key, rows)
 
 
-def _add(rows: Rows, line: int, event: dict[str, Any]) -> None:
+def _add_event(rows: Rows, line: int, event: dict[str, Any]) -> None:
     rows.add(
         line,
-        execution=graphs.optional(event, "room_id") or "",
-        process=_server(event),
-        event=graphs.required(event, "event_id"),
-        parents=_parents(event),
-        time=values.milliseconds(event.get("origin_server_ts")),
-        text=graphs.optional(event, "type"),
-        fields=graphs.rest(event, *USED),
+        execution=graphs.find_text(event, "room_id") or "",
+        process=_name_server(event),
+        event=graphs.require_name(event, "event_id"),
+        parents=_read_parents(event),
+        time=values.read_milliseconds(event.get("origin_server_ts")),
+        text=graphs.find_text(event, "type"),
+        fields=graphs.collect_rest(event, *USED),
     )
 
 
-def _server(event: dict[str, Any]) -> str | None:
+def _name_server(event: dict[str, Any]) -> str | None:
     """The origin, or the part of the sender's name behind the first colon."""
-    sender = graphs.optional(event, "sender") or ""
-    return graphs.optional(event, "origin") or sender.partition(":")[2] or None
+    sender = graphs.find_text(event, "sender") or ""
+    return graphs.find_text(event, "origin") or sender.partition(":")[2] or None
 
 
-def _parents(event: dict[str, Any]) -> list[str]:
+def _read_parents(event: dict[str, Any]) -> list[str]:
     found = event.get("prev_events")
     if not isinstance(found, list):
         raise Refused("prev_events is no list")
     ids = [one[0] if isinstance(one, list) and one else one for one in found]
-    return values.names(ids, "prev_events")
+    return values.read_names(ids, "prev_events")

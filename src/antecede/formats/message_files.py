@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError, InputError
-from antecede.formats.source import GZIP, UTF8, inflated
-from antecede.formats.sources import expand
+from antecede.formats.source import GZIP, UTF8, inflate_blocks
+from antecede.formats.sources import list_files
 from antecede.tables import MESSAGES
 
 KINDS = ("parquet", "jsonl", "csv")
@@ -19,7 +19,7 @@ HEAD_BYTES = 1_000
 
 def are_packets(paths: list[str]) -> bool:
     """Whether the input is a table of packets, as `antecede simulate --out` writes it."""
-    file = expand(paths)[0]
+    file = list_files(paths)[0]
     try:
         return set(MESSAGES.names) <= set(pq.read_schema(file).names)
     except (OSError, ValueError):
@@ -56,7 +56,7 @@ def _detect_kind(file: str) -> str | None:
         with open(file, "rb") as stream:
             head = stream.read(HEAD_BYTES)
         if head.startswith(GZIP):
-            head = next(inflated(io.BytesIO(head)), b"")
+            head = next(inflate_blocks(io.BytesIO(head)), b"")
     except (OSError, InputError):
         return None
     if head.startswith(b"PAR1"):

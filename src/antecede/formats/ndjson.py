@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats.jsons import has_lines, raws
+from antecede.formats.jsons import has_lines, split_records
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.mapped_events import MappedEvents, map_lines, map_records
 from antecede.formats.matching import UNKNOWN, mark_unmatched, match_messages
@@ -51,7 +51,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     if has_lines(source.data):
         map_lines(source.data, mapped, 1, check, NEEDED)
     else:
-        map_records(raws(source.data), mapped, check)
+        map_records(split_records(source.data), mapped, check)
     events, owns, _ = mapped.settle()
     events = name_events(events, source.name)
     if _is_unmatched(events):

@@ -9,28 +9,28 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-def codes(values: Iterable[Hashable]) -> Ints:
+def number_values(values: Iterable[Hashable]) -> Ints:
     """Equal values get equal numbers."""
     known: dict[Hashable, int] = {}
     return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int64)
 
 
-def positions(groups: Ints, *keys: Any) -> Ints:
+def place_rows(groups: Ints, *keys: Any) -> Ints:
     """Each row's place among the rows of its group, sorted by the keys; equal keys stay in file order."""
     order = np.lexsort((*reversed(keys), groups))
     result = np.empty(len(order), np.int64)
-    result[order] = _places(groups[order])
+    result[order] = _places_in_runs(groups[order])
     return result
 
 
-def _places(ordered: Ints) -> Ints:
+def _places_in_runs(ordered: Ints) -> Ints:
     """The place of each element in its stretch of equal ones."""
     places = np.arange(len(ordered))
     begins = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
     return places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
-def runs(groups: Ints, owns: Ints) -> Ints:
+def count_runs(groups: Ints, owns: Ints) -> Ints:
     """How often a process had been started again: when an own entry of 1 comes again, a new run begins.
 
     A restart and a late copy of the first event look alike; both come after what was logged before them.
@@ -41,21 +41,21 @@ def runs(groups: Ints, owns: Ints) -> Ints:
         order = np.argsort(groups, kind="stable")
         seen = np.cumsum(ones[order])
         before = seen - ones[order]
-        places = _places(groups[order])
+        places = _places_in_runs(groups[order])
         first = np.maximum.accumulate(np.where(places == 0, before, 0))
         result[order] = np.maximum(seen - first - 1, 0)
     return result
 
 
-def by_clock(groups: Ints, owns: Ints) -> Ints:
+def place_by_clock(groups: Ints, owns: Ints) -> Ints:
     """Positions by run and own clock entry."""
-    return positions(groups, runs(groups, owns), owns)
+    return place_rows(groups, count_runs(groups, owns), owns)
 
 
-def copies(groups: Ints, owns: Ints) -> Ints:
+def count_copies(groups: Ints, owns: Ints) -> Ints:
     """0 for the first row with its own entry in its group, 1 for the next one, and so on, in file order."""
     order = np.lexsort((owns, groups))
     same = np.cumsum(np.r_[False, np.diff(groups[order]) | np.diff(owns[order])].astype(bool))[: len(order)]
     result = np.empty(len(order), np.int64)
-    result[order] = _places(same)
+    result[order] = _places_in_runs(same)
     return result

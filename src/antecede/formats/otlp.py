@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import Record, objects, open_list
+from antecede.formats.jsons import Record, open_list, read_objects
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,36 +22,36 @@ def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
     rows = Rows(source.name)
     found = []
-    for record, service in _spans(source.data, rows):
+    for record, service in _open_spans(source.data, rows):
         try:
-            found.append(_span(record.line, record.value, service))
+            found.append(_make_span(record.line, record.value, service))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    spans.fill(rows, found)
+    spans.fill_rows(rows, found)
     return rows
 
 
-def _spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, str | None]]:
+def _open_spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, str | None]]:
     """Every span with the name of its service."""
-    for document in objects(data, rows):
+    for document in read_objects(data, rows):
         if not isinstance(document.value.get("resourceSpans"), list):
             rows.refuse(document.line, "no list of resourceSpans", document.raw)
             continue
         for resource in open_list(document, "resourceSpans", rows):
-            service = _service(resource.value.get("resource"))
+            service = _name_service(resource.value.get("resource"))
             for key in SCOPES:
                 for scope in open_list(resource, key, rows):
                     for span in open_list(scope, "spans", rows):
                         yield span, service
 
 
-def _service(resource: Any) -> str | None:
-    found = attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
+def _name_service(resource: Any) -> str | None:
+    found = read_attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
     parts = [found.get("service.name"), found.get("service.instance.id")]
     return "/".join(part for part in parts if part) or None
 
 
-def attributes(listed: Any) -> dict[str, str]:
+def read_attributes(listed: Any) -> dict[str, str]:
     """Attributes as strings; a value is an object with one member that names its type."""
     result = {}
     for pair in listed if isinstance(listed, list) else []:
@@ -64,41 +64,41 @@ def attributes(listed: Any) -> dict[str, str]:
     return result
 
 
-def _span(line: int, value: dict[str, Any], service: str | None) -> spans.Span:
-    start, end = (_time(value.get(f"{edge}TimeUnixNano")) for edge in ("start", "end"))
-    trace = graphs.required(value, "traceId")
+def _make_span(line: int, value: dict[str, Any], service: str | None) -> spans.Span:
+    start, end = (_read_time(value.get(f"{edge}TimeUnixNano")) for edge in ("start", "end"))
+    trace = graphs.require_name(value, "traceId")
     return spans.Span(
         line=line,
         trace=trace,
-        id=graphs.required(value, "spanId"),
+        id=graphs.require_name(value, "spanId"),
         service=service,
-        kind=_kind(value.get("kind")),
-        parent=graphs.optional(value, "parentSpanId"),
-        name=graphs.optional(value, "name"),
+        kind=_read_kind(value.get("kind")),
+        parent=graphs.find_text(value, "parentSpanId"),
+        name=graphs.find_text(value, "name"),
         start=start,
         end=end,
         ended=end is not None,
-        links=_links(value.get("links"), trace),
-        fields=attributes(value.get("attributes")) | values.others(value, USED),
+        links=_read_links(value.get("links"), trace),
+        fields=read_attributes(value.get("attributes")) | values.collect_others(value, USED),
     )
 
 
-def _time(nanos: Any) -> float | None:
-    time = values.milliseconds(nanos)
+def _read_time(nanos: Any) -> float | None:
+    time = values.read_milliseconds(nanos)
     return time / 1e6 if time else None
 
 
-def _kind(kind: Any) -> str | None:
+def _read_kind(kind: Any) -> str | None:
     if isinstance(kind, int) and 1 <= kind <= len(KINDS):
         return KINDS[kind - 1]
     text = str(kind).removeprefix("SPAN_KIND_").lower()
     return text if text in KINDS else None
 
 
-def _links(links: Any, trace: str) -> list[tuple[str, str]]:
+def _read_links(links: Any, trace: str) -> list[tuple[str, str]]:
     result = []
     for link in links if isinstance(links, list) else []:
         if not isinstance(link, dict):
             raise Refused("a link is no object")
-        result.append((graphs.optional(link, "traceId") or trace, graphs.required(link, "spanId")))
+        result.append((graphs.find_text(link, "traceId") or trace, graphs.require_name(link, "spanId")))
     return result

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from antecede.core.errors import InputError
 from antecede.formats import csv_table, jsonl, jsons, ndjson
 from antecede.formats.collection import pause_collection
-from antecede.formats.detection import guess
+from antecede.formats.detection import guess_format
 from antecede.formats.rows import Part
 from antecede.formats.settings import DEFAULT, Settings
 from antecede.formats.settle import BY_SOME_CLOCKS
@@ -56,7 +56,7 @@ def plan_parts(
     head = head.removeprefix(UTF8)
     head = head[: head.rfind(b"\n") + 1]
     try:
-        chosen = format or guess(Source(head, name), settings)
+        chosen = format or guess_format(Source(head, name), settings)
     except InputError:
         return None
     if chosen not in WITH_LINES:

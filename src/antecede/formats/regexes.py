@@ -15,12 +15,12 @@ _TOKEN = re.compile(
 )
 
 
-def translate(text: str) -> str:
+def translate_expression(text: str) -> str:
     """The expression in Python's words."""
-    return _TOKEN.sub(_translated, text)
+    return _TOKEN.sub(_translate_token, text)
 
 
-def _translated(token: re.Match[str]) -> str:
+def _translate_token(token: re.Match[str]) -> str:
     if token["back"]:
         return f"(?P={token['back']})"
     if token["name"]:
@@ -28,12 +28,12 @@ def _translated(token: re.Match[str]) -> str:
     return "[\\s\\S]" if token["any"] else token[0]
 
 
-def compiled(text: str, groups: tuple[str, ...], what: str) -> re.Pattern[str]:
+def compile_expression(text: str, groups: tuple[str, ...], what: str) -> re.Pattern[str]:
     """The expression, multi-line, with these groups in it; a CallerError says what is wrong otherwise."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pattern = re.compile(translate(text), re.MULTILINE)
+            pattern = re.compile(translate_expression(text), re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
         raise CallerError(f"{what} {text!r} is no regular expression: {error}") from None
     missing = [name for name in groups if name not in pattern.groupindex]

@@ -21,10 +21,10 @@ from antecede.formats import (
     zipkin,
 )
 from antecede.formats.collection import pause_collection
-from antecede.formats.detection import guess
+from antecede.formats.detection import guess_format
 from antecede.formats.rows import Parsed, Rows
 from antecede.formats.settings import DEFAULT, Settings
-from antecede.formats.source import Source, opened
+from antecede.formats.source import Source, open_source
 
 
 class Format(NamedTuple):
@@ -73,17 +73,17 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
     """The events of one file, and the records that could not be read. An empty file has neither."""
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
-    source = opened(data, name)
+    source = open_source(data, name)
     if not source.data or source.data.isspace():
-        return Rows(name).parsed(format or "empty")
+        return Rows(name).make_tables(format or "empty")
     try:
-        chosen = format or guess(source, settings)
+        chosen = format or guess_format(source, settings)
         with pause_collection():
             found = FORMATS[chosen].read(source, settings)
     except InputError as error:
         text = str(error).removeprefix(f"{name}: ")
-        raise _explained(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None
-    parsed = found if isinstance(found, Parsed) else found.parsed(chosen)
+        raise _explain_error(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None
+    parsed = found if isinstance(found, Parsed) else found.make_tables(chosen)
     if source.torn:
         torn = Rows(name)
         torn.refuse(source.data.count(b"\n") + 1, source.torn, "")
@@ -94,11 +94,11 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
 def detect(data: bytes, name: str) -> str:
     """The format of a file, by its content."""
     try:
-        return guess(opened(data, name))
+        return guess_format(open_source(data, name))
     except InputError as error:
-        raise _explained(error, name) from None
+        raise _explain_error(error, name) from None
 
 
-def _explained(error: InputError, name: str) -> InputError:
+def _explain_error(error: InputError, name: str) -> InputError:
     text = str(error).removeprefix(f"{name}: ")
     return InputError(f"{name}: {text}. Formats: {', '.join(FORMATS)}; say which with --format")

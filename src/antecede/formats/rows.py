@@ -61,7 +61,7 @@ class Rows:
         self.refused = [] if refused is None else refused
 
     @classmethod
-    def of(cls, table: pa.Table) -> "Rows":
+    def from_table(cls, table: pa.Table) -> "Rows":
         """The rows of an events table."""
         rows = cls("")
         for name in EVENTS.names:
@@ -127,7 +127,7 @@ class Rows:
         if not values and len(self):
             return pa.nulls(len(self), field.type)
         if pa.types.is_map(field.type):
-            return maps(values, field.type)
+            return build_maps(values, field.type)
         return pa.array(values, field.type)
 
     def quarantine(self) -> pa.Table:
@@ -137,12 +137,12 @@ class Rows:
         arrays = [pa.array(column, field.type) for column, field in zip(columns, QUARANTINE, strict=True)]
         return pa.Table.from_arrays(arrays, schema=QUARANTINE)
 
-    def parsed(self, name: str) -> Parsed:
+    def make_tables(self, name: str) -> Parsed:
         """Both tables, and the format they came from."""
         return Parsed(self.events(), self.quarantine(), name)
 
 
-def maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
+def build_maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
     """A column of maps from flat keys, values and offsets.
 
     There are few sets of keys: each is looked at once, and rows only say which one they have.

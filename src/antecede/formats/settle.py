@@ -27,12 +27,12 @@ def settle_index(events: pa.Table, owns: pa.ChunkedArray) -> tuple[pa.Table, str
     if is_counted.any() and not events["clock"].null_count:
         groups = number_processes(events)[is_counted]
         index = np.full(size, -1, np.int64)
-        index[is_counted] = order.by_clock(groups, owns.drop_null().to_numpy())
+        index[is_counted] = order.place_by_clock(groups, owns.drop_null().to_numpy())
         column = pa.array(index, mask=~is_counted)
         return replace_column(events, "index", column), BY_CLOCK if is_counted.all() else BY_SOME_CLOCKS
     if events["parents"].null_count < size:
         return events, BY_PARENTS
-    index = order.positions(number_processes(events))
+    index = order.place_rows(number_processes(events))
     return replace_column(events, "index", pa.array(index)), BY_LINE
 
 

@@ -17,8 +17,8 @@ from antecede.core.errors import InputError
 from antecede.formats import clocks, order
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
-from antecede.formats.shiviz_forms import Form, Piece, forms
-from antecede.formats.shiviz_gaps import Gap, pick_damaged, trim_gap
+from antecede.formats.shiviz_forms import Form, Piece, list_forms
+from antecede.formats.shiviz_gaps import TextGap, pick_damaged, trim_gap
 from antecede.formats.shiviz_pairs import Pairs, read_pairs
 from antecede.formats.source import Source
 
@@ -40,7 +40,7 @@ class Scan:
         self.pieces: list[Piece] = []
         self.counts: list[int] = []
         """How many records each piece has."""
-        self.gaps: list[Gap] = []
+        self.gaps: list[TextGap] = []
         self.owns: list[int] = []
         """The own entry of each record; -1 if its clock cannot be read."""
         self.reasons: list[str] = []
@@ -50,14 +50,14 @@ class Scan:
         """A position, and its line."""
         self.rest = 0
         """Where the last record ends."""
-        self.tally = Tally()
-        self.clocks = [clocks.block([], [])[1]]
+        self.tally = FormTally()
+        self.clocks = [clocks.decode_clocks([], [])[1]]
         names = [name for name in form.pattern.groupindex if name != "clock"]
         self.columns = {name: [pa.array([], pa.string())] for name in names}
         for piece in form.pieces(text):
-            self._take(piece)
+            self._take_piece(piece)
 
-    def _take(self, piece: Piece) -> None:
+    def _take_piece(self, piece: Piece) -> None:
         """The records of a piece: whole blocks where lines alternate, match by match elsewhere."""
         before = len(self.starts)
         self.rest = position = piece.begin
@@ -92,7 +92,7 @@ class Scan:
         self.rest = self.ends[-1]
         empty = [""] * len(block.hosts)
         columns = {"host": block.hosts, "clock": block.clocks, "event": block.events, "timestamp": empty}
-        self._note(columns, piece)
+        self._note_columns(columns, piece)
 
     def _take_matches(self, position: int, end: int, piece: Piece, before: int) -> int:
         """The records that begin before `end`; returns where to go on."""
@@ -118,18 +118,20 @@ class Scan:
         if found:
             turned = list(zip(*found, strict=True))
             places = self.form.pattern.groupindex
-            self._note({name: turned[place - 1] for name, place in places.items()}, piece)
+            self._note_columns({name: turned[place - 1] for name, place in places.items()}, piece)
 
-    def _note(self, columns: Mapping[str, Sequence[str]], piece: Piece) -> None:
+    def _note_columns(self, columns: Mapping[str, Sequence[str]], piece: Piece) -> None:
         """What the named groups of some matches have."""
         for name, arrays in self.columns.items():
             arrays.append(pa.array(columns[name], pa.string()))
         texts, hosts = columns["clock"], columns["host"]
-        owns, array = clocks.block(texts, hosts)
+        owns, array = clocks.decode_clocks(texts, hosts)
         self.owns += owns
         self.clocks.append(array)
         if -1 in owns:
-            self.reasons += [_reason(texts[row], hosts[row]) for row, own in enumerate(owns) if own < 0]
+            self.reasons += [
+                _explain_clock(texts[row], hosts[row]) for row, own in enumerate(owns) if own < 0
+            ]
         self.tally.note(piece.label, hosts, owns, columns["event"])
 
     def _note_gap(self, begin: int, end: int, records_before: int, is_last: bool) -> None:
@@ -141,7 +143,7 @@ class Scan:
         if is_behind_record:
             begin = self._line_end(begin)
         if self.text[begin:end].strip():
-            self.gaps.append(Gap(begin, end, is_behind_record, is_last))
+            self.gaps.append(TextGap(begin, end, is_behind_record, is_last))
 
     def _line_at(self, position: int) -> int:
         """The line of a position, which must not lie before the one asked for last."""
@@ -160,20 +162,20 @@ class Scan:
         end = self.text.find("\n", position)
         return end if end >= 0 else len(self.text)
 
-    def damaged(self) -> list[Gap]:
+    def find_damaged(self) -> list[TextGap]:
         """The gaps that are quarantined."""
         gaps = self.gaps
         if not self.form.is_usual:
             gaps = list(pick_damaged(self.text, gaps, len(self.starts)))
         return [trim_gap(self.text, gap) for gap in gaps]
 
-    def faults(self) -> Faults:
+    def count_faults(self) -> Faults:
         """What speaks against this form: texts at the wrong clock, text left over, late starts, no text."""
         tally = self.tally
         return tally.wrong, len(self.gaps), len(tally.hosts - tally.begun), tally.empty
 
 
-class Tally:
+class FormTally:
     """What is counted to tell a form that fits from one that does not."""
 
     def __init__(self) -> None:
@@ -193,21 +195,21 @@ class Tally:
 def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
     text = source.text()
-    scan = _best(text, forms(text, settings))
+    scan = _choose_scan(text, list_forms(text, settings))
     rows = Rows(source.name)
-    _quarantine(scan, rows)
-    _fill(scan, rows)
+    _refuse_damaged(scan, rows)
+    _fill_columns(scan, rows)
     return rows
 
 
-def _best(text: str, candidates: Sequence[Form]) -> Scan:
+def _choose_scan(text: str, candidates: Sequence[Form]) -> Scan:
     """The first form that nothing speaks against, else the one with the least against it."""
     scans: list[tuple[bool, Faults, int, Scan]] = []
     for form in candidates:
         scan = Scan(text, form)
         if scan.starts and not form.is_usual:
             return scan
-        faults = scan.faults()
+        faults = scan.count_faults()
         if scan.starts and not any(faults):
             return scan
         scans.append((not scan.starts, faults, len(scans), scan))
@@ -217,26 +219,26 @@ def _best(text: str, candidates: Sequence[Form]) -> Scan:
     return best
 
 
-def _quarantine(scan: Scan, rows: Rows) -> None:
+def _refuse_damaged(scan: Scan, rows: Rows) -> None:
     """Records whose clocks cannot be read, and text between records."""
     bad = [row for row, own in enumerate(scan.owns) if own < 0]
     for row, reason in zip(bad, scan.reasons, strict=True):
         rows.refuse(scan.lines[row], reason, scan.text[scan.starts[row] : scan.ends[row]])
     reason = f"belongs to no record: {EXPECTED if scan.form.is_usual else NO_MATCH}"
-    gaps = scan.damaged()
-    for gap, line in zip(gaps, _lines(scan.text, [gap.begin for gap in gaps]), strict=True):
+    gaps = scan.find_damaged()
+    for gap, line in zip(gaps, _number_lines(scan.text, [gap.begin for gap in gaps]), strict=True):
         rows.refuse(line, reason, scan.text[gap.begin : gap.end])
 
 
-def _reason(clock: str, host: str) -> str:
+def _explain_clock(clock: str, host: str) -> str:
     try:
-        clocks.own_entry(clocks.decode(clock), host)
+        clocks.own_entry(clocks.decode_clock(clock), host)
     except Refused as reason:
         return str(reason)
     return "clock cannot be read"
 
 
-def _fill(scan: Scan, rows: Rows) -> None:
+def _fill_columns(scan: Scan, rows: Rows) -> None:
     """The columns of all records that can be read."""
     owns = np.array(scan.owns, np.int64)
     good = np.flatnonzero(owns >= 0)
@@ -249,10 +251,10 @@ def _fill(scan: Scan, rows: Rows) -> None:
     hosts = column(scan.columns.pop("host"))
     pieces = np.repeat(np.arange(len(scan.pieces)), scan.counts)[good]
     labels = pa.array([piece.label for piece in scan.pieces], pa.string()).take(pa.array(pieces))
-    groups = _groups(labels, hosts)
+    groups = _number_groups(labels, hosts)
     rows.execution, rows.process, rows.text = labels, hosts, column(scan.columns.pop("event"))
-    rows.index = pa.array(order.by_clock(groups, owns))
-    rows.event = _ids(hosts, owns, order.copies(groups, owns))
+    rows.index = pa.array(order.place_by_clock(groups, owns))
+    rows.event = _make_ids(hosts, owns, order.count_copies(groups, owns))
     rows.clock = column(scan.clocks)
     others = {name: column(blocks) for name, blocks in scan.columns.items()}
     runs = pa.array([piece.run for piece in scan.pieces], pa.string()).take(pa.array(pieces))
@@ -261,14 +263,14 @@ def _fill(scan: Scan, rows: Rows) -> None:
     rows.line = pa.array(np.array(scan.lines, np.int64)[good])
 
 
-def _groups(labels: pa.Array, hosts: pa.Array) -> order.Ints:
+def _number_groups(labels: pa.Array, hosts: pa.Array) -> order.Ints:
     """A number for every process of every execution."""
     execution, host = labels.dictionary_encode(), hosts.dictionary_encode()
     numbers = execution.indices.to_numpy().astype(np.int64) * max(len(host.dictionary), 1)
     return np.asarray(numbers + host.indices.to_numpy(), np.int64)
 
 
-def _ids(hosts: pa.Array, owns: order.Ints, copies: order.Ints) -> pa.Array:
+def _make_ids(hosts: pa.Array, owns: order.Ints, copies: order.Ints) -> pa.Array:
     """host:own, with ~2, ~3, ... behind those that come again."""
     ids = pc.binary_join_element_wise(hosts, pa.array(owns).cast(pa.string()), ":")
     if not copies.any():
@@ -285,14 +287,14 @@ def _name_fields(others: dict[str, pa.Array], rows: Rows) -> None:
         table = zip(*found.values(), strict=True)
         rows.fields = [{name: v for name, v in zip(found, row, strict=True) if v} or None for row in table]
     if "timestamp" in found:
-        rows.time = [_milliseconds(stamp) for stamp in found["timestamp"]]
+        rows.time = [_read_nanoseconds(stamp) for stamp in found["timestamp"]]
 
 
-def _milliseconds(nanos: str) -> float | None:
+def _read_nanoseconds(nanos: str) -> float | None:
     return int(nanos) / 1e6 if re.fullmatch(r"[0-9]{1,20}", nanos) else None
 
 
-def _lines(text: str, starts: Sequence[int]) -> list[int]:
+def _number_lines(text: str, starts: Sequence[int]) -> list[int]:
     """The line of each position, counted in one walk."""
     lines, line, last = [], 1, 0
     for start in starts:

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from antecede.core.errors import CallerError, InputError
-from antecede.formats.regexes import compiled
+from antecede.formats.regexes import compile_expression
 from antecede.formats.settings import Settings
 
 CLOCK = r"^(?:(?P<timestamp>\d+) )?(?P<host>\S*) (?P<clock>\{.*\})[ \t]*"
@@ -57,7 +57,7 @@ class Form(NamedTuple):
             pieces.append(Piece(label, run, begin, cut.start()))
             begin = cut.end()
             if new:
-                label, run = _label(cut, number, used), None
+                label, run = _make_label(cut, number, used), None
             else:
                 run = cut["run"]
         pieces.append(Piece(label, run, begin, len(text)))
@@ -85,20 +85,22 @@ class Form(NamedTuple):
         return CLOCK_LINE.match(text, cut.end() + 1) is None
 
 
-def _label(cut: re.Match[str], number: int, used: dict[str, int]) -> str:
+def _make_label(cut: re.Match[str], number: int, used: dict[str, int]) -> str:
     named = cut.groupdict().get("trace")
     label = named if named is not None else f"#{number}"
     count = used[label] = used.get(label, 0) + 1
     return label if count == 1 else f"{label} ({count})"
 
 
-def forms(text: str, settings: Settings) -> list[Form]:
+def list_forms(text: str, settings: Settings) -> list[Form]:
     """The candidates, the likeliest first."""
-    delimiter = compiled(settings.delimiter, (), "delimiter") if settings.delimiter else None
+    delimiter = compile_expression(settings.delimiter, (), "delimiter") if settings.delimiter else None
     if settings.regex:
-        return [Form(compiled(settings.regex, GROUPS, "regex"), delimiter, False, _after_header(text))]
-    if _after_header(text):
-        return _from_header(text, delimiter)
+        return [
+            Form(compile_expression(settings.regex, GROUPS, "regex"), delimiter, False, _skip_header(text))
+        ]
+    if _skip_header(text):
+        return _forms_of_header(text, delimiter)
     first = CLOCK_LINE.match(text, len(text) - len(text.lstrip()))
     order = [HOST_FIRST, EVENT_FIRST] if first else [EVENT_FIRST, HOST_FIRST]
     return [Form(pattern, delimiter or USUAL, True) for pattern in order]
@@ -106,10 +108,10 @@ def forms(text: str, settings: Settings) -> list[Form]:
 
 def has_header(text: str) -> bool:
     """Whether the text opens with ShiViz's header lines."""
-    return _after_header(text) > 0
+    return _skip_header(text) > 0
 
 
-def _header(text: str) -> tuple[str, str, int]:
+def _first_lines(text: str) -> tuple[str, str, int]:
     """The first two lines, and where the third begins."""
     lines = text[:20_000].split("\n", 2)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
@@ -120,9 +122,9 @@ def _is_parser(line: str) -> bool:
     return all(f"(?<{name}>" in line or f"(?P<{name}>" in line for name in GROUPS)
 
 
-def _after_header(text: str) -> int:
+def _skip_header(text: str) -> int:
     """Where the log begins behind a header; 0 without one. A header without its second line is understood."""
-    first, second, begin = _header(text)
+    first, second, begin = _first_lines(text)
     if not first.strip() and "(?<trace>" in second:
         return begin
     if not _is_parser(first):
@@ -130,19 +132,23 @@ def _after_header(text: str) -> int:
     return begin if not CLOCK_LINE.match(second) else len(first) + 1
 
 
-def _from_header(text: str, given: re.Pattern[str] | None) -> list[Form]:
-    first, second, _ = _header(text)
-    begin = _after_header(text)
+def _forms_of_header(text: str, given: re.Pattern[str] | None) -> list[Form]:
+    first, second, _ = _first_lines(text)
+    begin = _skip_header(text)
     try:
-        own = compiled(second, (), "delimiter") if second.strip() and not CLOCK_LINE.match(second) else None
+        own = (
+            compile_expression(second, (), "delimiter")
+            if second.strip() and not CLOCK_LINE.match(second)
+            else None
+        )
         delimiter = given or own
         if not first.strip():
             return [Form(pattern, delimiter, True, begin) for pattern in (EVENT_FIRST, HOST_FIRST)]
         known = WELL_KNOWN.get(first.strip().removeprefix("^").removesuffix("$"))
         if known:
             return [Form(known, delimiter, True, begin)]
-        wrapped = compiled(f"^{first.strip()}$", GROUPS, "header line 1")
-        plain = compiled(first.strip(), GROUPS, "header line 1")
+        wrapped = compile_expression(f"^{first.strip()}$", GROUPS, "header line 1")
+        plain = compile_expression(first.strip(), GROUPS, "header line 1")
     except CallerError as error:
         raise InputError(f"{error}; or give --regex and --delimiter") from None
     return [Form(wrapped, delimiter, False, begin), Form(plain, delimiter, False, begin)]

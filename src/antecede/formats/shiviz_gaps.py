@@ -16,7 +16,7 @@ COUNTING_CLOCK = re.compile(r'\{[^{}\n]*"\s*:\s*[1-9]')
 _LINE_WITH_TEXT = re.compile(r"^.*\S.*\n?", re.MULTILINE)
 
 
-class Gap(NamedTuple):
+class TextGap(NamedTuple):
     """Some text that is in no record."""
 
     begin: int
@@ -27,7 +27,7 @@ class Gap(NamedTuple):
     """Whether there is no record behind it in its execution."""
 
 
-def pick_damaged(text: str, gaps: Sequence[Gap], records: int) -> Iterator[Gap]:
+def pick_damaged(text: str, gaps: Sequence[TextGap], records: int) -> Iterator[TextGap]:
     """The gaps that an expression of a user's does not leave out on purpose, without what it does leave out.
 
     `records` is the number of records; most of them may have no gap behind them.
@@ -41,14 +41,14 @@ def pick_damaged(text: str, gaps: Sequence[Gap], records: int) -> Iterator[Gap]:
             yield gap._replace(begin=begin)
 
 
-def trim_gap(text: str, gap: Gap) -> Gap:
+def trim_gap(text: str, gap: TextGap) -> TextGap:
     """The gap without white space around it."""
     rest = text[gap.begin : gap.end]
     begin = gap.begin + len(rest) - len(rest.lstrip())
     return gap._replace(begin=begin, end=begin + len(rest.strip()))
 
 
-def _usual_lines(text: str, gaps: Sequence[Gap], records: int) -> int:
+def _usual_lines(text: str, gaps: Sequence[TextGap], records: int) -> int:
     """How many lines with text nine of ten records have behind them, at least."""
     counts = [_count_lines(text, gap) for gap in gaps if gap.is_behind_record]
     counts += [0] * (records - len(counts))
@@ -56,11 +56,11 @@ def _usual_lines(text: str, gaps: Sequence[Gap], records: int) -> int:
     return counts[len(counts) // 10] if counts else 0
 
 
-def _count_lines(text: str, gap: Gap) -> int:
+def _count_lines(text: str, gap: TextGap) -> int:
     return sum(1 for _ in _LINE_WITH_TEXT.finditer(text, gap.begin, gap.end))
 
 
-def _skip_lines(text: str, gap: Gap, count: int) -> int:
+def _skip_lines(text: str, gap: TextGap, count: int) -> int:
     """Where the gap goes on behind so many lines with text."""
     begin = gap.begin
     for line, _ in zip(_LINE_WITH_TEXT.finditer(text, gap.begin, gap.end), range(count), strict=False):

@@ -27,7 +27,7 @@ COLUMNS = ["execution", "process", "index", "event", "kind", "message", "clock",
 Host = tuple[str, str]
 
 
-class _Event(msgspec.Struct, frozen=True):
+class _WrittenEvent(msgspec.Struct, frozen=True):
     execution: str
     process: str
     index: int
@@ -38,31 +38,31 @@ class _Event(msgspec.Struct, frozen=True):
 
 def write(events: pa.Table) -> str:
     """The file of these events; they need clocks."""
-    chosen = [_event(row) for row in events.select(COLUMNS).to_pylist() if row["clock"] is not None]
+    chosen = [_make_event(row) for row in events.select(COLUMNS).to_pylist() if row["clock"] is not None]
     if len(events) and not chosen:
         raise CallerError("events without clocks cannot be drawn by ShiViz; order or audit the log first")
-    numbers, owns = _numbered(chosen)
+    numbers, owns = _number_events(chosen)
     renumbered = any(event.own != number for event, number in zip(chosen, numbers, strict=True))
-    hosts = _distinct([event.process for event in chosen], _host)
+    hosts = _make_distinct([event.process for event in chosen], _clean_host)
     records: dict[str, list[str]] = {}
     for event, number in zip(chosen, numbers, strict=True):
-        clock = _cut(event, number, owns, hosts)
+        clock = _write_record(event, number, owns, hosts)
         original = f" {event.own}" if renumbered else ""
         line = f"{hosts[event.process]} {clock}{original}\n{event.text}\n"
         records.setdefault(event.execution, []).append(line)
-    return (RENUMBERED if renumbered else GOVECTOR) + "\n" + _body(records)
+    return (RENUMBERED if renumbered else GOVECTOR) + "\n" + _join_records(records)
 
 
-def _event(row: dict[str, Any]) -> _Event:
+def _make_event(row: dict[str, Any]) -> _WrittenEvent:
     clock = dict(row["clock"])
     process = row["process"] or ""
     text = row["text"] or " ".join(filter(None, (row["kind"], row["message"]))) or row["event"] or ""
     own = clock.get(process, 0)
     index = row["index"] if row["index"] is not None else own
-    return _Event(row["execution"] or "", process, index, own, clock, _line(text))
+    return _WrittenEvent(row["execution"] or "", process, index, own, clock, _clean_line(text))
 
 
-def _numbered(events: list[_Event]) -> tuple[list[int], dict[Host, list[int]]]:
+def _number_events(events: list[_WrittenEvent]) -> tuple[list[int], dict[Host, list[int]]]:
     """Each event's number on its host from 1, and the old own entries of each host, sorted."""
     numbers = [0] * len(events)
     owns: dict[Host, list[int]] = {}
@@ -73,7 +73,9 @@ def _numbered(events: list[_Event]) -> tuple[list[int], dict[Host, list[int]]]:
     return numbers, {host: sorted(values) for host, values in owns.items()}
 
 
-def _cut(event: _Event, number: int, owns: dict[Host, list[int]], hosts: dict[str, str]) -> str:
+def _write_record(
+    event: _WrittenEvent, number: int, owns: dict[Host, list[int]], hosts: dict[str, str]
+) -> str:
     """The clock in new numbers."""
     clock = {hosts[event.process]: number}
     for process, count in event.clock.items():
@@ -83,24 +85,24 @@ def _cut(event: _Event, number: int, owns: dict[Host, list[int]], hosts: dict[st
     return msgspec.json.encode(clock, order="sorted").decode()
 
 
-def _body(records: dict[str, list[str]]) -> str:
+def _join_records(records: dict[str, list[str]]) -> str:
     """The second header line and the executions; the one without a name comes first, without delimiter."""
     if set(records) <= {""}:
         return "\n" + "".join(records.get("", []))
-    labels = _distinct([name for name in records if name], _line)
-    parts = [DELIMITER + "\n", *map(_indented, records.get("", []))]
+    labels = _make_distinct([name for name in records if name], _clean_line)
+    parts = [DELIMITER + "\n", *map(_indent_record, records.get("", []))]
     for name, lines in records.items():
         if name:
-            parts += [f"=== {labels[name]} ===\n", *map(_indented, lines)]
+            parts += [f"=== {labels[name]} ===\n", *map(_indent_record, lines)]
     return "".join(parts)
 
 
-def _indented(record: str) -> str:
+def _indent_record(record: str) -> str:
     head, _, text = record.partition("\n")
     return f"{head}\n {text}" if text.startswith("=== ") else record
 
 
-def _distinct(names: list[str], cleaned: Callable[[str], str]) -> dict[str, str]:
+def _make_distinct(names: list[str], cleaned: Callable[[str], str]) -> dict[str, str]:
     """Names that may be written, no two of them the same."""
     result: dict[str, str] = {}
     taken = set()
@@ -115,10 +117,10 @@ def _distinct(names: list[str], cleaned: Callable[[str], str]) -> dict[str, str]
     return result
 
 
-def _host(name: str) -> str:
+def _clean_host(name: str) -> str:
     clean = re.sub(r"[\s\"'\x00-\x1f\ufeff]+", "_", name) or "_"
     return "_proto_" if clean == "__proto__" else clean
 
 
-def _line(text: str) -> str:
+def _clean_line(text: str) -> str:
     return re.sub("[\r\n\u2028\u2029]+", " ", text)

@@ -27,13 +27,13 @@ class Source(NamedTuple):
         return text.replace("\r\n", "\n") if "\r" in text else text
 
 
-def opened(data: bytes, name: str) -> Source:
+def open_source(data: bytes, name: str) -> Source:
     """The file without compression (told by content, not by name) and without a byte order mark."""
     torn = None
     if data.startswith(GZIP):
         parts: list[bytes] = []
         try:
-            parts.extend(inflated(io.BytesIO(data)))
+            parts.extend(inflate_blocks(io.BytesIO(data)))
         except InputError as error:
             torn = str(error)
         data = b"".join(parts)
@@ -46,20 +46,20 @@ def opened(data: bytes, name: str) -> Source:
     return Source(data, name, torn)
 
 
-def inflated(stream: BinaryIO) -> Iterator[bytes]:
+def inflate_blocks(stream: BinaryIO) -> Iterator[bytes]:
     """The content of gzip, all members of it; of a broken one what can be had, and then an InputError."""
     machine, data = zlib.decompressobj(31), stream.read(BLOCK)
     while data:
         try:
             yield machine.decompress(data)
         except zlib.error as error:
-            raise InputError(_broken(str(error))) from None
+            raise InputError(_describe_damage(str(error))) from None
         data = machine.unused_data.lstrip(b"\0") or stream.read(BLOCK)
         if machine.eof and data:
             machine = zlib.decompressobj(31)
     if not machine.eof:
-        raise InputError(_broken("it ends too early"))
+        raise InputError(_describe_damage("it ends too early"))
 
 
-def _broken(why: str) -> str:
+def _describe_damage(why: str) -> str:
     return f"gzip is broken ({why}): what follows is lost; unpack or fetch the file again"

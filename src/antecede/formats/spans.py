@@ -65,7 +65,7 @@ EventRow = tuple[int, str, str | None, str, str | None, list[str], float | None,
 """Line, execution, process, event, kind, parents, time, text and fields."""
 
 
-def fill(rows: Rows, spans: Sequence[Span]) -> None:
+def fill_rows(rows: Rows, spans: Sequence[Span]) -> None:
     """The events of all spans of a file."""
     halves: Halves = {}
     for span in spans:
@@ -73,7 +73,7 @@ def fill(rows: Rows, spans: Sequence[Span]) -> None:
     for group in halves.values():
         _mark_shared(group)
     replies: dict[tuple[str, str], list[str]] = {}
-    parents = [_parent(span, halves) for span in spans]
+    parents = [_find_parent(span, halves) for span in spans]
     for span, parent in zip(spans, parents, strict=True):
         if parent and parent.kind == "client" and span.kind == "server" and span.ended:
             replies.setdefault((span.trace, parent.end_event), []).append(span.end_event)
@@ -114,7 +114,7 @@ def _mark_shared(group: list[Span]) -> None:
         span.name_events()
 
 
-def _parent(span: Span, halves: Halves) -> Span | None:
+def _find_parent(span: Span, halves: Halves) -> Span | None:
     """The span that began before this one: the client half, or what the parent id names."""
     if span.shared:
         return next((one for one in halves[span.trace, span.id] if one.kind == "client"), None)
@@ -127,7 +127,7 @@ def _parent(span: Span, halves: Halves) -> Span | None:
 
 
 def _make_start(span: Span, parent: Span | None, halves: Halves) -> EventRow:
-    parents = [parent.start_event] if parent else _absent(span)
+    parents = [parent.start_event] if parent else _name_absent_parents(span)
     fields = span.fields
     foreign = []
     for trace, linked in span.links:
@@ -155,7 +155,7 @@ def _make_start(span: Span, parent: Span | None, halves: Halves) -> EventRow:
     )
 
 
-def _absent(span: Span) -> list[str]:
+def _name_absent_parents(span: Span) -> list[str]:
     """Parents that this file does not have: the client half, and what the parent id names."""
     ids = [span.id] if span.shared else []
     return [_name_start(one) for one in [*ids, span.parent] if one]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.errors import InputError
-from antecede.formats.source import GZIP, UTF8, inflated
+from antecede.formats.source import GZIP, UTF8, inflate_blocks
 
 RANGE_BYTES = 64 << 20
 """Bytes of a range."""
@@ -127,7 +127,7 @@ def _unpack_blocks(part: LineRange) -> Iterator[bytes]:
     rest = b""
     with open(part.path, "rb") as file:
         try:
-            for data in inflated(file):
+            for data in inflate_blocks(file):
                 rest += data
                 if len(rest) > BLOCK_BYTES and b"\n" in rest:
                     lines, _, rest = rest.rpartition(b"\n")

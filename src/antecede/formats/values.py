@@ -33,7 +33,7 @@ USUAL_KINDS = {
 }
 
 
-def name(value: Any, what: str) -> str:
+def read_name(value: Any, what: str) -> str:
     """A name: a string that is not empty, or a number."""
     if isinstance(value, str) and value:
         return value
@@ -43,14 +43,14 @@ def name(value: Any, what: str) -> str:
     raise Refused(f"{what} is no name: {there}")
 
 
-def names(value: Any, what: str) -> list[str]:
+def read_names(value: Any, what: str) -> list[str]:
     """A list of names; one name alone is a list of one."""
     if not isinstance(value, list | tuple):
-        return [name(value, what)]
-    return [name(one, what) for one in value]
+        return [read_name(value, what)]
+    return [read_name(one, what) for one in value]
 
 
-def count(value: Any, what: str) -> int:
+def read_count(value: Any, what: str) -> int:
     """A whole number from 0 on, also as a string."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
@@ -61,13 +61,13 @@ def count(value: Any, what: str) -> int:
     return value
 
 
-def kind(value: Any, kinds: dict[str, str]) -> str | None:
+def read_kind(value: Any, kinds: dict[str, str]) -> str | None:
     """One of our kinds, if the value is known to mean one."""
     text = as_text(value)
     return kinds.get(text) or USUAL_KINDS.get(text.lower())
 
 
-def milliseconds(value: Any) -> float | None:
+def read_milliseconds(value: Any) -> float | None:
     """A number of milliseconds, or a date and time in ISO 8601 (without a zone: UTC)."""
     if type(value) is float and math.isfinite(value):
         return value
@@ -113,7 +113,7 @@ def as_texts(many: Sequence[Any]) -> list[str]:
         return [as_text(value) for value in many]
 
 
-def others(record: dict[str, Any], used: set[str]) -> dict[str, str]:
+def collect_others(record: dict[str, Any], used: set[str]) -> dict[str, str]:
     """All that is not used, as fields; a used path covers what is below it."""
     deep = tuple(f"{path}." for path in used if "." in path)
     result: dict[str, str] = {}

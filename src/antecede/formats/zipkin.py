@@ -6,7 +6,7 @@ Times are microseconds. Both halves of a call may share one id (`shared`, or a c
 from typing import Any
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import objects
+from antecede.formats.jsons import read_objects
 from antecede.formats.rows import Refused, Rows
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -19,30 +19,30 @@ def read(source: Source, settings: Settings) -> Rows:
     """The events of one file."""
     rows = Rows(source.name)
     found = []
-    for record in objects(source.data, rows):
+    for record in read_objects(source.data, rows):
         try:
-            found.append(_span(record.line, record.value))
+            found.append(_make_span(record.line, record.value))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    spans.fill(rows, found)
+    spans.fill_rows(rows, found)
     return rows
 
 
-def _span(line: int, value: dict[str, Any]) -> spans.Span:
+def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
     endpoint = value.get("localEndpoint")
-    start = values.milliseconds(value.get("timestamp"))
-    duration = values.milliseconds(value.get("duration"))
+    start = values.read_milliseconds(value.get("timestamp"))
+    duration = values.read_milliseconds(value.get("duration"))
     return spans.Span(
         line=line,
-        trace=graphs.required(value, "traceId"),
-        id=graphs.required(value, "id"),
-        service=graphs.optional(endpoint, "serviceName") if isinstance(endpoint, dict) else None,
+        trace=graphs.require_name(value, "traceId"),
+        id=graphs.require_name(value, "id"),
+        service=graphs.find_text(endpoint, "serviceName") if isinstance(endpoint, dict) else None,
         kind=KINDS.get(str(value.get("kind")).upper()),
-        parent=graphs.optional(value, "parentId"),
+        parent=graphs.find_text(value, "parentId"),
         shared=value.get("shared") is True,
-        name=graphs.optional(value, "name"),
+        name=graphs.find_text(value, "name"),
         start=None if start is None else start / 1e3,
         end=(start + duration) / 1e3 if start is not None and duration is not None else None,
         ended=duration is not None,
-        fields=values.others(value, USED),
+        fields=values.collect_others(value, USED),
     )

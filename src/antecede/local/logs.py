@@ -29,7 +29,7 @@ from antecede.formats.logs import (
 )
 from antecede.formats.native import count_native_rows, read_native_table
 from antecede.formats.settings import DEFAULT
-from antecede.formats.sources import PathLike, expand, list_paths
+from antecede.formats.sources import PathLike, list_files, list_paths
 from antecede.local.gather import apply_gathering
 from antecede.tables import EVENTS, QUARANTINE
 
@@ -53,7 +53,7 @@ def read_logs(
     together become one execution; `note` says where that was a guess.
     """
     check_settings(format, settings)
-    names = expand(list_paths(paths))
+    names = list_files(list_paths(paths))
     tables = [_read_file(name, format, settings) for name in names]
     files = [table.file for table in tables]
     check_any_readable(files)

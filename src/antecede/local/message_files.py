@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import find_parquet_fault, find_table_kind
-from antecede.formats.sources import expand
+from antecede.formats.sources import list_files
 from antecede.formats.text_lines import (
     LineRange,
     count_line_ends,
@@ -75,7 +75,7 @@ class LocalMessageFiles(NamedTuple):
 
 def read_message_files(paths: list[str], kind: str | None, **options: Any) -> LocalMessageFiles:
     """The table in these files, all of one kind. The options are those of `ask_text_table`."""
-    files = expand(paths)
+    files = list_files(paths)
     kind = find_table_kind(files, kind)
     return _read_parquet(files) if kind == "parquet" else _read_text(kind, files, options)
 

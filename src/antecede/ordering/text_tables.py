@@ -20,7 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from antecede.core.errors import CallerError
-from antecede.formats.csv_table import separator
+from antecede.formats.csv_table import find_separator
 from antecede.formats.text_lines import LineRange, read_lines
 from antecede.ordering.added_columns import index_names
 from antecede.ordering.text_stamps import (
@@ -145,7 +145,7 @@ def _find_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
                 f"{files[first_file]} and {files[number]} have different headers: "
                 "order files of one header at a time"
             )
-    sign = separator(text)
+    sign = find_separator(text)
     names = _name_cells(next(csv.reader([text], delimiter=sign)))
     return CsvHeader(names, sign, {number: line for number, (line, _) in headers.items()})
 

@@ -33,7 +33,7 @@ from antecede.formats.logs import (
 )
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
-from antecede.formats.sources import PathLike, expand, list_paths
+from antecede.formats.sources import PathLike, list_files, list_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
 from antecede.spark.reading.gather import apply_gathering
@@ -71,7 +71,7 @@ def read_logs(
     file, it has lines and is larger than `part_bytes`, many tasks read parts of it.
     """
     check_settings(format, settings)
-    names = expand(list_paths(paths))
+    names = list_files(list_paths(paths))
     staging = staging or _make_folder_until_exit()
     native_rows = {
         number: rows

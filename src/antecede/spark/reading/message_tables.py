@@ -20,7 +20,7 @@ from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import find_parquet_fault, find_table_kind
-from antecede.formats.sources import expand
+from antecede.formats.sources import list_files
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -79,7 +79,7 @@ def read_message_files(
     spark: SparkSession, paths: list[str], kind: str | None, **options: Any
 ) -> MessageFiles:
     """The table in these files, all of one kind. The options are those of `ask_text_table`."""
-    files = expand(paths)
+    files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
         with _explain_name_clashes():
