@@ -100,7 +100,8 @@ def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
     rows = np.asarray(arrivals)
     if rows.ndim != 1 or rows.dtype != np.int64:
         raise CallerError("arrivals must be a flat array of 64-bit row numbers")
-    if rows.size and (not 0 <= rows.min() <= rows.max() < items or np.bincount(rows).max() > 1):
+    is_in_range = not rows.size or 0 <= rows.min() <= rows.max() < items
+    if not is_in_range or (rows.size and np.bincount(rows).max() > 1):
         raise CallerError(f"arrivals must be rows from 0 to {items - 1}, each at most once")
     return rows
 
@@ -115,8 +116,10 @@ def _make_shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> 
         widths = np.bincount(reached.slots, minlength=len(have))
         stops = _sort_counts(widths, reached.slots, reached.counts)
     first = np.concatenate(([0], np.cumsum(widths)))
-    places = np.stack((needs.starts[rows], needs.starts[rows + 1], np.full(items, -1)), axis=1)
-    return _Shelf(have.copy(), first, stops, np.full(first[-1], -1), first[:-1].copy(), places)
+    nothing_below = np.full(items, -1)
+    places = np.stack((needs.starts[rows], needs.starts[rows + 1], nothing_below), axis=1)
+    empty_heads = np.full(first[-1], -1)
+    return _Shelf(have.copy(), first, stops, empty_heads, first[:-1].copy(), places)
 
 
 @compiled
@@ -124,7 +127,8 @@ def _find_widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
     """How far each slot could rise."""
     top = have.copy()
     for k in range(len(slots)):
-        top[slots[k]] = top[slots[k]] + counts[k] if add else max(top[slots[k]], counts[k])
+        slot = slots[k]
+        top[slot] = top[slot] + counts[k] if add else max(top[slot], counts[k])
     return top - have
 
 

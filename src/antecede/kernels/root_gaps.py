@@ -134,8 +134,9 @@ def _find_named_gaps(unmet: Rows, taken: _SlotPlaces) -> Gaps:
     number = unmet.counts[absent].astype(np.int64)
     order = np.lexsort((number, slot))
     slot, number = slot[order], number[order]
-    fresh = np.append(True, (np.diff(slot) != 0) | (np.diff(number) != 0))[: len(slot)]
-    return Gaps(slot[fresh], number[fresh], number[fresh])
+    is_other = (np.diff(slot) != 0) | (np.diff(number) != 0)
+    is_new = np.append(True, is_other)[: len(slot)]
+    return Gaps(slot[is_new], number[is_new], number[is_new])
 
 
 def _join_neighbours(gaps: Gaps) -> Gaps:
@@ -184,12 +185,15 @@ def _find_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -> tuple[
     """What is not taken of the places from `have + 1` to `top` of each slot."""
     most = len(numbers) + len(have)
     slots = np.empty(most, dtype=np.int64)
-    lows, highs = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    lows = np.empty(most, dtype=np.int64)
+    highs = np.empty(most, dtype=np.int64)
     size = 0
     for slot in range(len(have)):
         expected = have[slot] + 1
         for k in range(first[slot], first[slot + 1] + 1):
-            number = min(numbers[k], top[slot] + 1) if k < first[slot + 1] else top[slot] + 1
+            number = top[slot] + 1  # behind the last place that is taken
+            if k < first[slot + 1]:
+                number = min(number, numbers[k])
             if number > expected:
                 slots[size], lows[size], highs[size] = slot, expected, number - 1
                 size += 1
@@ -230,7 +234,8 @@ def _link(
     starts[: held + 1] = need_starts
     targets = np.empty(len(slots) + 2 * places, dtype=np.int64)
     for k in range(len(slots)):
-        targets[k] = held + _last_at_most(numbers, first[slots[k]], first[slots[k] + 1], counts[k])
+        low, high = first[slots[k]], first[slots[k] + 1]
+        targets[k] = held + _last_at_most(numbers, low, high, counts[k])
     size = len(slots)
     for slot in range(len(first) - 1):
         for place in range(first[slot], first[slot + 1]):
@@ -268,8 +273,10 @@ def _play(
     starts, slots, counts = unmet
     gain_starts, gained, values = gains
     size = len(slots) + len(gained)
-    place_slot, place_first = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    place_row, place_last = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    place_slot = np.empty(size, dtype=np.int64)
+    place_first = np.empty(size, dtype=np.int64)
+    place_last = np.empty(size, dtype=np.int64)
+    place_row = np.empty(size, dtype=np.int64)
     needed = np.zeros(len(have), dtype=np.int64)
     for k in range(len(slots)):
         needed[slots[k]] += 1

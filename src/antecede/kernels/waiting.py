@@ -99,7 +99,8 @@ def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> Waitin
     )
     tracks = _lay_tracks(names, part[roots], position[roots])
     counts = _count_rows(graph.rows, layout, tracks)
-    return Waiting(counts[: len(gap_nodes)], _keep_rows(cycles, graph.rows), counts[len(gap_nodes) :])
+    on_gaps, on_cycles = counts[: len(gap_nodes)], counts[len(gap_nodes) :]
+    return Waiting(on_gaps, _keep_rows(cycles, graph.rows), on_cycles)
 
 
 def _keep_rows(cycles: Cycles, rows: int) -> Cycles:
@@ -112,7 +113,8 @@ def _keep_rows(cycles: Cycles, rows: int) -> Cycles:
 def _lay_tracks(names: Ints, part: Ints, position: Ints) -> _Tracks:
     """Number the tracks; roots of one name are on one track, and lie by height."""
     roots = len(names)
-    begin_of_name = np.full(int(names.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    name_count = int(names.max(initial=-1)) + 1
+    begin_of_name = np.full(name_count, np.iinfo(np.int64).max)
     np.minimum.at(begin_of_name, names, position)
     order = np.lexsort((np.arange(roots), names, begin_of_name[names], part))
     is_new = np.append(True, np.diff(names[order]) != 0)[:roots]

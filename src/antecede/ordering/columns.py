@@ -87,7 +87,8 @@ def _check_counts(
     least = min((int(part.min()) for part in counts if len(part)), default=0)
     most = max((int(part.max()) for part in counts if len(part)), default=0)
     if least >= 0 and most <= LARGEST:
-        together = np.concatenate([*counts, np.empty(0, np.uint8)], dtype=narrow_type(most), casting="unsafe")
+        parts_and_none = [*counts, np.empty(0, np.uint8)]
+        together = np.concatenate(parts_and_none, dtype=narrow_type(most), casting="unsafe")
         return CountLists(starts, together, names)
     together = np.concatenate(counts)
     for is_wrong, fault in (
@@ -98,7 +99,8 @@ def _check_counts(
         rows = np.searchsorted(starts, np.flatnonzero(is_wrong), side="right") - 1
         faults.add(np.unique(rows), f"{what} has {fault}")
         together[is_wrong] = 0
-    return CountLists(starts, together.astype(narrow_type(int(together.max(initial=0)))), names)
+    kind = narrow_type(int(together.max(initial=0)))
+    return CountLists(starts, together.astype(kind), names)
 
 
 def _read_part(part: pa.Array) -> Counts:
@@ -162,4 +164,6 @@ def join_texts(*parts: pa.Array | str) -> pa.Array:
 
 
 def _as_text(part: pa.Array | str) -> pa.Array | str:
-    return part if isinstance(part, str) or pa.types.is_string(part.type) else part.cast(pa.string())
+    if isinstance(part, str) or pa.types.is_string(part.type):
+        return part
+    return part.cast(pa.string())

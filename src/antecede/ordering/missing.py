@@ -64,7 +64,8 @@ def list_missing(
         texts.append(block_texts)
     sizes = np.diff(cycles.starts)
     rows.append(cycles.members)
-    texts.append(pa.array(np.repeat(np.array(cycle_texts, dtype=object), sizes), pa.string()))
+    text_of_member = np.repeat(np.array(cycle_texts, dtype=object), sizes)
+    texts.append(pa.array(text_of_member, pa.string()))
     return np.concatenate(rows), pa.concat_arrays(texts)
 
 
@@ -76,8 +77,9 @@ def _list_block(
     row = np.repeat(np.arange(len(lengths)), lengths)
     rank = np.arange(starts[0], starts[-1]) - starts[row]
     is_shown = rank < SHOWN
-    slot = unmet.slots[starts[0] : starts[-1]][is_shown].astype(np.int64)
-    needed = unmet.counts[starts[0] : starts[-1]][is_shown].astype(np.int64)
+    block = slice(starts[0], starts[-1])
+    slot = unmet.slots[block][is_shown].astype(np.int64)
+    needed = unmet.counts[block][is_shown].astype(np.int64)
     texts = _describe_needs(stamps, reading, slot, have[slot], needed)
 
     cut_rows = np.flatnonzero(lengths > SHOWN)

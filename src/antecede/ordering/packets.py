@@ -81,8 +81,9 @@ def _read_stamps(
     all_gains: list[Pairs] = []
     all_pasts: list[Pairs] = []
     rows, reasons = [], []
-    columns = (table["kind"].to_pylist(), table["needs"].to_pylist(), source.tolist(), me.tolist())
-    for row, (kind, stamp, i, j) in enumerate(zip(*columns, strict=True)):
+    kinds, stamps = table["kind"].to_pylist(), table["needs"].to_pylist()
+    packets = zip(kinds, stamps, source.tolist(), me.tolist(), strict=True)
+    for row, (kind, stamp, i, j) in enumerate(packets):
         needs: Pairs = []
         gains: Pairs = []
         past: Pairs = []
@@ -133,7 +134,8 @@ def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
     totals = np.array([sum(stamp.vector) for stamp in stamps], dtype=np.int64)
     key_count = np.zeros(int(group.max(initial=0)) + 1, dtype=np.int64)
     np.gcd.at(key_count, group, totals)
-    keys = [_find_keys(stamp, k) for stamp, k in zip(stamps, key_count[group].tolist(), strict=True)]
+    counts_of_keys = key_count[group].tolist()
+    keys = [_find_keys(stamp, k) for stamp, k in zip(stamps, counts_of_keys, strict=True)]
     counts = pa.list_(pa.int64())
     columns = {
         "needs": pa.array([stamp.vector for stamp in stamps], counts),

@@ -245,7 +245,8 @@ def _take_uniform_rows(pairs: Rows, rows: Ints) -> Rows | None:
         return None
     slots = np.take(pairs.slots.reshape(size, width), rows, axis=0)
     counts = np.take(pairs.counts.reshape(size, width), rows, axis=0)
-    return Rows(np.arange(len(rows) + 1) * width, slots.ravel(), counts.ravel())
+    starts = np.arange(len(rows) + 1) * width
+    return Rows(starts, slots.ravel(), counts.ravel())
 
 
 def _make_answers(
@@ -259,19 +260,22 @@ def _make_answers(
 ) -> pa.StructArray:
     """The answer of each row; those that are not seen take no positions."""
     size = len(group)
-    position, arrival = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
-    ordered, arrived = released.order[is_seen[released.order]], rows[is_seen[rows]]
+    position = np.full(size, -1, dtype=np.int64)
+    ordered = released.order[is_seen[released.order]]
     position[ordered] = rank_within_groups(group[ordered])
+    arrival = np.full(size, -1, dtype=np.int64)
+    arrived = rows[is_seen[rows]]
     arrival[arrived] = rank_within_groups(group[arrived])
     missing = gaps = notes = pa.nulls(size)
     if is_seen[released.held].any():
         missing, gaps, notes = explain_held_rows(stamps, reading, group, released, is_seen)
+    gap = pa.struct({"missing": pa.string(), "waiting": pa.int64()})
     columns = [
         pa.array(position, mask=position < 0),
         pa.array(arrival, mask=arrival < 0),
         missing.cast(pa.list_(pa.string())),
         faults.reasons(),
-        gaps.cast(pa.list_(pa.struct({"missing": pa.string(), "waiting": pa.int64()}))),
+        gaps.cast(pa.list_(gap)),
         notes.cast(pa.string()),
     ]
     names = ["position", "arrival", "missing", "reason", "gaps", "note"]

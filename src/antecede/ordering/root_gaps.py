@@ -40,11 +40,13 @@ def explain_held_rows(
         roots = play_root_gaps(have, unmet, take_rows(stamps.gains, held), counted=len(seen))
     else:
         places = HeldPlaces(stamps.own[held], stamps.number[held], np.arange(len(held)))
-        roots = find_root_gaps(have, unmet, places, dense=reading.stretches and reading.shape != "parents")
+        is_dense = reading.stretches and reading.shape != "parents"
+        roots = find_root_gaps(have, unmet, places, dense=is_dense)
     cycle_texts = describe_cycles(stamps, reading, held, roots.cycles)
     rows, texts = list_missing(stamps, reading, have, unmet, roots.cycles, cycle_texts)
     is_answer = rows < len(seen)
-    missing = _list_by_row(held[rows[is_answer]], texts.filter(pa.array(is_answer)), len(group))
+    answer_rows = held[rows[is_answer]]
+    missing = _list_by_row(answer_rows, texts.filter(pa.array(is_answer)), len(group))
     gaps = _list_root_gaps(stamps, reading, group, seen, roots, cycle_texts)
     if not reading.counted or reading.ticks:
         return missing, gaps, pa.nulls(len(group), pa.string())
@@ -60,7 +62,9 @@ def _list_root_gaps(
     waiting = np.concatenate((roots.gap_waiting, roots.cycle_waiting))
     items = pa.StructArray.from_arrays([texts, pa.array(waiting)], names=["missing", "waiting"])
     first_members = roots.cycles.members[roots.cycles.starts[:-1]]
-    item_group = np.concatenate((stamps.slots.groups(roots.gaps.slot), group[held[first_members]]))
+    gap_group = stamps.slots.groups(roots.gaps.slot)
+    cycle_group = group[held[first_members]]
+    item_group = np.concatenate((gap_group, cycle_group))
 
     is_awaited = waiting > 0  # not so if only rows that are not seen wait
     groups, first_held = np.unique(group[held], return_index=True)

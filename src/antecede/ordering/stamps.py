@@ -96,7 +96,8 @@ def read_pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faul
     if "past" in table.column_names:
         lists.append(read_counts(table["past"], faults, "the stamp"))
     roles = [name for name in ("sender", "receiver") if name in table.column_names]
-    names, codes = encode_names(*(table[name] for name in roles), *(part.names for part in lists))
+    role_columns = [table[name] for name in roles]
+    names, codes = encode_names(*role_columns, *(part.names for part in lists))
     role_codes, list_codes = codes[: len(roles)], codes[len(roles) :]
     for role, code in zip(roles, role_codes, strict=True):
         faults.add(code < 0, f"there is no {role}")
@@ -179,8 +180,9 @@ def last_present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Int
 
 def sum_rows(rows: Rows) -> Ints:
     """The sum of the counts of each row."""
-    total: Ints = np.concatenate(([0], np.cumsum(rows.counts, dtype=np.int64)))[rows.starts]
-    return np.diff(total)
+    sums = np.cumsum(rows.counts, dtype=np.int64)
+    sum_before = np.concatenate(([0], sums))
+    return np.diff(sum_before[rows.starts])
 
 
 def _read_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
@@ -249,7 +251,8 @@ def read_shared(table: pa.Table, reading: Reading, group: Ints, groups: int, fau
     # Without a number, messages of a sender are told apart by what their stamp counts in all.
     number = read_integers(table["number"], -1) if "number" in table.column_names else total
     gains = Rows(keys.starts, key_slots, np.ones(len(key_slots), dtype=np.int64))
-    return Stamps(Rows(needs.starts, need_slots, needs.counts), gains, slots, own, number, number, add=True)
+    need_rows = Rows(needs.starts, need_slots, needs.counts)
+    return Stamps(need_rows, gains, slots, own, number, number, add=True)
 
 
 def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults) -> None:
@@ -260,7 +263,8 @@ def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults)
     by_key = np.lexsort((key, rows))
     is_same_row = np.diff(rows[by_key]) == 0
     is_same_key = np.diff(key[by_key]) == 0
-    faults.add(np.unique(rows[by_key][1:][is_same_row & is_same_key]), "a key is named twice")
+    is_repeated = is_same_row & is_same_key
+    faults.add(np.unique(rows[by_key][1:][is_repeated]), "a key is named twice")
     is_good = ~faults.bad[rows]
     rows, key = rows[is_good], key[is_good]
     is_zero = needs.counts[needs.starts[rows] + key] == 0
@@ -276,8 +280,10 @@ def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     faults.add(np.unique(rows[parent < 0]), "a parent is null")
     is_self = (parent == own_id[rows]) & (parent >= 0)
     selves = np.unique(rows[is_self])
-    faults.add(selves, join_texts("names itself as its parent: ", names.take(pa.array(own_id[selves]))))
-    places = [place_singly(np.maximum(own_id, 0)), Places(starts, np.maximum(parent, 0))]
+    own_names = names.take(pa.array(own_id[selves]))
+    faults.add(selves, join_texts("names itself as its parent: ", own_names))
+    parent_places = Places(starts, np.maximum(parent, 0))
+    places = [place_singly(np.maximum(own_id, 0)), parent_places]
     slots, (own_slots, need_slots) = number_slots(group, groups, len(names), places, names)
     own = own_slots.astype(np.int64)
     ones = np.ones(len(own), dtype=np.int64)
