@@ -54,7 +54,7 @@ class EventName(NamedTuple):
 class WindowSource(Protocol):
     """A log and its audit, as far as windows want to know of them."""
 
-    def execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
+    def list_execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
         """Rows of `execution`, `events` and `processes`, by execution: of these, or else of the first."""
 
     def locate_events(self, names: list[EventName]) -> list[Row]:
@@ -63,7 +63,7 @@ class WindowSource(Protocol):
     def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
         """The events of each window: of those inside its spans (SPANS) the nearest, each once."""
 
-    def late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
+    def list_late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
         """Rows of `execution`, `process` and `message` of the late deliveries of these messages."""
 
 
@@ -83,19 +83,19 @@ class _Choice(NamedTuple):
 
 def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     """Windows around the first finding of each kind, or of the first executions without a finding."""
-    choices = _choose(source, summary)
-    tables = source.fetch_spans(_spans_of(source, choices), len(choices))
+    choices = _choose_parts(source, summary)
+    tables = source.fetch_spans(_find_spans(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
     ghosts = _find_ghosts(source, choices, graphs)
-    late = _late_copies(source, choices, graphs)
+    late = _find_late_copies(source, choices, graphs)
     others = summary.executions - len({choice.execution for choice in choices})
     windows = []
     for choice, graph, absent, copies in zip(choices, graphs, ghosts, late, strict=True):
         windows.append(
             Window(
-                title=_title(choice),
-                events=_drawn_events(graph, absent),
-                edges=_named_edges(graph),
+                title=_describe_choice(choice),
+                events=_arrange_events(graph, absent),
+                edges=_name_edges(graph),
                 late=copies,
                 ghosts=absent,
                 left_out=_describe_rest(choice, len(graph.events.table), others),
@@ -104,16 +104,15 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     return windows
 
 
-def _choose(source: WindowSource, summary: Summary) -> list[_Choice]:
+def _choose_parts(source: WindowSource, summary: Summary) -> list[_Choice]:
     """A finding of each kind, the most frequent first; what would show the same events is drawn once."""
     first_of_kind: dict[str, Row] = {}
     for row in summary.sample.to_pylist():
         first_of_kind.setdefault(row["kind"], row)
     wanted = sorted(first_of_kind.values(), key=lambda row: -summary.counts[row["kind"]])
     executions = sorted({row["execution"] for row in wanted}) if wanted else None
-    sizes = {
-        row["execution"]: row for row in source.execution_sizes(executions, max(len(wanted), CLEAN_WINDOWS))
-    }
+    most = max(len(wanted), CLEAN_WINDOWS)
+    sizes = {row["execution"]: row for row in source.list_execution_sizes(executions, most)}
     if not wanted:
         wanted = [{"execution": name, "kind": None, "events": []} for name in sizes]
     choices: dict[tuple[str, tuple[str, ...] | None], _Choice] = {}
@@ -121,57 +120,62 @@ def _choose(source: WindowSource, summary: Summary) -> list[_Choice]:
         size = sizes[row["execution"]]
         witness = row["events"][:LOCATED_WITNESS]
         choice = _Choice(row["execution"], size["events"], size["processes"], row["kind"], witness)
-        choices.setdefault((choice.execution, None if choice.is_whole else tuple(witness)), choice)
+        drawn = None if choice.is_whole else tuple(witness)
+        choices.setdefault((choice.execution, drawn), choice)
     return list(choices.values())[:MOST_WINDOWS]
 
 
-def _spans_of(source: WindowSource, choices: list[_Choice]) -> list[Row]:
+def _find_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:
     """Where the events of all choices are to be found."""
-    parts = [(window, choice) for window, choice in enumerate(choices) if not choice.is_whole]
-    names = [
-        EventName(window, choice.execution, event) for window, choice in parts for event in choice.witness
-    ]
-    located = source.locate_events(names)
-    spans: list[Row] = [
-        {"window": window, "execution": choice.execution, "most": DRAWN_WHOLE}
-        for window, choice in enumerate(choices)
-        if choice.is_whole
-    ]
-    for row in located:
-        spans.append({**row, "at": row["index"], "most": DRAWN_NEARBY, "radius": DRAWN_NEARBY})
-    for window, choice in parts:
-        if not any(row["window"] == window for row in located):
-            spans.append(
-                {
-                    "window": window,
-                    "most": DRAWN_NEARBY,
-                    "radius": max(DRAWN_NEARBY // max(choice.processes, 1), 1),
-                    "execution": choice.execution,
-                    "at": 0,
-                    "line": 0,
-                }
-            )
+    names = []
+    for window, choice in enumerate(choices):
+        if not choice.is_whole:
+            names += [EventName(window, choice.execution, event) for event in choice.witness]
+    around: dict[int, list[Row]] = {}
+    for row in source.locate_events(names):
+        span = {**row, "at": row["index"], "most": DRAWN_NEARBY, "radius": DRAWN_NEARBY}
+        around.setdefault(row["window"], []).append(span)
+    spans: list[Row] = []
+    for window, choice in enumerate(choices):
+        if choice.is_whole:
+            spans.append({"window": window, "execution": choice.execution, "most": DRAWN_WHOLE})
+        else:
+            spans += around.get(window) or [_span_beginning(window, choice)]
     return spans
+
+
+def _span_beginning(window: int, choice: _Choice) -> Row:
+    """The first events of each process."""
+    radius = max(DRAWN_NEARBY // max(choice.processes, 1), 1)
+    return {
+        "window": window,
+        "most": DRAWN_NEARBY,
+        "radius": radius,
+        "execution": choice.execution,
+        "at": 0,
+        "line": 0,
+    }
 
 
 def _find_ghosts(source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]) -> list[set[str]]:
     """What events of each window name and the log has not; what a part of it lacks is looked up."""
     absent = [set(graph.causes.ghosts["event"].to_pylist()) for graph in graphs]
-    doubtful = [
-        EventName(window, choice.execution, event)
-        for window, (choice, names) in enumerate(zip(choices, absent, strict=True))
-        for event in sorted(names)
-        if not choice.is_whole
-    ]
-    located = {(row["window"], row["event"]) for row in source.locate_events(doubtful)}
-    return [{name for name in names if (window, name) not in located} for window, names in enumerate(absent)]
+    doubtful = []
+    for window, choice in enumerate(choices):
+        if not choice.is_whole:
+            doubtful += [EventName(window, choice.execution, event) for event in sorted(absent[window])]
+    for row in source.locate_events(doubtful):
+        absent[row["window"]].discard(row["event"])
+    return absent
 
 
-def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]) -> list[set[Copy]]:
+def _find_late_copies(
+    source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]
+) -> list[set[Copy]]:
     """The late copies in each window."""
     messages = [set(graph.events.table["message"].to_pylist()) - {None} for graph in graphs]
     executions = [choice.execution for choice in choices]
-    rows = source.late_copies(executions, set().union(*messages))
+    rows = source.list_late_copies(executions, set().union(*messages))
     late: list[set[Copy]] = []
     for execution, names in zip(executions, messages, strict=True):
         mine = [row for row in rows if row["execution"] == execution and row["message"] in names]
@@ -179,24 +183,27 @@ def _late_copies(source: WindowSource, choices: list[_Choice], graphs: list[Even
     return late
 
 
-def _drawn_events(graph: EventGraph, ghosts: set[str]) -> pa.Table:
+def _arrange_events(graph: EventGraph, ghosts: set[str]) -> pa.Table:
     """The events, causes first; the ghosts, of which nothing is known but the name, before all."""
     events = decode_columns(graph.events.table.take(pa.array(graph.causes.order)))
-    execution = graph.events.executions[0].as_py() if len(graph.events.executions) else None
+    executions = graph.events.executions
+    execution = executions[0].as_py() if len(executions) else None
     rows = [{"execution": execution, "event": name} for name in sorted(ghosts)]
     return pa.concat_tables([pa.Table.from_pylist(rows, EVENTS), events])
 
 
-def _named_edges(graph: EventGraph) -> list[tuple[str, str]]:
+def _name_edges(graph: EventGraph) -> list[tuple[str, str]]:
     """Direct causes by id, also those that are named and not here."""
     ids = graph.events.table["event"]
-    source, target = (ids.take(pa.array(side)).to_pylist() for side in graph.causes.edges)
-    naming = ids.take(graph.causes.ghosts["row"]).to_pylist()
-    absent = graph.causes.ghosts["event"].to_pylist()
-    return [*zip(source, target, strict=True), *zip(absent, naming, strict=True)]
+    causes = ids.take(pa.array(graph.causes.edges.source)).to_pylist()
+    effects = ids.take(pa.array(graph.causes.edges.target)).to_pylist()
+    ghosts = graph.causes.ghosts
+    named_by = ids.take(ghosts["row"]).to_pylist()
+    absent = ghosts["event"].to_pylist()
+    return [*zip(causes, effects, strict=True), *zip(absent, named_by, strict=True)]
 
 
-def _title(choice: _Choice) -> str:
+def _describe_choice(choice: _Choice) -> str:
     name = f"execution {choice.execution}" if choice.execution else "the log"
     if choice.is_whole:
         return name

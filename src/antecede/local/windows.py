@@ -60,10 +60,12 @@ class _LocalSource:
     def _line(self) -> Ints:
         return to_integers(get_column(self.events, "line"), _UNKNOWN)
 
-    def execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
-        sizes = self.audit.totals.select(["execution", "events", "processes"]).sort_by("execution")
+    def list_execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
+        sizes = self.audit.totals.select(["execution", "events", "processes"])
+        sizes = sizes.sort_by("execution")
         if executions is not None:
-            sizes = sizes.filter(pc.is_in(sizes["execution"], pa.array(executions, pa.string())))
+            wanted = pa.array(executions, pa.string())
+            sizes = sizes.filter(pc.is_in(sizes["execution"], wanted))
         return list(sizes.slice(0, most).to_pylist())
 
     def locate_events(self, names: list[EventName]) -> list[Row]:
@@ -74,10 +76,9 @@ class _LocalSource:
         places = places.select(["execution", "event", "process", "index", "file", "line"])
         located = []
         for row in places.to_pylist():
-            wanted = [
-                name for name in names if (name.execution, name.event) == (row["execution"], row["event"])
-            ]
-            located += [{"window": name.window, **row} for name in wanted]
+            for name in names:
+                if name.execution == row["execution"] and name.event == row["event"]:
+                    located.append({"window": name.window, **row})
         return located
 
     def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
@@ -93,9 +94,9 @@ class _LocalSource:
 
     def _measure_span(self, span: Row) -> list[tuple[int, int]]:
         """The rows inside a span, and how far each is from its place."""
-        inside = self._execution.codes[0] == _code_of(self._execution, span["execution"])
-        by_index = _distances(self._index, span.get("at"))
-        by_line = _distances(self._line, span.get("line"))
+        inside = _is_named(self._execution, span["execution"])
+        by_index = _measure_distances(self._index, span.get("at"))
+        by_line = _measure_distances(self._line, span.get("line"))
         if span.get("radius") is not None:
             inside &= self._is_nearby(span, by_index, by_line)
         rows = np.flatnonzero(inside)
@@ -104,31 +105,33 @@ class _LocalSource:
 
     def _is_nearby(self, span: Row, by_index: Ints, by_line: Ints) -> Bools:
         """Which rows are near by their index in the process of the span; or else, having none, by line."""
-        process, file = self._process.codes[0], self._file.codes[0]
-        in_process = process >= 0
+        near_by_index = (by_index >= 0) & (by_index <= span["radius"])
         if span.get("process") is not None:
-            in_process = process == _code_of(self._process, span["process"])
-        in_file: Bools | bool = True
-        if span.get("file") is not None:
-            in_file = file == _code_of(self._file, span["file"])
-        near_by_index = in_process & (by_index >= 0) & (by_index <= span["radius"])
+            near_by_index &= _is_named(self._process, span["process"])
+        else:
+            near_by_index &= self._process.codes[0] >= 0
         near_by_line = (by_line >= 0) & (by_line <= span["radius"])
-        return np.asarray(near_by_index | ((self._index == _UNKNOWN) & in_file & near_by_line))
+        near_by_line &= self._index == _UNKNOWN
+        if span.get("file") is not None:
+            near_by_line &= _is_named(self._file, span["file"])
+        return np.asarray(near_by_index | near_by_line)
 
     def _take_nearest(self, distances: dict[int, int], most: int) -> pa.Table:
         """The nearest of these rows, given the distance of each."""
         if not distances:
             return EVENTS.empty_table()
-        candidates = sorted(distances)
-        keys = self.events.select(_IDENTITY).take(pa.array(candidates)).to_pylist()
+        rows = sorted(distances)
+        names = self.events.select(_IDENTITY).take(pa.array(rows)).to_pylist()
         nearest: dict[tuple[Any, ...], tuple[int, int]] = {}
-        for row, names in zip(candidates, keys, strict=True):
-            identity = tuple((value is not None, value) for value in names.values())  # null comes first
-            nearest[identity] = min((distances[row], row), nearest.get(identity, (distances[row], row)))
-        ranked = sorted(nearest, key=lambda identity: (nearest[identity][0], identity))
-        return self.events.take(pa.array([nearest[identity][1] for identity in ranked[:most]], pa.int64()))
+        for row, values in zip(rows, names, strict=True):
+            identity = tuple((value is not None, value) for value in values.values())  # null comes first
+            candidate = (distances[row], row)
+            nearest[identity] = min(candidate, nearest.get(identity, candidate))
+        ranked = sorted((distance, identity, row) for identity, (distance, row) in nearest.items())
+        taken = [row for _, _, row in ranked[:most]]
+        return self.events.take(pa.array(taken, pa.int64()))
 
-    def late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
+    def list_late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
         findings = self.audit.findings
         is_late = pc.equal(findings["kind"], "late")
         is_here = pc.is_in(findings["execution"], pa.array(executions, pa.string()))
@@ -137,13 +140,16 @@ class _LocalSource:
         return list(late.select(["execution", "process", "message"]).to_pylist())
 
 
-def _code_of(names: EncodedNames, name: str) -> int:
-    """The code of a name, or one that no row has."""
-    code: int = pc.index(names.names, name).as_py()
-    return code if code >= 0 else -2
+def _is_named(column: EncodedNames, name: str) -> Bools:
+    """Which rows of a column have this name."""
+    code: int = pc.index(column.names, name).as_py()
+    codes = column.codes[0]
+    if code < 0:  # nobody has it; rows without any name have the code -1, too
+        return np.zeros(len(codes), dtype=bool)
+    return np.asarray(codes == code)
 
 
-def _distances(values: Ints, place: int | None) -> Ints:
+def _measure_distances(values: Ints, place: int | None) -> Ints:
     """How far each value is from a place; -1 where one of the two is unknown."""
     if place is None:
         return np.full(len(values), -1, dtype=np.int64)

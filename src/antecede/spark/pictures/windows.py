@@ -26,7 +26,11 @@ _INSIDE = """events.execution <=> spans.execution and (spans.radius is null
 or (events.process = coalesce(spans.process, events.process) and abs(events.index - spans.at) <= spans.radius)
 or (events.index is null and coalesce(events.file = spans.file, spans.file is null)
 and abs(events.line - spans.line) <= spans.radius))"""
+"""Whether an event is inside a span: by its index in a process; or, where it has none, by its line."""
 _DISTANCE = "coalesce(abs(events.index - spans.at), abs(events.line - spans.line), 0)"
+
+_IDENTITY = ("file", "line", "process", "index", "event")
+"""Events that agree in these are drawn once."""
 
 
 def pick_windows(events: DataFrame, audit: SparkAudit, summary: Summary) -> list[Window]:
@@ -41,7 +45,7 @@ class _SparkSource:
     events: DataFrame
     audit: SparkAudit
 
-    def execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
+    def list_execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
         sizes = self.audit.totals.select("execution", "events", "processes").orderBy("execution")
         if executions is not None:
             sizes = sizes.where(sf.col("execution").isin(executions))
@@ -50,27 +54,37 @@ class _SparkSource:
     def locate_events(self, names: list[EventName]) -> list[Row]:
         if not names:
             return []
-        columns = dict(zip(EventName._fields, map(list, zip(*names, strict=True)), strict=True))
-        wanted = sf.broadcast(self.events.sparkSession.createDataFrame(pa.table(columns)))
+        wanted = self._send_table(pa.Table.from_pylist([name._asdict() for name in names]))
         places = self.events.select("execution", "event", "process", "index", "file", "line")
-        return list(places.join(wanted, ["execution", "event"]).toArrow().to_pylist())
+        located = places.join(wanted, ["execution", "event"])
+        return list(located.toArrow().to_pylist())
 
     def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
         if not spans:
             return [EVENTS.empty_table() for _ in range(windows)]
-        table = pa.Table.from_pylist(spans, SPANS)
-        wanted = sf.broadcast(self.events.sparkSession.createDataFrame(table))
-        joined = self.events.alias("events").join(wanted.alias("spans"), sf.expr(_INSIDE))
-        own = [sf.col(f"events.{name}") for name in EVENTS.names]
-        joined = joined.select("window", "most", sf.expr(_DISTANCE).alias("distance"), *own)
-        same = Over.partitionBy("window", "process", "index", "event", "file", "line").orderBy("distance")
-        near = Over.partitionBy("window").orderBy("distance", "file", "line", "process", "index", "event")
-        once = joined.withColumn("copy", sf.row_number().over(same)).where("copy = 1")
-        fetched = once.withColumn("rank", sf.row_number().over(near)).where("rank <= most").toArrow()
-        parts = [fetched.filter(pc.equal(fetched["window"], window)) for window in range(windows)]
-        return [part.select(EVENTS.names).cast(EVENTS) for part in parts]
+        wanted = self._send_table(pa.Table.from_pylist(spans, SPANS)).alias("spans")
+        inside = self.events.alias("events").join(wanted, sf.expr(_INSIDE))
+        distance = sf.expr(_DISTANCE).alias("distance")
+        inside = inside.select("window", "most", distance, "events.*")
+        # Of what several spans have, the copy that is nearest; of all that a window has, the nearest.
+        copies = Over.partitionBy("window", *_IDENTITY).orderBy("distance")
+        nearest = Over.partitionBy("window").orderBy("distance", *_IDENTITY)
+        inside = inside.withColumn("copy", sf.row_number().over(copies)).where("copy = 1")
+        inside = inside.withColumn("rank", sf.row_number().over(nearest)).where("rank <= most")
+        fetched = inside.toArrow()
+        tables = []
+        for window in range(windows):
+            table = fetched.filter(pc.equal(fetched["window"], window))
+            tables.append(table.select(EVENTS.names).cast(EVENTS))
+        return tables
 
-    def late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
-        late = self.audit.findings.where((sf.col("kind") == "late") & sf.col("execution").isin(executions))
+    def list_late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
+        late = self.audit.findings.where("kind = 'late'")
+        late = late.where(sf.col("execution").isin(executions))
         late = late.where(sf.col("message").isin(sorted(messages)))
-        return list(late.select("execution", "process", "message").toArrow().to_pylist())
+        late = late.select("execution", "process", "message")
+        return list(late.toArrow().to_pylist())
+
+    def _send_table(self, table: pa.Table) -> DataFrame:
+        """A small table, for each of Spark's tasks."""
+        return sf.broadcast(self.events.sparkSession.createDataFrame(table))
