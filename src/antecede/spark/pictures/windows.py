@@ -65,7 +65,8 @@ class _SparkSource:
         wanted = self._send_table(pa.Table.from_pylist(spans, SPANS)).alias("spans")
         inside = self.events.alias("events").join(wanted, sf.expr(_INSIDE))
         distance = sf.expr(_DISTANCE).alias("distance")
-        inside = inside.select("window", "most", distance, "events.*")
+        columns = [f"events.{name}" for name in EVENTS.names]
+        inside = inside.select("window", "most", distance, *columns)
         # Of what several spans have, the copy that is nearest; of all that a window has, the nearest.
         copies = Over.partitionBy("window", *_IDENTITY).orderBy("distance")
         nearest = Over.partitionBy("window").orderBy("distance", *_IDENTITY)
