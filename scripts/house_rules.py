@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ CHECKING_CALL = re.compile(r"_*(?:assert|check|expect|verify)\w*|raises|warns|fa
 
 WITH_SPARK = ("spark", "engines")
 """The folders of tests that start a JVM."""
+SHARED_NAMES = {"Gap", "Rows", "_Event"}
+"""Names that two classes of src still have: to be taken out of here one by one, and never added to."""
 NO_JVM = "No test in this folder starts a JVM."
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -124,7 +127,7 @@ def check_class_names(trees: dict[PurePosixPath, ast.Module]) -> Iterator[Breach
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef):
                 continue
-            if node.name in first:
+            if node.name in first and node.name not in SHARED_NAMES:
                 sentence = f"a second class {node.name}, besides that of {first[node.name]}; rename one"
                 yield Breach(file, node.lineno, sentence)
             first.setdefault(node.name, file)
@@ -158,11 +161,8 @@ def check_tests(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
             yield Breach(file, function.lineno, sentence)
 
 
-def check_file(file: PurePosixPath) -> Iterator[Breach]:
-    raw = (ROOT / file).read_bytes()
-    if b"\0" in raw:
-        return
-    text = raw.decode("utf-8", errors="replace")
+def check_file(file: PurePosixPath, text: str) -> Iterator[Breach]:
+    """Whatever can be said of one file."""
     yield from check_text(file, text)
     if file.suffix != ".py":
         return
@@ -179,8 +179,30 @@ def check_file(file: PurePosixPath) -> Iterator[Breach]:
         yield from check_test_folder(file, tree)
 
 
+def parse_sources(texts: dict[PurePosixPath, str]) -> dict[PurePosixPath, ast.Module]:
+    """The modules under src that are Python."""
+    trees = {}
+    for file, text in texts.items():
+        if file.parts[0] == "src" and file.suffix == ".py":
+            with suppress(SyntaxError):
+                trees[file] = ast.parse(text)
+    return trees
+
+
+def read_texts() -> dict[PurePosixPath, str]:
+    """Every file of the repository that is text."""
+    texts = {}
+    for file in tracked_files():
+        raw = (ROOT / file).read_bytes()
+        if b"\0" not in raw:
+            texts[file] = raw.decode("utf-8", errors="replace")
+    return texts
+
+
 def main() -> int:
-    breaches = [breach for file in tracked_files() for breach in check_file(file)]
+    texts = read_texts()
+    breaches = [breach for file, text in texts.items() for breach in check_file(file, text)]
+    breaches += check_class_names(parse_sources(texts))
     for breach in breaches:
         print(breach)
     print(f"house rules: {len(breaches)} breach{'' if len(breaches) == 1 else 'es'}")

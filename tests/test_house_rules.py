@@ -48,7 +48,7 @@ def test_spark_stays_in_its_room(file, source, breaches) -> None:
 
 
 def test_two_classes_of_one_name_are_found() -> None:
-    sources = {"a.py": "class Row: pass", "b.py": "class Rows: pass\nclass Row: pass", "c.py": "Row = int"}
+    sources = {"a.py": "class Row: pass", "b.py": "class Line: pass\nclass Row: pass", "c.py": "Row = int"}
     trees = {PurePosixPath(name): ast.parse(source) for name, source in sources.items()}
     (breach,) = rules.check_class_names(trees)
     assert (str(breach.file), breach.line) == ("b.py", 2)
