@@ -111,11 +111,7 @@ class RunTrace:
         """Called before rows leave: `add_orders` is then told of every delivery so far."""
         self.unjudged: list[dict[str, Any]] = []
         self.events = RowBuffer(EVENTS, events, block, lambda: self.ask())
-<<<<<<< HEAD
         self.messages = RowBuffer(MESSAGES, messages, block, _do_nothing)
-=======
-        self.messages = RowBuffer(MESSAGES, messages, block, _nothing)
->>>>>>> c6a65c4 (House rules: no two classes of one name but three that are listed)
         self.counts = [0] * len(names)
         self.arrivals = [0] * len(names)
         self.clocks: list[dict[str, int]] = [{} for _ in names]
