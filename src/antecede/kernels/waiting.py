@@ -44,7 +44,7 @@ class WaitGraph(NamedTuple):
     targets: Ints
 
 
-class Waiting(NamedTuple):
+class WaitCounts(NamedTuple):
     """How many rows wait for each gap; the cycles of rows, and how many wait for each, its members too."""
 
     gaps: Ints
@@ -74,7 +74,7 @@ class _Tracks(NamedTuple):
     height: Ints  # of each root
 
 
-def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> Waiting:
+def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> WaitCounts:
     """Count the rows that wait for each gap and for each cycle; gaps are given by height on each track."""
     component = find_components(graph.starts, graph.targets)
     cycles = list_cycles(component, np.empty(0, dtype=np.int64))
@@ -100,7 +100,7 @@ def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> Waitin
     tracks = _lay_tracks(names, part[roots], position[roots])
     counts = _count_rows(graph.rows, layout, tracks)
     on_gaps, on_cycles = counts[: len(gap_nodes)], counts[len(gap_nodes) :]
-    return Waiting(on_gaps, _keep_rows(cycles, graph.rows), on_cycles)
+    return WaitCounts(on_gaps, _keep_rows(cycles, graph.rows), on_cycles)
 
 
 def _keep_rows(cycles: Cycles, rows: int) -> Cycles:
