@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from antecede.auditing.findings import FindingRows, build_finding_rows
@@ -35,7 +34,8 @@ def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     if not len(events.clocks.slots):
         return []
     is_known = (graph.causes.known & (MESSAGE | PARENT)) != 0
-    known = Edges(graph.causes.edges.source[is_known], graph.causes.edges.target[is_known])
+    source, target = graph.causes.edges
+    known = Edges(source[is_known], target[is_known])
     faults = find_clock_faults(events.track, events.own, events.clocks, events.place, known)
     is_concurrent = _find_concurrent_repeats(graph, faults)
     concurrent = faults.event[is_concurrent]
@@ -44,7 +44,8 @@ def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     parts = [build_finding_rows("concurrent", concurrent, faults.other[is_concurrent], concurrent)]
     for kind in ClockFault:
         chosen = is_told & (faults.kind == kind)
-        parts.append(_list_faults(graph, kind, ClockFaults(*(column[chosen] for column in faults))))
+        some = ClockFaults(*(column[chosen] for column in faults))
+        parts.append(_list_faults(graph, kind, some))
     return parts
 
 
@@ -75,7 +76,7 @@ def _list_faults(graph: EventGraph, kind: ClockFault, faults: ClockFaults) -> Fi
     # An event that has no place in its process has a track of its own, which is the process's here.
     slot = np.where(slot < len(names), slot, graph.events.process[event])
     details: dict[str, Sequence[Any]] = {
-        "slot": names.take(pa.array(slot)).to_pylist(),
+        "slot": graph.events.name_processes(slot),
         "value": value.tolist(),
     }
     witness = [other, event]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -21,7 +20,7 @@ from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, SEND, LinkedTrace, link_positions
 from antecede.kernels.pair_counts import count_ordered_pairs
-from antecede.kernels.ragged import Ints, compress_codes, rank_within_runs
+from antecede.kernels.ragged import Ints, compress_codes, find_places, rank_within_runs
 from antecede.kernels.witness import CauseGraph, build_graph, find_chains
 
 PAIRS = 2**20
@@ -78,14 +77,15 @@ def _find_nothing(executions: int) -> FalseCausality:
 
 def _find_known_executions(graph: EventGraph) -> Bools:
     """Which executions tell what their sends depend on."""
-    execution, executions = graph.events.execution, len(graph.events.executions)
+    execution = graph.events.execution
     lengths = pc.list_value_length(get_column(graph.events.table, "parents"))
     parents = np.asarray(pc.fill_null(lengths, -1), dtype=np.int64)
     is_send = (graph.messages.act == SEND) & (graph.messages.links.code >= 0)
-    is_known = np.bincount(execution[is_send & (parents > 0)], minlength=executions) > 0
+    telling_sends = np.flatnonzero(is_send & (parents > 0))
+    is_known = graph.events.count_by_execution(telling_sends) > 0
     silent_sends = np.flatnonzero(is_send & (parents < 0))
-    ghosts = np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64)
-    for rows in (silent_sends, graph.causes.stuck, graph.causes.own_parents, ghosts):
+    causes = graph.causes
+    for rows in (silent_sends, causes.stuck, causes.own_parents, causes.ghost_rows):
         is_known[execution[rows]] = False
     return is_known
 
@@ -94,7 +94,7 @@ def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
     """The events of these executions, with what orders them and what is meant to."""
     order = graph.causes.order
     rows = order[is_known[graph.events.execution[order]]]
-    position = _find_positions(graph, rows)
+    position = find_places(rows, len(order))
     source, target, known_from = _list_edges(graph, rows)
     send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
     sent = np.where(send >= 0, position[send], -1)
@@ -115,17 +115,10 @@ def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
     )
 
 
-def _find_positions(graph: EventGraph, rows: Ints) -> Ints:
-    """The position of each row of the graph among these, or -1."""
-    position = np.full(len(graph.messages.act), -1, dtype=np.int64)
-    position[rows] = np.arange(len(rows))
-    return position
-
-
 def _list_edges(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
-    position = _find_positions(graph, rows)
-    source, target = position[graph.causes.edges.source], position[graph.causes.edges.target]
+    position = find_places(rows, len(graph.causes.order))
+    source, target = (position[side] for side in graph.causes.edges)
     is_inside = (source >= 0) & (target >= 0)
     known_from = graph.causes.known[is_inside].astype(np.int64)
     return source[is_inside], target[is_inside], known_from
@@ -164,6 +157,6 @@ def _list_first(graph: EventGraph, events: _Events, waits: Waits) -> FindingRows
     at, cause = waits.at[picks], waits.cause[picks]
     chains = find_chains(events.past, cause, events.linked.sent[at])
     rows = events.rows[at]
-    receivers = graph.events.process_names.take(pa.array(graph.events.process[rows])).to_pylist()
+    receivers = graph.events.name_processes(graph.events.process[rows])
     witness = events.rows[chains.events]
     return FindingRows("false-causality", rows, chains.starts, witness, {"receiver": receivers})

@@ -32,7 +32,8 @@ class FindingRows(NamedTuple):
 
 def build_finding_rows(kind: str, at: Ints, *events: Ints, **details: Sequence[Any]) -> FindingRows:
     """Findings whose witnesses all have the same length; a row of -1 is left out."""
-    witness = np.stack(events, axis=1) if events else np.empty((len(at), 0), dtype=np.int64)
+    no_events = np.empty((len(at), 0), dtype=np.int64)
+    witness = np.stack(events, axis=1) if events else no_events
     is_there = witness >= 0
     starts = starts_of_lengths(is_there.sum(axis=1))
     return FindingRows(kind, at, starts, witness[is_there], details)
@@ -40,10 +41,10 @@ def build_finding_rows(kind: str, at: Ints, *events: Ints, **details: Sequence[A
 
 def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str, Ints]:
     """How many findings of each kind each execution has."""
-    size = len(graph.events.executions)
-    counts = {kind: np.zeros(size, dtype=np.int64) for kind in KINDS}
+    executions = len(graph.events.executions)
+    counts = {kind: np.zeros(executions, dtype=np.int64) for kind in KINDS}
     for part in parts:
-        counts[part.kind] += np.bincount(graph.events.execution[part.at], minlength=size)
+        counts[part.kind] += graph.events.count_by_execution(part.at)
     return counts
 
 
@@ -91,10 +92,17 @@ def _list_witnesses(table: pa.Table, part: FindingRows, picks: Ints) -> list[lis
     lengths = np.diff(part.starts)[picks]
     rows = part.events[expand_ranges(part.starts[picks], lengths)]
     needed, place = np.unique(rows, return_inverse=True)
-    columns = [get_column(table, name).take(pa.array(needed)).to_pylist() for name in Event._fields]
+    columns = [_take_values(table, name, needed) for name in Event._fields]
     events = [Event(*values) for values in zip(*columns, strict=True)]
     in_line = [events[i] for i in place.tolist()]
-    return [in_line[low:high] for low, high in pairwise(starts_of_lengths(lengths).tolist())]
+    ends = starts_of_lengths(lengths).tolist()
+    return [in_line[low:high] for low, high in pairwise(ends)]
+
+
+def _take_values(table: pa.Table, name: str, rows: Ints) -> list[Any]:
+    """What a column has in these rows."""
+    values: list[Any] = get_column(table, name).take(pa.array(rows)).to_pylist()
+    return values
 
 
 def pick_first_findings(execution: Ints, at: Ints) -> Ints:

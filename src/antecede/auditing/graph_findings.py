@@ -19,12 +19,14 @@ MEMBERS = 100
 
 def judge_graph(graph: EventGraph, cyclic: Ints) -> list[FindingRows]:
     """Cycles, but for those that hold an event whose clock is told to be cyclic; and all else."""
-    ghosts = np.asarray(graph.causes.ghosts["row"].to_numpy(), dtype=np.int64)
+    ghosts = graph.causes.ghost_rows
+    ghost_names = graph.causes.ghosts["event"].to_pylist()
+    first, again = graph.events.reused_ids
     return [
         _list_cycles(graph, cyclic),
         build_finding_rows("self-parent", graph.causes.own_parents, graph.causes.own_parents),
-        build_finding_rows("missing", ghosts, ghosts, name=graph.causes.ghosts["event"].to_pylist()),
-        build_finding_rows("same-id", graph.events.reused_ids[1], *graph.events.reused_ids),
+        build_finding_rows("missing", ghosts, ghosts, name=ghost_names),
+        build_finding_rows("same-id", again, first, again),
         _list_time_contradictions(graph),
     ]
 

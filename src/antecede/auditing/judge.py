@@ -80,7 +80,7 @@ def examine(graph: EventGraph) -> Examination:
 def _list_lost(graph: EventGraph, spite: Ints) -> FindingRows:
     """Lost copies, each with a delivery that came though it should have been behind it."""
     send, receiver = graph.messages.links.lost_send, graph.messages.links.lost_receiver
-    receivers = graph.events.process_names.take(pa.array(receiver, mask=receiver < 0)).to_pylist()
+    receivers = graph.events.name_processes(receiver)
     return build_finding_rows("lost", send, send, spite, receiver=receivers)
 
 
@@ -89,16 +89,16 @@ def _count_numbers(graph: EventGraph) -> dict[str, Ints]:
     named = get_column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
     begins = np.diff(graph.events.process, prepend=-1) != 0  # the rows of a process stand together
     source, target = graph.causes.edges
-    across = (graph.events.process[source] != graph.events.process[target]) & graph.events.is_step[target]
+    is_across = graph.events.process[source] != graph.events.process[target]
+    is_across &= graph.events.is_step[target]
     rows = {
         "events": np.arange(len(named)),
         "processes": np.flatnonzero(named & begins),
         "sends": np.flatnonzero(graph.messages.act == SEND),
         "deliveries": np.flatnonzero(graph.messages.act == DELIVER),
-        "edges": target[across],
+        "edges": target[is_across],
     }
-    size = len(graph.events.executions)
-    return {name: np.bincount(graph.events.execution[row], minlength=size) for name, row in rows.items()}
+    return {name: graph.events.count_by_execution(some) for name, some in rows.items()}
 
 
 def _count_pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
@@ -108,7 +108,8 @@ def _count_pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
     ordered = count_ordered_pairs(steps.starts, tracks, steps.source, steps.target, processes)
     ordered[graph.events.execution[graph.causes.stuck]] = -1
     size = np.diff(steps.starts)
+    concurrent = size * (size - 1) // 2 - ordered
     return {
         "ordered_pairs": ordered,
-        "concurrent_pairs": np.where(ordered < 0, -1, size * (size - 1) // 2 - ordered),
+        "concurrent_pairs": np.where(ordered < 0, -1, concurrent),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from antecede.auditing.findings import FindingRows, build_finding_rows
 from antecede.events.graph import EventGraph
@@ -19,8 +18,9 @@ def judge_messages(graph: EventGraph) -> list[FindingRows]:
         links.resent(graph.messages.act),
     )
     by_message = graph.messages.act[send] == SEND
-    astray, wrong = np.flatnonzero(links.misdelivered), np.flatnonzero(links.wrong_sender)
-    senders = graph.events.process_names.take(pa.array(graph.messages.sender[wrong])).to_pylist()
+    astray = np.flatnonzero(links.misdelivered)
+    wrong = np.flatnonzero(links.wrong_sender)
+    senders = graph.events.name_processes(graph.messages.sender[wrong])
     return [
         build_finding_rows("orphan", orphans, orphans),
         build_finding_rows("duplicate", copies, links.original[copies], copies),

@@ -8,7 +8,7 @@ import numpy as np
 
 from antecede.events.graph import EventGraph
 from antecede.kernels.arrays import group_by_key
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, find_places
 
 
 class StepGraph(NamedTuple):
@@ -25,9 +25,8 @@ def build_step_graph(graph: EventGraph) -> StepGraph:
     """Leave out what is no step; on a cycle an edge may run back, and is left out too."""
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]
-    position = np.full(len(order), -1, dtype=np.int64)
-    position[rows] = np.arange(len(rows))
-    source, target = position[graph.causes.edges.source], position[graph.causes.edges.target]
+    position = find_places(rows, len(order))
+    source, target = (position[side] for side in graph.causes.edges)
     is_forward = (source >= 0) & (source < target)
     if not is_forward.all():
         source, target = source[is_forward], target[is_forward]

@@ -6,7 +6,7 @@ import pyarrow as pa
 from antecede.core.errors import CallerError
 from antecede.events.columns import decode_columns, get_column
 from antecede.events.graph import EventGraph, build_event_graph
-from antecede.kernels.ragged import Ints, starts_of_lengths
+from antecede.kernels.ragged import Ints, find_places, starts_of_lengths
 from antecede.kernels.vector_clocks import Clocks, compute_clocks
 from antecede.tables import EVENTS
 
@@ -21,22 +21,23 @@ def add_clocks(table: pa.Table) -> pa.Table:
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]
     _check_order(graph, rows)
-    position = np.full(len(order), -1, dtype=np.int64)
-    position[rows] = np.arange(len(rows))
-    source, target = position[graph.causes.edges.source], position[graph.causes.edges.target]
+    position = find_places(rows, len(order))
+    source, target = (position[side] for side in graph.causes.edges)
     is_among_steps = (source >= 0) & (target >= 0)
     source, target = source[is_among_steps], target[is_among_steps]
     tracks = graph.events.track[rows]
     counts = compute_clocks(tracks, source, target, len(graph.events.process_names))
     events = decode_columns(graph.events.table.take(pa.array(rows)))
     at = events.column_names.index("clock")
-    return events.set_column(at, EVENTS.field("clock"), _build_maps(counts, graph.events.process_names))
+    maps = _build_maps(counts, graph.events.process_names)
+    return events.set_column(at, EVENTS.field("clock"), maps)
 
 
 def _build_maps(counts: Clocks, names: pa.Array) -> pa.MapArray:
     """Clocks as maps, without the zeros."""
     row, process = np.nonzero(counts)
-    starts = starts_of_lengths(np.bincount(row, minlength=len(counts))).astype(np.int32)
+    lengths = np.bincount(row, minlength=len(counts))
+    starts = starts_of_lengths(lengths).astype(np.int32)
     keys = names.take(pa.array(process))
     items = pa.array(counts[row, process].astype(np.int64))
     return pa.MapArray.from_arrays(pa.array(starts), keys, items).cast(TYPE)

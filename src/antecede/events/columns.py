@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.kernels.ragged import Ints, invert_permutation
+from antecede.kernels.ragged import Ints, invert_permutation, list_owners
 from antecede.tables import EVENTS
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ class FlatLists(NamedTuple):
     @property
     def rows(self) -> Ints:
         """The row of each item."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        return list_owners(self.starts)
 
 
 def get_column(table: pa.Table, name: str) -> pa.Array:
@@ -49,7 +49,8 @@ def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
     for name in names:
         if name in table.column_names:
             at = table.column_names.index(name)
-            table = table.set_column(at, name, get_column(table, name).dictionary_encode())
+            encoded = get_column(table, name).dictionary_encode()
+            table = table.set_column(at, name, encoded)
     return table
 
 
@@ -66,9 +67,10 @@ def decode_columns(table: pa.Table) -> pa.Table:
 def rank_names(columns: Sequence[pa.Array]) -> EncodedNames:
     """Names as codes, in the order of the names."""
     names, codes = number_names(columns)
-    by_name = np.asarray(pc.sort_indices(names).to_numpy(), dtype=np.int64)
-    code_or_none = np.append(invert_permutation(by_name), -1)
-    return EncodedNames(names.take(pa.array(by_name)), [code_or_none[code] for code in codes])
+    by_name = pc.sort_indices(names)
+    rank_or_none = np.append(invert_permutation(to_integers(by_name, -1)), -1)
+    ranks = [rank_or_none[code] for code in codes]
+    return EncodedNames(names.take(by_name), ranks)
 
 
 def number_names(columns: Sequence[pa.Array]) -> EncodedNames:
@@ -95,16 +97,22 @@ def to_integers(array: pa.Array, missing: int) -> Ints:
 
 def to_floats(array: pa.Array) -> Floats:
     """Numbers, with not-a-number for null."""
-    return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    numbers = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, dtype=np.float64)
 
 
 def flatten_lists(array: pa.Array) -> FlatLists:
     """The flat items of a column of lists, or the flat keys and values of one of maps."""
     if not len(array):
         return FlatLists(np.zeros(1, dtype=np.int64), [])
-    offsets = np.asarray(array.offsets.to_numpy(), dtype=np.int64)
-    if array.null_count and np.diff(offsets)[array.is_null().to_numpy(zero_copy_only=False)].any():
-        return flatten_lists(pc.if_else(array.is_valid(), array, pa.scalar([], array.type)))
-    flat = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
-    low, size = int(offsets[0]), int(offsets[-1] - offsets[0])
-    return FlatLists(offsets - low, [items.slice(low, size) for items in flat])
+    offsets = to_integers(array.offsets, 0)
+    is_null = array.is_null().to_numpy(zero_copy_only=False)
+    if np.diff(offsets)[is_null].any():
+        # A null may have items behind it that nobody sees: an empty list has none.
+        empty = pa.scalar([], array.type)
+        return flatten_lists(pc.if_else(array.is_valid(), array, empty))
+    is_map = pa.types.is_map(array.type)
+    columns = [array.keys, array.items] if is_map else [array.values]
+    first, end = int(offsets[0]), int(offsets[-1])
+    items = [column.slice(first, end - first) for column in columns]
+    return FlatLists(offsets - first, items)

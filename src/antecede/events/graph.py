@@ -46,6 +46,15 @@ class GraphEvents(NamedTuple):
     clocks: Rows  # over process codes
     reused_ids: tuple[Ints, Ints]  # events with the id of another in the execution: that first one, and they
 
+    def name_processes(self, codes: Ints) -> list[str | None]:
+        """The names of processes; None for a code of -1."""
+        names: list[str | None] = self.process_names.take(pa.array(codes, mask=codes < 0)).to_pylist()
+        return names
+
+    def count_by_execution(self, rows: Ints) -> Ints:
+        """How many of these rows each execution has."""
+        return np.bincount(self.execution[rows], minlength=len(self.executions))
+
 
 class GraphMessages(NamedTuple):
     """How each event takes part in a message, and which belong together."""
@@ -66,6 +75,11 @@ class GraphCauses(NamedTuple):
     cycles: Cycles  # events that no order can keep
     order: Ints  # rows, causes first; executions one after the other; time, then line, break ties
     stuck: Ints  # rows on cycles, ascending: these have no right place in the order
+
+    @property
+    def ghost_rows(self) -> Ints:
+        """The rows that name ghosts."""
+        return to_integers(get_column(self.ghosts, "row"), -1)
 
 
 class EventGraph(NamedTuple):
@@ -109,8 +123,10 @@ def place_events(
     table: pa.Table, execution: Ints, executions: pa.Array, who: Actors, act: Ints
 ) -> CodedEvents:
     """The events with their places in the order of their processes."""
-    is_step = (act != ARRIVE) | (np.diff(who.clocks.starts) > 0)
-    track, place = assign_tracks(who.process, is_step, get_column(table, "index"), who.own, len(who.names))
+    has_clock = np.diff(who.clocks.starts) > 0
+    is_step = (act != ARRIVE) | has_clock
+    index = get_column(table, "index")
+    track, place = assign_tracks(who.process, is_step, index, who.own, len(who.names))
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 

@@ -13,7 +13,13 @@ from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
 
-GHOSTS = pa.schema({"execution": pa.string(), "event": pa.string(), "row": pa.int64()})
+GHOSTS = pa.schema(
+    {
+        "execution": pa.string(),
+        "event": pa.string(),  # the id that is named
+        "row": pa.int64(),  # the row that names it
+    }
+)
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -29,32 +35,36 @@ class IdLinks(NamedTuple):
 def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     """The edges of parents, events that name themselves, what is named and not there, ids used twice."""
     lists_of_parents = flatten_lists(get_column(table, "parents"))
-    has_parents = bool(lists_of_parents.items) and len(lists_of_parents.items[0]) > 0
-    parents = lists_of_parents.items[0] if has_parents else pa.nulls(0, pa.string())
-    names, (event, parent) = number_names([get_column(table, "event"), parents])
+    parents = lists_of_parents.items[0] if lists_of_parents.items else pa.nulls(0, pa.string())
+    events = get_column(table, "event")
+    names, (event, parent) = number_names([events, parents])
     ids = number_in_scopes(execution, event, len(names))
     doubles = _find_reused_ids(ids)
-    if not has_parents:
+    if not len(parent):
         return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), doubles)
     child = lists_of_parents.rows
     # The ids of execution x are those with the codes first_code[x]..first_code[x + 1]-1.
-    first_code = np.searchsorted(execution[ids.first], np.arange(len(executions) + 1))
-    parent_id = look_up_names(execution[child], parent, first_code, event[ids.first], len(names))
+    execution_of_id, name_of_id = execution[ids.first], event[ids.first]
+    first_code = np.searchsorted(execution_of_id, np.arange(len(executions) + 1))
+    parent_id = look_up_names(execution[child], parent, first_code, name_of_id, len(names))
     is_known = parent_id >= 0
     is_itself = (event[child] == parent) & (parent >= 0)
-    is_edge, is_ghost = is_known & ~is_itself, ~is_known & (parent >= 0)
+    is_edge = is_known & ~is_itself
+    is_ghost = ~is_known & (parent >= 0)
+    naming = child[is_ghost]
     return IdLinks(
         parents=Edges(ids.first[parent_id[is_edge]], child[is_edge]),
         selves=np.unique(child[is_itself]),
-        ghosts=_list_ghosts(executions, execution[child[is_ghost]], names, parent[is_ghost], child[is_ghost]),
+        ghosts=_list_ghosts(executions, execution[naming], names, parent[is_ghost], naming),
         doubles=doubles,
     )
 
 
 def _list_ghosts(executions: pa.Array, execution: Ints, names: pa.Array, parent: Ints, row: Ints) -> pa.Table:
     """The table of ghosts from codes."""
-    columns = [executions.take(pa.array(execution)), names.take(pa.array(parent)), pa.array(row)]
-    return pa.Table.from_arrays(columns, schema=GHOSTS)
+    execution_names = executions.take(pa.array(execution))
+    parent_names = names.take(pa.array(parent))
+    return pa.Table.from_arrays([execution_names, parent_names, pa.array(row)], schema=GHOSTS)
 
 
 def _find_reused_ids(ids: ScopedCodes) -> tuple[Ints, Ints]:

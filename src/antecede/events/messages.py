@@ -22,7 +22,8 @@ def classify_acts(table: pa.Table, execution: Ints) -> Ints:
     Where an execution has deliveries, its receives are arrivals; else they are the deliveries.
     """
     names, (kind,) = number_names([get_column(table, "kind")])
-    act_of_kind = np.array([_ACTS.get(name, OTHER) for name in names.to_pylist()] + [OTHER], dtype=np.int64)
+    act_of_name = [_ACTS.get(name, OTHER) for name in names.to_pylist()]
+    act_of_kind = np.array([*act_of_name, OTHER], dtype=np.int64)  # the last one is that of null
     act = act_of_kind[kind]
     executions = int(execution[-1]) + 1 if len(execution) else 0
     has_deliveries = np.bincount(execution[act == DELIVER], minlength=executions) > 0
@@ -38,7 +39,8 @@ def match_events(
     names, (name,) = number_names([get_column(table, "message")])
     named = np.flatnonzero((name >= 0) & (act != OTHER))
     code = np.full(len(table), -1, dtype=np.int64)
-    code[named] = number_in_scopes(execution[named], name[named], len(names)).codes
+    numbered = number_in_scopes(execution[named], name[named], len(names))
+    code[named] = numbered.codes
     starts, receivers = who.receivers
     rows = MessageRows(
         code=code,

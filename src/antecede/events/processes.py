@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from antecede.events.columns import Bools, FlatLists, flatten_lists, get_column, rank_names, to_integers
 from antecede.kernels.causes import clean_clock_rows, look_up_names
-from antecede.kernels.ragged import Ints, Rows, join_keys
+from antecede.kernels.ragged import Ints, Rows, join_keys, list_owners
 
 _NO_NAMES = pa.array([], pa.string())
 
@@ -66,7 +66,8 @@ def _first_items(column: FlatLists) -> pa.Array:
 
 def _number_processes(execution: Ints, name: Ints) -> tuple[Ints, Ints]:
     """The code of each row's process, and the first row of each code. Rows of a process stand together."""
-    is_other = (np.diff(execution) != 0) | (np.diff(name) != 0) | (name[1:] < 0)
+    is_other = (np.diff(execution) != 0) | (np.diff(name) != 0)
+    is_other |= name[1:] < 0
     is_first = np.append(True, is_other)[: len(name)]
     return np.cumsum(is_first) - 1, np.flatnonzero(is_first)
 
@@ -80,7 +81,8 @@ def _number_mentions(acting: _Mentions, mentions: list[_Mentions], size: int) ->
         code = look_up_names(mention.execution, mention.name, first_code, acting.name, size)
         is_stranger = (code < 0) & (mention.name >= 0)
         codes.append(code)
-        strangers.append(join_keys(mention.execution[is_stranger], mention.name[is_stranger], size))
+        execution, name = mention.execution[is_stranger], mention.name[is_stranger]
+        strangers.append(join_keys(execution, name, size))
     known_strangers = np.unique(np.concatenate(strangers))
     for mention, code, keys in zip(mentions, codes, strangers, strict=True):
         is_stranger = (code < 0) & (mention.name >= 0)
@@ -94,7 +96,7 @@ def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tupl
     clocks = Rows(starts, slots, counts)
     if len(slots):
         clocks = Rows(*clean_clock_rows(starts, slots, counts))
-    row = np.repeat(np.arange(len(process)), np.diff(clocks.starts))
+    row = list_owners(clocks.starts)
     is_own = clocks.slots == process[row]
     own = np.zeros(len(process), dtype=np.int64)
     own[row[is_own]] = clocks.counts[is_own]
@@ -117,8 +119,9 @@ def assign_tracks(process: Ints, is_step: Bools, index: pa.Array, own: Ints, cod
     track[is_alone] = codes + np.arange(np.count_nonzero(is_alone))
     place = np.arange(len(process))
     counted = np.flatnonzero(is_by_own & (own >= 1))
-    is_same_process = process[counted[1:]] == process[counted[:-1]]
-    if (is_same_process & (own[counted[1:]] < own[counted[:-1]])).any():
+    is_same_process = np.diff(process[counted]) == 0
+    falls = np.diff(own[counted]) < 0
+    if (is_same_process & falls).any():
         by_own = np.lexsort((own[counted], process[counted]))
         place[counted[by_own]] = counted
     return track, place

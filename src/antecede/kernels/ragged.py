@@ -69,6 +69,24 @@ def starts_of_lengths(lengths: ArrayLike) -> Ints:
     return starts
 
 
+def list_owners(starts: Ints) -> Ints:
+    """The row of each item, where the items of row i are at `starts[i]:starts[i + 1]`."""
+    lengths = np.diff(starts)
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def fill_nones(size: int) -> Ints:
+    """So many numbers of -1, which stands for none."""
+    return np.full(size, -1, dtype=np.int64)
+
+
+def find_places(chosen: Ints, size: int) -> Ints:
+    """The place of each of the numbers 0..size-1 among the chosen ones, -1 for those that are not."""
+    places = fill_nones(size)
+    places[chosen] = np.arange(len(chosen))
+    return places
+
+
 def expand_ranges(first: Ints, lengths: Ints) -> Ints:
     """The numbers first[i], first[i] + 1, ... (lengths[i] of them) for each i, one range behind the other."""
     ends = np.cumsum(lengths)
