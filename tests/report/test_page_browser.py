@@ -23,7 +23,7 @@ def browser():
 def show(browser, tmp_path):
     """Opens a page, and demands at the end that it neither complained nor asked for anything else."""
 
-    def opened(rows, windows, fragment=""):
+    def open_page(rows, windows, fragment=""):
         browser.problems.clear()
         browser.requests.clear()
         file = tmp_path / "page.html"
@@ -31,7 +31,7 @@ def show(browser, tmp_path):
         browser.open(file, fragment)
         return browser
 
-    yield opened
+    yield open_page
     assert browser.problems == []
     assert {url.partition("#")[0] for url in browser.requests} == {(tmp_path / "page.html").as_uri()}
 

@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</title></svg><script>alert(1)</script>"\'&\x00\x1b\u202e\n]]>\\N\\" -> x;'
 
 
-def drawn(window):
+def draw_window(window):
     """The elements of a picture by their classes; it must be well-formed XML."""
     root = ET.fromstring(render_svg(window))
     return (
@@ -28,7 +28,7 @@ def drawn(window):
 
 
 def test_every_event_has_a_row_of_its_own_in_the_given_order() -> None:
-    _, found, _ = drawn(triangle())
+    _, found, _ = draw_window(triangle())
     places = [tuple(map(float, re.findall(r"[\d.]+", e.get("transform", "")))) for e in found]
     assert [e.get("id") for e in found] == [f"w-{i}" for i in range(6)]
     assert [y for _, y in places] == sorted({y for _, y in places})
@@ -36,7 +36,7 @@ def test_every_event_has_a_row_of_its_own_in_the_given_order() -> None:
 
 
 def test_names_stand_at_both_ends() -> None:
-    root, *_ = drawn(triangle())
+    root, *_ = draw_window(triangle())
     for end in ("top", "bottom"):
         group = root.find(f".//{SVG}g[@class='names {end}']")
         assert group is not None
@@ -44,13 +44,13 @@ def test_names_stand_at_both_ends() -> None:
 
 
 def test_processes_are_sorted_as_people_count() -> None:
-    root, *_ = drawn(Window("", events(*(at(p, p) for p in ("p10", "p2", "p1", "q")))))
+    root, *_ = draw_window(Window("", events(*(at(p, p) for p in ("p10", "p2", "p1", "q")))))
     group = root.find(f".//{SVG}g[@class='names top']")
     assert group is not None and [t.text for t in group.iter(f"{SVG}title")] == ["p1", "p2", "p10", "q"]
 
 
 def test_late_messages_are_marked_and_only_they() -> None:
-    _, found, arrows = drawn(triangle())
+    _, found, arrows = draw_window(triangle())
     assert [e.get("id") for e in found if "late" in e.get("class", "")] == ["w-5"]
     assert [(e.get("data-from"), e.get("data-to")) for e in arrows if "late" in e.get("class", "")] == [
         ("0", "5")
@@ -59,7 +59,7 @@ def test_late_messages_are_marked_and_only_they() -> None:
 
 def test_ghosts_are_marked_with_their_arrows() -> None:
     rows = [at("a", "g"), at("b", "x"), at("b", "y")]
-    _, found, arrows = drawn(Window("", events(*rows), [("g", "y")], ghosts={"g"}))
+    _, found, arrows = draw_window(Window("", events(*rows), [("g", "y")], ghosts={"g"}))
     assert [e.get("id") for e in found if "ghost" in e.get("class", "")] == ["w-0"]
     assert [e.get("class") for e in arrows] == ["step", "message ghost"]
     assert "ghost: not in the log" in "".join(found[0].itertext())
@@ -69,7 +69,7 @@ def test_titles_tell_clock_text_place_and_time() -> None:
     row = at(
         "p", "e9", "local", text="wrote <x>", clock=[("a", 3), ("p", 7)], file="x.log", line=12, time=1234.5
     )
-    _, found, _ = drawn(Window("", events(row | {"fields": [("level", "WARN")]})))
+    _, found, _ = draw_window(Window("", events(row | {"fields": [("level", "WARN")]})))
     title = found[0].find(f"{SVG}title")
     assert title is not None and title.text == (
         "p: wrote <x>\nx.log:12\ntext: wrote <x>\nclock: p=7 a=3\ntime: 1,234.500 ms\nevent: e9\nlevel: WARN"
@@ -106,7 +106,7 @@ def test_who_is_delivered_twice_waited_once() -> None:
 
 def test_only_the_delivery_is_late() -> None:
     window = Window("", story("a send m, a receive m, a deliver m"), [("0", "2")], {("a", "m")})
-    _, found, arrows = drawn(window)
+    _, found, arrows = draw_window(window)
     assert [e.get("id") for e in found if "late" in e.get("class", "")] == ["w-2"]
     assert [e.get("class") for e in arrows] == ["step", "wait late", "message late"]
 
@@ -116,7 +116,7 @@ def test_a_cause_that_comes_later_is_drawn_and_not_taken_for_a_step() -> None:
 
 
 def test_arrows_lead_from_cause_to_effect() -> None:
-    _, found, arrows = drawn(
+    _, found, arrows = draw_window(
         Window("", events(at("a", "x"), at("b", "y"), at("a", "z")), [("x", "y"), ("y", "z")])
     )
     places = [tuple(map(float, re.findall(r"[\d.]+", e.get("transform", "")))) for e in found]
@@ -135,7 +135,7 @@ def test_where_nothing_is_delivered_a_receive_is_an_event_like_others() -> None:
 
 
 def test_causes_outside_the_window_are_stubs() -> None:
-    root, _, _ = drawn(
+    root, _, _ = draw_window(
         Window("", events(at("a", "x"), at("b", "y")), [("gone", "x"), ("y", "later"), ("no", "nor")])
     )
     stubs = [e for e in root.iter(f"{SVG}path") if e.get("class") == "message"]
@@ -146,7 +146,7 @@ def test_causes_outside_the_window_are_stubs() -> None:
 
 def test_events_without_process_have_no_line_and_no_order() -> None:
     window = Window("", events(at(None, "x"), at(None, "y"), at("p", "z")), [("x", "y")])
-    root, found, arrows = drawn(window)
+    root, found, arrows = draw_window(window)
     lives = root.find(f".//{SVG}g[@class='lives']")
     assert lives is not None and len(lives) == 1 and len(found) == 3
     assert [(e.get("class"), e.get("data-from"), e.get("data-to")) for e in arrows] == [("message", "0", "1")]
@@ -154,19 +154,19 @@ def test_events_without_process_have_no_line_and_no_order() -> None:
 
 def test_executions_do_not_share_lines() -> None:
     rows = [at("p", "x", execution="one"), at("p", "y", execution="two")]
-    root, _, arrows = drawn(Window("", events(*rows)))
+    root, _, arrows = draw_window(Window("", events(*rows)))
     assert not arrows and "p · two" in [t.text for t in root.iter(f"{SVG}title")]
 
 
 def test_no_events_and_nothing_known() -> None:
-    assert drawn(Window("", events()))[1] == []
-    assert len(drawn(Window("", events({}, {})))[1]) == 2
+    assert draw_window(Window("", events()))[1] == []
+    assert len(draw_window(Window("", events({}, {})))[1]) == 2
 
 
 @pytest.mark.parametrize("column", ["process", "event", "message", "text", "file", "execution"])
 def test_hostile_text_stays_text(column) -> None:
     row = at("p", "e", "send", "m") | {column: HOSTILE}
-    root, found, _ = drawn(
+    root, found, _ = draw_window(
         Window(HOSTILE, events(row | {"fields": [(HOSTILE, HOSTILE)], "clock": [(HOSTILE, 1)]}))
     )
     assert len(found) == 1

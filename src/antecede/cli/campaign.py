@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 from rich.console import Console
 
-from antecede.cli.options import command
+from antecede.cli.options import format_command
 from antecede.cli.tables import campaign_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
@@ -40,7 +40,7 @@ def run_campaign(
 
 def _make_json(result: Campaign) -> dict[str, object]:
     failures = [
-        {"command": command(f.plan), "reason": f.reason, "seed": f.plan.seed} for f in result.failures
+        {"command": format_command(f.plan), "reason": f.reason, "seed": f.plan.seed} for f in result.failures
     ]
     return {"protocols": result.rows, "failures": failures, "faults_never_seen": result.unseen_faults}
 
@@ -60,7 +60,7 @@ def _describe_result(result: Campaign) -> Iterator[str]:
     for name, fault in result.unseen_faults:
         yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"
     for failure in result.failures[:SHOWN]:
-        yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}\n  again: {command(failure.plan)}"
+        yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}\n  again: {format_command(failure.plan)}"
     if len(result.failures) > SHOWN:
         yield f"... and {len(result.failures) - SHOWN:,} more failures; --json lists all"
     if not result.failures:

@@ -64,11 +64,11 @@ def parse_options(texts: list[str]) -> dict[str, Any]:
             raise CallerError(
                 f"--option {text!r}: write NAME=VALUE with an option of the protocol, as in k=16"
             )
-        options[name] = _value(value)
+        options[name] = _parse_value(value)
     return options
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """A number or a truth value if it reads as one, else the text."""
     try:
         return msgspec.json.decode(text.lower())
@@ -76,21 +76,21 @@ def _value(text: str) -> Any:
         return text
 
 
-def network_of(text: str, faults: dict[str, Any]) -> Network:
+def parse_network(text: str, faults: dict[str, Any]) -> Network:
     """A delay, a preset or a JSON file, with the faults that are named on the command line."""
     if text in RENAMED_PRESETS:
         raise CallerError(f"network {text!r} is now called {RENAMED_PRESETS[text]!r}")
     if text in PRESETS:
         base = msgspec.to_builtins(PRESETS[text])
     elif text.endswith(".json"):
-        base = _read(Path(text))
+        base = _read_network_file(Path(text))
     else:
-        base = {"delay": _delay(text)}
+        base = {"delay": _check_delay(text)}
     fields = {**base, **{name: value for name, value in faults.items() if value is not None}}
-    return _converted(fields, Network, f"network {text!r}")
+    return _convert_fields(fields, Network, f"network {text!r}")
 
 
-def _delay(text: str) -> str:
+def _check_delay(text: str) -> str:
     try:
         parse_delay(text)
     except CallerError as error:
@@ -98,12 +98,12 @@ def _delay(text: str) -> str:
     return text
 
 
-def plan_of(fields: dict[str, Any]) -> Plan:
+def make_plan(fields: dict[str, Any]) -> Plan:
     """A plan from the texts and numbers of the command line."""
-    return _converted(fields, Plan, "plan")
+    return _convert_fields(fields, Plan, "plan")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_network_file(path: Path) -> dict[str, Any]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except OSError as error:
@@ -112,14 +112,14 @@ def _read(path: Path) -> dict[str, Any]:
         raise CallerError(f"network file {path} is not a JSON object: {error}") from None
 
 
-def _converted(fields: dict[str, Any], kind: type[T], what: str) -> T:
+def _convert_fields(fields: dict[str, Any], kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         raise CallerError(f"{what}: {error}") from None
 
 
-def command(plan: Plan) -> str:
+def format_command(plan: Plan) -> str:
     """The command that runs a plan of a campaign (these have no delays of their own by region or link)."""
     words = ["antecede simulate", f"--protocol {plan.protocol} -n {plan.processes}"]
     words += [f"--workload {plan.workload} -m {plan.messages} --rate {plan.rate!r} --fanout {plan.fanout}"]

@@ -68,10 +68,10 @@ def simulate_command(
         "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
         "partition_time": partition_time, "crashes": crashes, "down_time": down_time,
     }  # fmt: skip
-    plan = o.plan_of(
+    plan = o.make_plan(
         {
             "protocol": protocol or "matrix", "processes": processes, "workload": workload, "rate": rate,
-            "messages": messages, "fanout": fanout, "network": o.network_of(network, faults), "seed": seed,
+            "messages": messages, "fanout": fanout, "network": o.parse_network(network, faults), "seed": seed,
             "options": o.parse_options(option or []),
         }
     )  # fmt: skip
