@@ -60,7 +60,8 @@ def _describe_result(result: Campaign) -> Iterator[str]:
     for name, fault in result.unseen_faults:
         yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"
     for failure in result.failures[:SHOWN]:
-        yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}\n  again: {format_command(failure.plan)}"
+        yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}"
+        yield f"  again: {format_command(failure.plan)}"
     if len(result.failures) > SHOWN:
         yield f"... and {len(result.failures) - SHOWN:,} more failures; --json lists all"
     if not result.failures:
