@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
-from antecede.auditing.distributed.judging import JudgeTask, judge_executions
+from antecede.auditing.distributed.judging import JudgeTask, build_numbered_graph, judge_graph
 from antecede.auditing.distributed.layouts import JUDGED, MATCHED, NUMBERED
 from antecede.auditing.distributed.matching import MatchTask, match_rows
 from antecede.auditing.distributed.sentences import TELLABLE, tell_findings
@@ -90,7 +90,7 @@ def assert_same(events: pa.Table, parts: int, shuffle: Random) -> pa.Table:
     numbered = Numbered(events)
     matched = pa.concat_tables(match_rows(part, numbered.catalog) for part in numbered.split(parts))
     matched = matched.take(pa.array(shuffle.sample(range(len(matched)), len(matched)), pa.int64()))
-    judged = judge_executions(matched, numbered.catalog)
+    judged = judge_graph(build_numbered_graph(matched, numbered.catalog), 0)
     want = judge(build_event_graph(events))
     assert judged.schema == JUDGED and in_any_order(judged.drop_columns("findings")) == in_any_order(
         want.totals
@@ -151,7 +151,7 @@ def test_tasks_read_batches():
     matched = pa.Table.from_batches(match.run(iter(numbered.table.to_batches(7))))
     assert matched.schema == MATCHED and len(matched) == 60
     judged = pa.Table.from_batches(judging.run(iter(matched.to_batches(7))))
-    assert judged.equals(judge_executions(matched, numbered.catalog))
+    assert judged.equals(judge_graph(build_numbered_graph(matched, numbered.catalog), 0))
 
 
 def test_names_are_looked_up_in_their_executions():

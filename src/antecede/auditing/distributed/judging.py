@@ -27,6 +27,8 @@ from antecede.kernels.links import OTHER
 from antecede.kernels.ragged import Ints, expand_ranges, invert_permutation, join_keys, starts_of_lengths
 
 _STRINGS = pa.array([], pa.string())
+_READ_LATER = ["process", "index", "time", "line", "parents"]
+"""Columns that are read when the graph is judged."""
 
 
 class JudgeTask(NamedTuple):
@@ -36,17 +38,18 @@ class JudgeTask(NamedTuple):
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = list(batches)
-        if parts:
-            table = pa.Table.from_batches(parts)
-            del parts
-            yield from judge_executions(table, self.catalog).to_batches()
+        if not parts:
+            return
+        table = pa.Table.from_batches(parts)
+        first_row = int(get_column(table, "row").to_numpy().min())
+        graph = build_numbered_graph(table, self.catalog)
+        # What is not in the graph needs no memory while the graph is judged.
+        del parts, table
+        yield from judge_graph(graph, first_row).to_batches()
 
 
-def judge_executions(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
-    """JUDGED rows of all events of executions whose codes follow one another."""
-    first_row = int(get_column(table, "row").to_numpy().min())
-    graph = build_numbered_graph(table, catalog)
-    del table
+def judge_graph(graph: EventGraph, first_row: int) -> pa.Table:
+    """JUDGED rows of all executions of a graph whose first event has this number."""
     examined = examine(graph)
     parts = [_number_findings(graph, part, first_row) for part in examined.parts if len(part.at)]
     findings = pa.concat_tables([NUMBERED_FINDINGS.empty_table(), *parts])
@@ -83,7 +86,8 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     sender[_is_valid(get_column(table, "wrong_sender"))] = names.wrong_sender
     no_receivers = (np.zeros(len(table) + 1, dtype=np.int64), sender[:0])
     who = Actors(process, names.names, sender, no_receivers, clocks, own)
-    events = place_events(table, execution, executions, who, to_integers(get_column(table, "act"), OTHER))
+    act = to_integers(get_column(table, "act"), OTHER)
+    events = place_events(table.select(_READ_LATER), execution, executions, who, act)
     links = _read_links(table, first_row, names)
     return assemble_graph(events, links, _read_ids(table, first_row, execution, executions))
 

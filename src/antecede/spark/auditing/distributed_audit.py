@@ -3,8 +3,7 @@
 1. Events are numbered in the canonical order, and ids become numbers (`numbering`).
 2. Events that have to do with one message meet in a task, which matches them (`matching.MatchTask`).
 3. The events of an execution, now a few numbers each, meet in a task, which judges them as any audit does
-   (`judging.JudgeTask`). It needs some 300 bytes of memory for each event, and what the clocks take, if there
-   are any: 30 bytes for each entry.
+   (`judging.JudgeTask`). It needs some 500 bytes of memory for each event, and more for clocks.
 4. The strings of events that findings name are looked up, and findings are told (`sentences.tell_findings`).
 """
 

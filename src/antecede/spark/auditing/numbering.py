@@ -22,12 +22,17 @@ _PLACE = ("index", "time", "line", "file", "event", "kind", "message", "sender")
 """What decides on the canonical order of the events of a process, as in `events.columns.canonical`."""
 
 
+MOST_PROCESSES = 10_000
+"""Of more, it is not found out whether they count their events without a gap: that takes 8 kB for each."""
+
+
 class Participants(NamedTuple):
     """The catalog of processes, and what is known of all events."""
 
     catalog: ProcessCatalog
     codes: DataFrame  # execution, process; their code, their first row, whether the execution has deliveries
     events: int
+    count_events: bool  # whether the indexes of each process are 0, 1, 2, ..., each once
     names_parents: bool  # whether any event does
 
 
@@ -35,6 +40,7 @@ def collect_participants(events: DataFrame) -> Participants:
     """Who acts; this runs a job."""
     processes = events.groupBy("execution", "process").agg(
         sf.count("*").alias("events"),
+        sf.expr("min(index) = 0 and max(index) = count(*) - 1").alias("may_count"),
         sf.expr("coalesce(max(kind = 'deliver'), false)").alias("delivers"),
         sf.expr("coalesce(max(size(parents) > 0), false)").alias("names_parents"),
     )
@@ -54,18 +60,41 @@ def collect_participants(events: DataFrame) -> Participants:
     ]
     columns = "execution string, process string, code int, first_row long, has_deliveries boolean"
     frame = events.sparkSession.createDataFrame(codes, columns)
-    names_parents = any(row.names_parents for row in rows)
-    return Participants(catalog, sf.broadcast(frame), int(first_row[-1]), names_parents)
+    size = int(first_row[-1])
+    may_count = len(rows) <= MOST_PROCESSES and all(row.may_count for row in rows)
+    return Participants(
+        catalog=catalog,
+        codes=sf.broadcast(frame),
+        events=size,
+        count_events=may_count and _count_places(events) == size,
+        names_parents=any(row.names_parents for row in rows),
+    )
+
+
+def _count_places(events: DataFrame) -> int:
+    """How many different indexes the processes have; in bitmaps, so that no event is sent anywhere."""
+    index = sf.col("index")
+    places = sf.bitmap_count(sf.bitmap_construct_agg(sf.bitmap_bit_position(index)))
+    bitmaps = events.groupBy("execution", "process", sf.bitmap_bucket_number(index)).agg(
+        places.alias("places")
+    )
+    (row,) = bitmaps.agg(sf.sum("places").alias("places")).collect()
+    return int(row.places)
 
 
 def number_events(events: DataFrame, participants: Participants) -> DataFrame:
-    """The events with `row`, the code of their process and their act; kept on disk from the first use on."""
-    order = [sf.col(name).asc_nulls_last() for name in _PLACE]
-    place = sf.row_number().over(Window.partitionBy("code").orderBy(*order))
+    """The events with `row`, the code of their process and their act.
+
+    Where an index is a place already, nothing has to be sorted. Else what was sorted is kept on disk.
+    """
+    place = sf.col("index")
+    if not participants.count_events:
+        order = [sf.col(name).asc_nulls_last() for name in _PLACE]
+        place = sf.row_number().over(Window.partitionBy("code").orderBy(*order)) - 1
     numbered = events.join(participants.codes, ["execution", "process"])
-    columns = {"row": (sf.col("first_row") + place - 1).cast("long"), "act": _classify_act()}
+    columns = {"row": (sf.col("first_row") + place).cast("long"), "act": _classify_act()}
     numbered = numbered.withColumns(columns).drop("first_row", "has_deliveries")
-    return numbered.persist(StorageLevel.DISK_ONLY)
+    return numbered if participants.count_events else numbered.persist(StorageLevel.DISK_ONLY)
 
 
 def _classify_act() -> Column:
@@ -84,7 +113,12 @@ def number_ids(numbered: DataFrame, names_parents: bool) -> DataFrame:
     ids = numbered.where("event is not null").groupBy("execution", "event")
     first = ids.agg(sf.min("row").alias("first"), sf.count("*").alias("uses"))
     rows = _add_parents(numbered, first) if names_parents else _add_no_parents(numbered)
-    rows = _add_namesakes(rows, first.where("uses > 1"))
+    namesake = sf.lit(None).cast("long")
+    if _has_repeated_ids(numbered):
+        repeated = first.where("uses > 1").select("execution", "event", "first")
+        rows = rows.join(repeated, ["execution", "event"], "left")
+        namesake = sf.when(sf.col("row") != sf.col("first"), sf.col("first"))
+    rows = rows.withColumn("namesake", namesake)
     rows = rows.withColumns({"process": sf.col("code")})
     return rows.select(*NUMBERED.names)
 
@@ -123,11 +157,7 @@ def _add_parents(numbered: DataFrame, first: DataFrame) -> DataFrame:
     return numbered.join(causes, "row", "left").withColumns(columns)
 
 
-def _add_namesakes(rows: DataFrame, repeated: DataFrame) -> DataFrame:
-    """The first event with the same id; looked for only if ids are used twice at all."""
-    repeated = repeated.select("execution", "event", "first").persist(StorageLevel.DISK_ONLY)
-    if repeated.isEmpty():
-        repeated.unpersist()
-        return rows.withColumn("namesake", sf.lit(None).cast("long"))
-    namesake = sf.when(sf.col("row") != sf.col("first"), sf.col("first"))
-    return rows.join(repeated, ["execution", "event"], "left").withColumn("namesake", namesake)
+def _has_repeated_ids(numbered: DataFrame) -> bool:
+    """Whether ids may be used twice: some have the same hash, which is faster to find out than the truth."""
+    hashes = numbered.where("event is not null").select(sf.xxhash64("execution", "event").alias("hash"))
+    return not hashes.groupBy("hash").count().where("count > 1").isEmpty()
