@@ -13,7 +13,8 @@ def add_map_entry(
 ) -> pa.MapArray:
     """The maps, those chosen with one more entry behind the others, or in the place of one with its key."""
     rows, keys, items = open_maps(column)
-    is_replaced = is_added[rows] & pc.equal(keys, key).to_numpy(zero_copy_only=False)
+    has_key = pc.equal(keys, key).to_numpy(zero_copy_only=False)
+    is_replaced = is_added[rows] & has_key
     if is_replaced.any():
         chosen = np.flatnonzero(~is_replaced)
         rows, keys, items = rows[chosen], keys.take(pa.array(chosen)), items.take(pa.array(chosen))
@@ -23,8 +24,9 @@ def add_map_entry(
     rows = np.concatenate([rows, added])
     # Stable, so a new entry comes behind those that the row had.
     in_order = np.argsort(rows, kind="stable")
-    is_null = pc.is_null(column).to_numpy(zero_copy_only=False) & ~is_added
-    return _join_maps(rows, keys.take(pa.array(in_order)), items.take(pa.array(in_order)), is_null)
+    keys, items = keys.take(pa.array(in_order)), items.take(pa.array(in_order))
+    was_null = pc.is_null(column).to_numpy(zero_copy_only=False)
+    return _join_maps(rows, keys, items, was_null & ~is_added)
 
 
 def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
@@ -36,8 +38,9 @@ def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     chosen = pa.array(np.flatnonzero(is_kept))
     sizes = np.bincount(rows[is_kept], minlength=len(column))
     had_entries = np.bincount(rows, minlength=len(column)) > 0
-    is_null = pc.is_null(column).to_numpy(zero_copy_only=False) | (had_entries & (sizes == 0))
-    return _join_maps(rows[is_kept], keys.take(chosen), items.take(chosen), is_null)
+    was_null = pc.is_null(column).to_numpy(zero_copy_only=False)
+    is_emptied = had_entries & (sizes == 0)
+    return _join_maps(rows[is_kept], keys.take(chosen), items.take(chosen), was_null | is_emptied)
 
 
 def open_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:

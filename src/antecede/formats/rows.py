@@ -147,21 +147,24 @@ def build_maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.
 
     There are few sets of keys: each is looked at once, and rows only say which one they have.
     """
-    is_absent = [value is None for value in values]
-    full = [value or {} for value in values]
-    number_of_set: dict[tuple[str, ...], int] = {}
-    sets = np.fromiter(
-        (number_of_set.setdefault(tuple(value), len(number_of_set)) for value in full), np.int64, len(full)
-    )
-    set_sizes = np.fromiter(map(len, number_of_set), np.int64, len(number_of_set))
+    is_absent = np.fromiter((value is None for value in values), np.bool_, len(values))
+    full = [value or {} for value in values] if is_absent.any() else values
+    keys_of_rows = list(map(tuple, full))  # type: ignore[arg-type]
+    key_sets = list(dict.fromkeys(keys_of_rows))
+    number_of_set = {keys: number for number, keys in enumerate(key_sets)}
+    sets = np.fromiter(map(number_of_set.__getitem__, keys_of_rows), np.int64, len(full))
+    set_sizes = np.fromiter(map(len, key_sets), np.int64, len(key_sets))
+    sizes = set_sizes[sets]
     offsets = np.zeros(len(full) + 1, np.int64)
-    np.cumsum(set_sizes[sets], out=offsets[1:])
-    # All sets one behind the other; the keys of a row are a stretch of that.
+    np.cumsum(sizes, out=offsets[1:])
+    # All sets stand one behind the other; the keys of a row are a stretch of that.
     set_starts = np.cumsum(set_sizes) - set_sizes
-    places = np.arange(offsets[-1]) + np.repeat(set_starts[sets] - offsets[:-1], set_sizes[sets])
-    keys = pa.array(list(chain.from_iterable(number_of_set)), kind.key_type).take(pa.array(places))
-    flat = chain.from_iterable(map(dict.values, full))
+    shifts = np.repeat(set_starts[sets] - offsets[:-1], sizes)
+    places = np.arange(offsets[-1]) + shifts
+    all_keys = pa.array(list(chain.from_iterable(key_sets)), kind.key_type)
+    flat: Any = chain.from_iterable(map(dict.values, full))  # type: ignore[arg-type]
     is_whole = pa.types.is_integer(kind.item_type)
-    items = pa.array(np.fromiter(flat, np.int64, offsets[-1]) if is_whole else list(flat), kind.item_type)
-    ends = pa.array(offsets, pa.int32(), mask=np.array([*is_absent, False]) if any(is_absent) else None)
-    return pa.MapArray.from_arrays(ends, keys, items)
+    items = np.fromiter(flat, np.int64, offsets[-1]) if is_whole else list(flat)
+    mask = np.append(is_absent, False) if is_absent.any() else None
+    ends = pa.array(offsets, pa.int32(), mask=mask)
+    return pa.MapArray.from_arrays(ends, all_keys.take(pa.array(places)), pa.array(items, kind.item_type))
