@@ -1,11 +1,15 @@
 """Tables that are easily taken for something else: they come out right, or the outcome says what is wrong."""
 
+import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from tests.commands import here
 from tests.engines.engines import rows_of
+from tests.formats.samples import lines
 from tests.sql_tables import make_table
 
 TRIPLES = "src string, dst string, m string, stamp array<struct<from:string,to:string,count:int>>"
@@ -91,3 +95,21 @@ def test_vectors_with_lost_messages_are_not_taken_for_clocks(engine, kept):
     rows = [("a", f"m{k}", {"a": k}) for k in sorted(kept)]
     outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
     assert outcome.counts["held"] > 15 and outcome.notes == []
+
+
+def test_the_command_says_what_stamps_cannot_tell_and_what_they_may_be(
+    command_engine, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    triples = [{"src": "b", "dst": "c", "stamp": []}, {"src": "z", "dst": "c", "stamp": []}]
+    Path("triples.jsonl").write_text(lines(*triples))
+    options = ["--sender", "src", "--receiver", "dst", "--form", "triples", "--engine", command_engine]
+    done = here(monkeypatch, capsys, "order", "triples.jsonl", *options, "--out", "t")
+    assert done.code == 0
+    assert "note: stamps of form 'triples' may leave out a cause" in done.out
+    clocks = [{"sender": sender, "m": m, "stamp": stamp} for sender, m, stamp in clocked(1, 20)]
+    Path("clocks.jsonl").write_text(lines(*clocks))
+    options = ["--stamp", "stamp", "--engine", command_engine, "--json"]
+    done = here(monkeypatch, capsys, "order", "clocks.jsonl", *options, "--out", "c")
+    (note,) = json.loads(done.out)["notes"]
+    assert done.code == 1 and note.endswith("name the form 'clock'")
