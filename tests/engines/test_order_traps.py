@@ -45,6 +45,20 @@ def test_stamps_for_one_receiver_are_put_in_order_at_each(engine, group):
     assert (in_order(outcome, 1), in_order(outcome, 2)) == (["a", "c"], ["b", "d"])
 
 
+LOG = "src string, dst string, n int, m string, stamp array<struct<s:string,n:int,d:array<string>>>"
+PAIRS = "src int, dst int, m string, stamp struct<t:array<int>,l:array<struct<p:int,v:array<int>>>>"
+
+
+def test_first_messages_know_of_nothing(engine):
+    """No stamp of the table has an entry: lists of lists are empty on both levels."""
+    log = make_table([("a", "c", 1, "x", []), ("b", "c", 1, "y", [])], LOG)
+    assert in_order(engine.order(log, sender="src", receiver="dst", number="n")) == ["x", "y"]
+    matrix = engine.order(make_table([(0, 1, "x", [])], MATRIX), sender="src", receiver="dst")
+    assert matrix.counts["quarantined"] == 1
+    pairs = make_table([(0, 1, "x", ([1, 0], []))], PAIRS)
+    assert in_order(engine.order(pairs, sender="src", receiver="dst")) == ["x"]
+
+
 def test_rows_of_the_receiver_itself_come_before_their_effects(engine):
     """c writes x, b answers y to c: with or without c's own row."""
     own, answer = ("c", "b", "x", {"c": 1}), ("b", "c", "y", {"b": 1, "c": 1})

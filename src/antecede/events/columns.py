@@ -103,16 +103,16 @@ def to_floats(array: pa.Array) -> Floats:
 
 def flatten_lists(array: pa.Array) -> FlatLists:
     """The flat items of a column of lists, or the flat keys and values of one of maps."""
+    is_map = pa.types.is_map(array.type)
+    columns = [array.keys, array.items] if is_map else [array.values]
     if not len(array):
-        return FlatLists(np.zeros(1, dtype=np.int64), [])
+        return FlatLists(np.zeros(1, dtype=np.int64), [column.slice(0, 0) for column in columns])
     offsets = to_integers(array.offsets, 0)
     is_null = array.is_null().to_numpy(zero_copy_only=False)
     if np.diff(offsets)[is_null].any():
         # A null may have items behind it that nobody sees: an empty list has none.
         empty = pa.scalar([], array.type)
         return flatten_lists(pc.if_else(array.is_valid(), array, empty))
-    is_map = pa.types.is_map(array.type)
-    columns = [array.keys, array.items] if is_map else [array.values]
     first, end = int(offsets[0]), int(offsets[-1])
     items = [column.slice(first, end - first) for column in columns]
     return FlatLists(offsets - first, items)
