@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 
 ROOMS, MESSAGES = 40, 5_000
 """Rooms, and messages in each."""
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Compile quickly and keep few threads: in so short a run, better code would not earn back what it costs."""
-LOGGED = ("execution", "process", "index", "event", "kind", "message", "receivers", "time")
-"""What the people's logs have; the other columns of events are empty, and need not travel."""
+SHORT_RUN = {
+    "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark_sql_adaptive_enabled": "false",
+}
+"""For a session of half a minute: better machine code and better plans would not earn back what they cost."""
+LOGGED = ("execution", "process", "index", "event", "kind", "message", "time")
+"""Columns of the people's logs that the first audit needs; what nobody needs does not travel."""
 BY_TIME, CAUSAL = "lake sorted by timestamp", "lake in causal order"
 """Readers of the lake, as processes of the second audit."""
 
@@ -76,7 +79,7 @@ def show_lake(
     )
     with Work("rooms simulated", rooms) as work:
         write_shop(folder, rooms, messages, work.advance)
-    with open_session(spark_driver_extraJavaOptions=JAVA_OPTIONS) as spark:
+    with open_session(**SHORT_RUN) as spark:
         console.print(
             f"engine: spark (Spark {spark.version}, embedded, on all cores of this machine)", highlight=False
         )
@@ -92,13 +95,17 @@ def _audit_three_orders(spark: SparkSession, folder: Path) -> LakeStory:
     """Audit the lake as it landed; then, together, by time and in causal order."""
     people = spark.read.parquet(str(folder / "events")).select(*LOGGED)
     landed = spark.read.parquet(str(folder / "landed"))
-    first = _audit_readers(spark, "auditing as it landed", people, [_make_reader(LAKE, landed, "landed")])
+    reader = _make_reader(LAKE, landed, "landed")
+    events = people.unionByName(reader, allowMissingColumns=True)
+    first = _audit_events(spark, "auditing as it landed", events)
     start = monotonic()
     ordered = _put_in_causal_order(spark, landed, folder)
     seconds = monotonic() - start
-    readers = [_make_reader(BY_TIME, landed, "time"), _make_reader(CAUSAL, ordered, "position")]
-    # The people's clocks, and whether all got what was meant for them, need not be judged again.
-    second = _audit_readers(spark, "auditing other orders", people.drop("time", "receivers"), readers)
+    events = people
+    for reader in (_make_reader(BY_TIME, landed, "time"), _make_reader(CAUSAL, ordered, "position")):
+        events = events.unionByName(reader, allowMissingColumns=True)
+    # The people's clocks need not be judged again, and nothing of this audit is drawn.
+    second = _audit_events(spark, "auditing other orders", events.drop("time", "event", "text"))
     readings = [
         LakeReading("as it landed", first.summary.counts.get("late", 0), first.summary.totals["pairs"]),
         *_split_by_reader(second),
@@ -130,19 +137,11 @@ def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -
     return ordered
 
 
-def _audit_readers(
-    spark: SparkSession,
-    what: str,
-    people: DataFrame,
-    readers: list[DataFrame],
-) -> LakeAudit:
+def _audit_events(spark: SparkSession, what: str, events: DataFrame) -> LakeAudit:
     """Audit people and readers together."""
     from antecede.spark.auditing.event_audit import audit
 
     start = monotonic()
-    events = people
-    for reader in readers:
-        events = events.unionByName(reader, allowMissingColumns=True)
     with show_spark_stages(spark, what):
         spark_audit = audit(events)
         summary = spark_audit.summary()
