@@ -23,7 +23,8 @@ from antecede.kernels.topology import Cycles, Sorted, find_cycles, sort_topologi
 
 EdgePart = tuple[Ints, Ints, int]
 KnownEdges = tuple[Ints, Ints, NDArray[np.int8]]
-Ranks = Sequence[Ints | NDArray[np.float64]]
+Rank = Ints | NDArray[np.float64]
+Ranks = Sequence[Rank]
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -70,9 +71,10 @@ def _leave_out_unsent(size: int, steps: Sequence[EdgePart], rank: Ints) -> tuple
     return kept, Edges(source[arcs], target[arcs])
 
 
-def _all_equal(key: Ints | NDArray[np.float64]) -> bool:
-    """Whether all are the same number, or all are none."""
-    return bool((key == key[:1]).all() or (key != key).all())
+def _is_constant(key: Rank) -> bool:
+    """Whether all are the same number, or all are not-a-number."""
+    is_same, is_nan = key == key[:1], key != key
+    return bool(is_same.all() or is_nan.all())
 
 
 def _sort_by_ranks(size: int, ranks: Ranks) -> Ints:
@@ -81,21 +83,33 @@ def _sort_by_ranks(size: int, ranks: Ranks) -> Ints:
     The same as `np.lexsort`. But mostly the first rank is the execution, which ascends already, and the next
     one leaves few events equal: so that one alone is sorted, and only what it leaves equal by all the rest.
     """
-    keys = [rank for rank in ranks if not _all_equal(rank)]
+    keys = [rank for rank in ranks if not _is_constant(rank)]
     if not keys:
         return np.arange(size)
     scope = np.zeros(size, dtype=np.int64)
-    if len(keys) > 1 and keys[0].dtype == np.int64 and (keys[0][1:] >= keys[0][:-1]).all():
-        scope, keys = keys[0] - keys[0][0], keys[1:]
-    by_rank: Ints = np.argsort(keys[0])
-    by_rank = by_rank[group_by_key(scope[by_rank], int(scope[-1]) + 1)[1]]
-    ranked, ranked_scope = keys[0][by_rank], scope[by_rank]
-    both_nan = (ranked[1:] != ranked[1:]) & (ranked[:-1] != ranked[:-1])
-    is_tied = ((ranked[1:] == ranked[:-1]) | both_nan) & (ranked_scope[1:] == ranked_scope[:-1])
+    if len(keys) > 1 and _is_ascending(keys[0]):
+        scope, keys = keys[0].astype(np.int64) - int(keys[0][0]), keys[1:]
+    by_key: Ints = np.argsort(keys[0])
+    _, by_scope = group_by_key(scope[by_key], int(scope[-1]) + 1)
+    by_rank = by_key[by_scope]
+    is_tied = _equals_previous(keys[0][by_rank]) & _equals_previous(scope[by_rank])
     if is_tied.any():
-        in_run = np.append(is_tied, False) | np.append(False, is_tied)
-        run = np.cumsum(~np.append(False, is_tied))[in_run]
+        in_run = is_tied | np.append(is_tied[1:], False)
+        run = np.cumsum(~is_tied)[in_run]
         tied = by_rank[in_run]
-        rest = [key[tied] for key in keys[:0:-1]]
+        rest = [key[tied] for key in reversed(keys[1:])]
         by_rank[in_run] = tied[np.lexsort((tied, *rest, run))]
     return by_rank
+
+
+def _is_ascending(key: Rank) -> bool:
+    """Whether these are integers, none smaller than the one before."""
+    return key.dtype == np.int64 and bool((np.diff(key) >= 0).all())
+
+
+def _equals_previous(key: Rank) -> NDArray[np.bool_]:
+    """Whether each is the same as the one before, or both are not-a-number; the first one is not."""
+    is_nan = key != key
+    is_same = key[1:] == key[:-1]
+    is_same |= is_nan[1:] & is_nan[:-1]
+    return np.append(False, is_same)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.kernels.arrays import check_forward_edges, check_integers
-from antecede.kernels.ragged import Ints, invert_permutation
+from antecede.kernels.ragged import Ints, fill_nones, invert_permutation
 
 SEND, DELIVER, OTHER = 0, 1, 2
 DUPLICATE, ORPHAN, UNSENT, RESENT = 1, 2, 3, 4
@@ -40,9 +40,10 @@ def link_positions(process: ArrayLike, sent: ArrayLike) -> LinkedTrace:
     """
     places = check_integers(process, "process", 0, 2**31)
     sends = check_integers(sent, "sent", -1, len(places), len(places))
-    sends = np.where(sends < np.arange(len(places)), sends, -1)
+    is_behind = sends < np.arange(len(places))
+    sends = np.where(is_behind, sends, -1)
     deliveries = np.flatnonzero(sends >= 0)
-    sender, until = (np.full(len(places), -1, dtype=np.int64) for _ in range(2))
+    sender, until = fill_nones(len(places)), fill_nones(len(places))
     sender[deliveries] = places[sends[deliveries]]
     until[sends[deliveries]] = deliveries  # deliveries ascend, so the last one stays
     return LinkedTrace(places, sender, sends, until)
@@ -66,18 +67,21 @@ def add_bridges(trace: LinkedTrace, source: ArrayLike, target: ArrayLike) -> Bri
     if not len(causes):
         return BridgedTrace(trace, np.arange(size))
     sources = np.unique(causes)
-    # The places of the old events, of the sends and of the takings, in one line of thirds.
-    places = np.concatenate((3 * np.arange(size) + 1, 3 * sources + 2, 3 * effects))
-    line = np.argsort(places, kind="stable")
-    position = invert_permutation(line)
-    old, sends, takings = np.split(position, [size, size + len(sources)])
-    process = np.concatenate((trace.process, trace.process[sources], trace.process[effects]))
-    sender = np.full(len(line), -1, dtype=np.int64)
-    sent, until, origin = sender.copy(), sender.copy(), sender.copy()
-    sender[old], origin[old] = trace.sender, np.arange(size)
-    sent[old] = np.where(trace.sent >= 0, old[trace.sent], -1)
-    until[old] = np.where(trace.until >= 0, old[trace.until], -1)
-    behind = sends[np.searchsorted(sources, causes)]
-    sent[takings] = behind
-    np.maximum.at(until, behind, takings)
-    return BridgedTrace(LinkedTrace(process[line], sender, sent, until), origin)
+    # Old event e stands at 3e + 1: there is room before it for what it takes, and behind it for its past.
+    old_places, sending_places, taking_places = 3 * np.arange(size) + 1, 3 * sources + 2, 3 * effects
+    places = np.concatenate((old_places, sending_places, taking_places))
+    by_place = np.argsort(places, kind="stable")
+    position = invert_permutation(by_place)
+    old, sendings, takings = np.split(position, [size, size + len(sources)])
+    origin_of_new = np.concatenate((np.arange(size), sources, effects))
+    process = trace.process[origin_of_new][by_place]
+    sender, sent, until, origin = (fill_nones(len(by_place)) for _ in range(4))
+    origin[old] = np.arange(size)
+    sender[old] = trace.sender
+    moved = np.append(old, -1)  # an entry of -1 reads the last one, which is -1 again
+    sent[old] = moved[trace.sent]
+    until[old] = moved[trace.until]
+    sending_of_edge = sendings[np.searchsorted(sources, causes)]
+    sent[takings] = sending_of_edge
+    np.maximum.at(until, sending_of_edge, takings)
+    return BridgedTrace(LinkedTrace(process, sender, sent, until), origin)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from antecede.auditing.judge import TOTALS, judge
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
-from antecede.events.coercion import coerce_events
+from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
 from antecede.events.graph import build_event_graph
 from antecede.local.arrow import to_arrow_table
 
@@ -36,5 +36,7 @@ def audit(events: object) -> Audit:
     `events` is an Arrow table, or anything that hands itself over as one (`__arrow_c_stream__`: pandas,
     polars, DuckDB). It has columns of EVENTS; those that are not there are unknown.
     """
-    findings, totals = judge(build_event_graph(coerce_events(to_arrow_table(events))))
+    table = coerce_events(to_arrow_table(events))
+    unread = [name for name in SAYS_NOTHING_OF_CAUSES if name in table.column_names]
+    findings, totals = judge(build_event_graph(table.drop_columns(unread)))
     return Audit(findings, totals)
