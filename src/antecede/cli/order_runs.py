@@ -220,7 +220,7 @@ def _write_on_spark(
 
     total, readable = rows
     with show_spark_stages(outcome.rows.sparkSession, "ordering"):
-        written = write_outcome(outcome, readable, add_unreadable, write, LISTED_GAPS)
+        written = write_outcome(outcome, readable, total - readable, add_unreadable, write, LISTED_GAPS)
     counts = {"input": total, **written.counts}
     facts["notes"] = written.notes
     return OrderRun(engine, counts, written.gaps, written.gap_count, written.places, lines, facts)

@@ -33,17 +33,18 @@ class WrittenOutcome(NamedTuple):
 def write_outcome(
     outcome: SparkOutcome,
     rows: int,
+    unreadable: int,
     add_unreadable: Callable[[DataFrame], DataFrame],
     write: WriteTable,
     listed_gaps: int,
 ) -> WrittenOutcome:
     """Write ordered, held and quarantine.
 
-    `rows` went into the order; `add_unreadable` puts what could not be read to the quarantined rows.
+    So many `rows` went into the order, and so many more are unreadable, which `add_unreadable` puts to the
+    quarantined rows.
     """
     spark = outcome.rows.sparkSession
     ordered_place = write(outcome.ordered, "ordered")
-    ordered = spark.read.parquet(ordered_place)
     ordered_count = count_written_rows(spark, ordered_place)
     is_left_over = sf.col(ANSWER)["position"].isNull()
     left_over = outcome.rows.where(is_left_over)
@@ -52,10 +53,15 @@ def write_outcome(
     left_over.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         tables = outcome.split(left_over)
+        held, quarantine = tables.held, add_unreadable(tables.quarantine)
+        if ordered_count == rows:  # a table without rows is written without looking for any
+            held = spark.createDataFrame([], held.schema)
+        if ordered_count == rows and not unreadable:
+            quarantine = spark.createDataFrame([], quarantine.schema)
         places = {
             "ordered": ordered_place,
-            "held": write(tables.held, "held"),
-            "quarantine": write(add_unreadable(tables.quarantine), "quarantine"),
+            "held": write(held, "held"),
+            "quarantine": write(quarantine, "quarantine"),
         }
         counts = {
             "ordered": ordered_count,
@@ -65,6 +71,7 @@ def write_outcome(
         gaps: list[dict[str, Any]] = []
         gap_count = 0
         if counts["held"] or outcome.gaps_need_ordered:
+            ordered = spark.read.parquet(ordered_place)
             tables = OutcomeTables(ordered, *tables[1:])
             gaps, gap_count = _list_gaps(outcome.find_gaps(tables, left_over), listed_gaps)
         notes = list(outcome.stamp_notes)

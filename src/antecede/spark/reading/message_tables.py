@@ -119,11 +119,13 @@ def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
     good = [os.path.abspath(file) for number, file in enumerate(files) if not faults[number]]
     if not good:
         raise InputError(f"{files[broken[0][0]]}: {broken[0][2]}")
-    table = spark.read.option("mergeSchema", len(good) > 1).parquet(*map(as_path, good))
+    footers = [pq.read_metadata(file) for file in good]
+    differ = any(not footer.schema.equals(footers[0].schema) for footer in footers)
+    table = spark.read.option("mergeSchema", differ).parquet(*map(as_path, good))
     rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _file_number(good, files)})
     unreadable_schema = f"`{FILE}` int, `{LINE}` bigint, `{REASON}` string, `{RAW}` string"
     unreadable = spark.createDataFrame(broken, unreadable_schema)
-    row_count = sum(pq.read_metadata(file).num_rows for file in good)
+    row_count = sum(footer.num_rows for footer in footers)
     return MessageFiles(rows, unreadable, "parquet", files, (row_count, len(broken)))
 
 
@@ -140,8 +142,14 @@ def _file_number(good: list[str], files: list[str]) -> Column:
     numbers = {os.path.abspath(file): number for number, file in enumerate(files)}
     if len(good) == 1:
         return sf.lit(numbers[good[0]]).cast("int")
-    pairs = [sf.lit(part) for path in good for part in (path, numbers[path])]
-    return sf.try_element_at(sf.create_map(*pairs), path_of()).cast("int")
+    names = [os.path.basename(path) for path in good]
+    are_plain = all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in names)
+    if are_plain and len(set(names)) == len(names):  # these are looked up sooner than decoded paths
+        keys, name_of_row = names, sf.col("_metadata.file_name")
+    else:
+        keys, name_of_row = good, path_of()
+    pairs = [sf.lit(part) for key, path in zip(keys, good, strict=True) for part in (key, numbers[path])]
+    return sf.try_element_at(sf.create_map(*pairs), name_of_row).cast("int")
 
 
 @contextmanager
