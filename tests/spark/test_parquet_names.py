@@ -25,3 +25,16 @@ def test_parquet_files_that_spark_can_open(spark, monkeypatch, capsys, tmp_path)
     told = {(row["file"], row["line"]): row["reason"] for row in rows}
     assert {(name, 1) for name in names[:2]} | {("a:b.x", None), ("_c.x", None)} <= set(told)
     assert "rename it" in told["a:b.x", None]
+
+
+def test_rows_in_quarantine_name_their_file(spark, monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    bad: list[dict[str, Any]] = [{"room": "r", "sender": "a", "stamp": 0}]
+    for names in (["a.parquet", "b.parquet"], ["x/same.parquet", "y/same.parquet"]):
+        for name in names:
+            Path(name).parent.mkdir(exist_ok=True)
+            pq.write_table(pa.Table.from_pylist(bad), name)
+        words = (*names, "--group", "room", "--out", "out", "--overwrite", "--engine", "spark")
+        assert "2 rows = 0 ordered" in here(monkeypatch, capsys, "order", *words).out
+        rows = pq.read_table("out/quarantine").to_pylist()
+        assert sorted((row["file"], row["line"]) for row in rows) == [(name, 1) for name in names]
