@@ -29,8 +29,6 @@ CHECKING_CALL = re.compile(r"_*(?:assert|check|expect|verify)\w*|raises|warns|fa
 
 WITH_SPARK = ("spark", "engines")
 """The folders of tests that start a JVM."""
-SHARED_NAMES = {"Rows"}
-"""Names that two classes of src still have: to be taken out of here, and never added to."""
 NO_JVM = "No test in this folder starts a JVM."
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -127,7 +125,7 @@ def check_class_names(trees: dict[PurePosixPath, ast.Module]) -> Iterator[Breach
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef):
                 continue
-            if node.name in first and node.name not in SHARED_NAMES:
+            if node.name in first:
                 sentence = f"a second class {node.name}, besides that of {first[node.name]}; rename one"
                 yield Breach(file, node.lineno, sentence)
             first.setdefault(node.name, file)

@@ -145,7 +145,7 @@ class NamesMetNeeds(Vector, kw_only=True):
     """Tells the gate of all needs, also of those that are met; otherwise as shipped."""
 
     def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        wanted, gains = self.apply_rule(stamp, source, self.me)
+        wanted, gains = self.find_needs_and_gains(stamp, source, self.me)
         return [(slot, count) for slot, count in enumerate(wanted) if count], gains
 
 

@@ -14,7 +14,7 @@ from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
 class Gated(Endpoint, kw_only=True):
     """A protocol that is a stamp, a rule for the gate, and what is learned from a stamp at its delivery.
 
-    `read_stamp` and `apply_rule` know no state: endpoints and tables of packets both call them.
+    `read_stamp` and `find_needs_and_gains` know no state: endpoints and tables of packets both call them.
     """
 
     learns: ClassVar[bool] = False
@@ -37,7 +37,7 @@ class Gated(Endpoint, kw_only=True):
         raise NotImplementedError
 
     @staticmethod
-    def apply_rule(stamp: Any, source: int, me: int) -> tuple[Any, Pairs]:
+    def find_needs_and_gains(stamp: Any, source: int, me: int) -> tuple[Any, Pairs]:
         """The protocol's rule: the needs and gains of a packet at `me`; the first gain is its identity."""
         raise NotImplementedError
 
@@ -45,7 +45,7 @@ class Gated(Endpoint, kw_only=True):
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
         read = cls.read_stamp(kind, stamp, source, me, n)
-        return cls.apply_rule(read, source, me)
+        return cls.find_needs_and_gains(read, source, me)
 
     def _read_packet(self, packet: Packet) -> Any:
         source = self.index[packet.source]
@@ -58,7 +58,7 @@ class Gated(Endpoint, kw_only=True):
 
     def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
         """The needs and gains of a packet from `source` here; needs that are met may be left out."""
-        return self.apply_rule(stamp, source, self.me)
+        return self.find_needs_and_gains(stamp, source, self.me)
 
     def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
         needs, gains = self._find_needs(self.index[packet.source], stamp)
@@ -115,11 +115,11 @@ class VectorGated(Gated, kw_only=True):
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
         read = cls.read_stamp(kind, stamp, source, me, n)
-        wanted, gains = cls.apply_rule(read, source, me)
+        wanted, gains = cls.find_needs_and_gains(read, source, me)
         return list(enumerate(wanted)), gains
 
     def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
-        wanted, gains = self.apply_rule(stamp, source, self.me)
+        wanted, gains = self.find_needs_and_gains(stamp, source, self.me)
         have = self.gate.have
         if not any(map(gt, wanted, have.values())):  # nothing is missing, as is most often so
             return [], gains

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from antecede.formats import graphs, order, values
 from antecede.formats.jsons import read_objects
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -32,9 +32,9 @@ class _CloudEvent(NamedTuple):
     cause: str | None
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     events = []
     for record in read_objects(source.data, rows):
         try:
@@ -50,7 +50,7 @@ def read(source: Source, settings: Settings) -> Rows:
 
 def resolve_again(events: pa.Table) -> pa.Table:
     """Look up causes in all files of a log; readers had one file each."""
-    rows = Rows.from_table(events)
+    rows = FileRows.from_table(events)
     ids: list[str] = []
     causes: list[str | None] = []
     for row, parents in enumerate(rows.parents):
@@ -63,7 +63,7 @@ def resolve_again(events: pa.Table) -> pa.Table:
     return rows.events()
 
 
-def _resolve_causes(rows: Rows, ids: list[str], causes: list[str | None]) -> None:
+def _resolve_causes(rows: FileRows, ids: list[str], causes: list[str | None]) -> None:
     """Names and parents of events. What cannot be told from these stays in the fields id and causationid."""
     holders: dict[tuple[str | None, str], set[str]] = {}
     for execution, name, source in zip(rows.execution, ids, rows.process, strict=True):
@@ -98,7 +98,7 @@ def _make_event(line: int, value: dict[str, Any]) -> _CloudEvent:
     )
 
 
-def _add_event(rows: Rows, event: _CloudEvent) -> None:
+def _add_event(rows: FileRows, event: _CloudEvent) -> None:
     rows.add(
         event.line,
         execution=event.execution,

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from antecede.formats import graphs, jsons, order, values
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -35,9 +35,9 @@ class _Txn(NamedTuple):
     seq: int
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     try:
         trace = msgspec.json.decode(source.data, type=_Trace)
     except jsons.ERRORS as error:
@@ -73,7 +73,7 @@ def _read_txn(line: int, value: Any, number: int) -> _Txn:
     return _Txn(line, value, begin, end, parents, graphs.require_name(value, "agent"), seq)
 
 
-def _fill_rows(rows: Rows, txns: list[_Txn], execution: str) -> None:
+def _fill_rows(rows: FileRows, txns: list[_Txn], execution: str) -> None:
     cuts = sorted({parent + 1 for txn in txns for parent in txn.parents})
     seqs = []
     for txn in txns:

@@ -9,7 +9,7 @@ from typing import Any
 
 from antecede.formats import graphs, spans, values
 from antecede.formats.jsons import Record, open_list, read_objects
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -18,9 +18,9 @@ USED = {"traceID", "spanID", "parentSpanID", "operationName", "references", "sta
 USED |= {"processID", "process", "startTimeMillis"}
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     found = []
     for record, processes in _open_spans(source.data, rows):
         try:
@@ -31,7 +31,7 @@ def read(source: Source, settings: Settings) -> Rows:
     return rows
 
 
-def _open_spans(data: bytes, rows: Rows) -> Iterator[tuple[Record, dict[str, Any]]]:
+def _open_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, dict[str, Any]]]:
     """Every span with the processes of its trace."""
     for record in read_objects(data, rows):
         traces = [record]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 
 ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 LONGEST_LINE = 1_000_000
@@ -40,12 +40,12 @@ class Record(NamedTuple):
     raw: bytes
 
 
-def read_objects(data: bytes, rows: Rows) -> Iterator[Record]:
+def read_objects(data: bytes, rows: FileRows) -> Iterator[Record]:
     """All records that are JSON objects; the others go to quarantine."""
     return decode_objects(split_records(data), rows)
 
 
-def decode_objects(found: Iterable[Raw], rows: Rows) -> Iterator[Record]:
+def decode_objects(found: Iterable[Raw], rows: FileRows) -> Iterator[Record]:
     """Those that are JSON objects; the others go to quarantine."""
     for line, raw in found:
         try:
@@ -133,7 +133,7 @@ def _open_leaves(data: bytes) -> list[bytes]:
     return result
 
 
-def open_list(parent: Record, key: str, rows: Rows) -> Iterator[Record]:
+def open_list(parent: Record, key: str, rows: FileRows) -> Iterator[Record]:
     """The objects in a list inside an object; other elements go to quarantine.
 
     What is in them was decoded with the object around them: only their places are looked for.

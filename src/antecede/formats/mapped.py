@@ -5,7 +5,7 @@ from typing import Any
 
 from antecede.core.errors import CallerError
 from antecede.formats import clocks, values
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 
 Names = Mapping[str, Sequence[str]]
@@ -33,7 +33,7 @@ OWN: Names = {
 class Mapper:
     """Reads records into rows, one by one."""
 
-    def __init__(self, names: Names, settings: Settings, rows: Rows) -> None:
+    def __init__(self, names: Names, settings: Settings, rows: FileRows) -> None:
         unknown = sorted(set(settings.fields) - set(names))
         if unknown:
             raise CallerError(f"no field {', '.join(unknown)}; fields are {', '.join(names)}")

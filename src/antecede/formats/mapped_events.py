@@ -12,7 +12,7 @@ import pyarrow as pa
 from antecede.formats.columns import Odd
 from antecede.formats.jsons import Raw, Record, decode_objects, split_lines
 from antecede.formats.mapped import Mapper, Names
-from antecede.formats.rows import Parsed, Part, Refused, Rows
+from antecede.formats.rows import FileRows, Parsed, Part, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.settle import name_events, settle_index
 from antecede.formats.typed_records import TypedRecords
@@ -43,7 +43,7 @@ class MappedEvents:
 
     def __init__(self, names: Names, settings: Settings, file: str) -> None:
         self.file = file
-        self.mapper = Mapper(names, settings, Rows(file))
+        self.mapper = Mapper(names, settings, FileRows(file))
         self.blocks: list[pa.Table] = [EVENTS.empty_table()]
         self.owns: list[pa.Array] = [pa.array([], pa.int64())]
 
@@ -70,7 +70,7 @@ class MappedEvents:
         if len(rows):
             self.blocks.append(rows.events())
             self.owns.append(pa.array(self.mapper.owns, pa.int64()))
-            self.mapper.rows = Rows(self.file, rows.refused)
+            self.mapper.rows = FileRows(self.file, rows.refused)
             self.mapper.owns = []
 
     def settle(self) -> tuple[pa.Table, pa.ChunkedArray, str | None]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from antecede.formats import graphs, values
 from antecede.formats.jsons import Record, open_list, read_objects
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -18,9 +18,9 @@ CONTAINERS = ("pdus", "chunk", "events", "auth_chain")
 USED = ("event_id", "room_id", "prev_events", "origin", "origin_server_ts", "type")
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     for record in read_objects(source.data, rows):
         for event in _open_events(record, rows):
             try:
@@ -30,7 +30,7 @@ def read(source: Source, settings: Settings) -> Rows:
     return rows
 
 
-def _open_events(record: Record, rows: Rows) -> Iterator[Record]:
+def _open_events(record: Record, rows: FileRows) -> Iterator[Record]:
     lists = [key for key in CONTAINERS if isinstance(record.value.get(key), list)]
     if not lists or "event_id" in record.value:
         yield record
@@ -39,7 +39,7 @@ def _open_events(record: Record, rows: Rows) -> Iterator[Record]:
         yield from open_list(record, key, rows)
 
 
-def _add_event(rows: Rows, line: int, event: dict[str, Any]) -> None:
+def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
     rows.add(
         line,
         execution=graphs.find_text(event, "room_id") or "",

@@ -26,7 +26,7 @@ def count_native_rows(path: str, format: str | None, settings: Settings) -> int 
             if file.read(4) != b"PAR1":
                 return None
             parquet = pq.ParquetFile(file)
-            return parquet.metadata.num_rows if _is_events_table(parquet) else None
+            return parquet.metadata.num_rows if _can_be_taken_as_is(parquet) else None
     except (OSError, ValueError):
         return None
 
@@ -37,7 +37,8 @@ def read_native_table(path: str, name: str) -> pa.Table:
     return fill_places(table.select(EVENTS.names).cast(EVENTS), name)
 
 
-def _is_events_table(parquet: pq.ParquetFile) -> bool:
+def _can_be_taken_as_is(parquet: pq.ParquetFile) -> bool:
+    """Whether it has our columns and, by the statistics in its footer, no value needs a second look."""
     schema = parquet.schema_arrow
     has_columns = set(schema.names) - ADDED_BY_ORDER == set(EVENTS.names)
     if not has_columns or len(set(schema.names)) < len(schema.names):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from antecede.core.errors import InputError
 from antecede.formats.mapped import OWN
 from antecede.formats.mapped_events import MappedEvents
-from antecede.formats.rows import Parsed, Refused, Rows
+from antecede.formats.rows import FileRows, Parsed, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 from antecede.formats.values import as_text
@@ -31,7 +31,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     if not settings.fields and not settings.kinds and _is_ours(table):
         return Parsed(
             fill_places(table.select(EVENTS.names).cast(EVENTS), source.name),
-            Rows("").quarantine(),
+            FileRows("").quarantine(),
             "parquet",
         )
     if len(set(table.schema.names)) < table.num_columns:

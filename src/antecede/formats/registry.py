@@ -22,7 +22,7 @@ from antecede.formats import (
 )
 from antecede.formats.collection import pause_collection
 from antecede.formats.detection import guess_format
-from antecede.formats.rows import Parsed, Rows
+from antecede.formats.rows import FileRows, Parsed
 from antecede.formats.settings import DEFAULT, Settings
 from antecede.formats.source import Source, open_source
 
@@ -32,7 +32,7 @@ class Format(NamedTuple):
 
     title: str
     example: str
-    read: Callable[[Source, Settings], Rows | Parsed]
+    read: Callable[[Source, Settings], FileRows | Parsed]
 
 
 FORMATS: dict[str, Format] = {
@@ -75,7 +75,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
         raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
     source = open_source(data, name)
     if not source.data or source.data.isspace():
-        return Rows(name).make_tables(format or "empty")
+        return FileRows(name).make_tables(format or "empty")
     try:
         chosen = format or guess_format(source, settings)
         with pause_collection():
@@ -85,7 +85,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
         raise _explain_error(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None
     parsed = found if isinstance(found, Parsed) else found.make_tables(chosen)
     if source.torn:
-        torn = Rows(name)
+        torn = FileRows(name)
         torn.refuse(source.data.count(b"\n") + 1, source.torn, "")
         return parsed._replace(quarantine=pa.concat_tables([parsed.quarantine, torn.quarantine()]))
     return parsed

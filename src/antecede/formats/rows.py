@@ -38,7 +38,7 @@ class Part(NamedTuple):
     """Whether every record surely ends in the part in which it begins."""
 
 
-class Rows:
+class FileRows:
     """The columns of one file. A reader with many rows may put an Arrow array in the place of a list."""
 
     def __init__(self, file: str, refused: list[tuple[int, str, str]] | None = None) -> None:
@@ -61,7 +61,7 @@ class Rows:
         self.refused = [] if refused is None else refused
 
     @classmethod
-    def from_table(cls, table: pa.Table) -> "Rows":
+    def from_table(cls, table: pa.Table) -> "FileRows":
         """The rows of an events table."""
         rows = cls("")
         for name in EVENTS.names:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from antecede.core.errors import InputError
 from antecede.formats import clocks, order
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import Form, Piece, list_forms
 from antecede.formats.shiviz_gaps import TextGap, pick_damaged, trim_gap
@@ -192,11 +192,11 @@ class FormTally:
         self.empty += events.count("")
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     text = source.text()
     scan = _choose_scan(text, list_forms(text, settings))
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     _refuse_damaged(scan, rows)
     _fill_columns(scan, rows)
     return rows
@@ -219,7 +219,7 @@ def _choose_scan(text: str, candidates: Sequence[Form]) -> Scan:
     return best
 
 
-def _refuse_damaged(scan: Scan, rows: Rows) -> None:
+def _refuse_damaged(scan: Scan, rows: FileRows) -> None:
     """Records whose clocks cannot be read, and text between records."""
     bad = [row for row, own in enumerate(scan.owns) if own < 0]
     for row, reason in zip(bad, scan.reasons, strict=True):
@@ -238,7 +238,7 @@ def _explain_clock(clock: str, host: str) -> str:
     return "clock cannot be read"
 
 
-def _fill_columns(scan: Scan, rows: Rows) -> None:
+def _fill_columns(scan: Scan, rows: FileRows) -> None:
     """The columns of all records that can be read."""
     owns = np.array(scan.owns, np.int64)
     good = np.flatnonzero(owns >= 0)
@@ -279,7 +279,7 @@ def _make_ids(hosts: pa.Array, owns: order.Ints, copies: order.Ints) -> pa.Array
     return pc.if_else(pa.array(copies > 0), again, ids)
 
 
-def _name_fields(others: dict[str, pa.Array], rows: Rows) -> None:
+def _name_fields(others: dict[str, pa.Array], rows: FileRows) -> None:
     """All other named groups are fields; a group `timestamp` is the time in nanoseconds."""
     found = {name: array.to_pylist() for name, array in others.items() if array.null_count < len(array)}
     found = {name: values for name, values in found.items() if any(values)}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from antecede.formats.rows import Fields, Rows
+from antecede.formats.rows import Fields, FileRows
 
 STARTS = {
     "client": "send",
@@ -65,7 +65,7 @@ EventRow = tuple[int, str, str | None, str, str | None, list[str], float | None,
 """Line, execution, process, event, kind, parents, time, text and fields."""
 
 
-def fill_rows(rows: Rows, spans: Sequence[Span]) -> None:
+def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     """The events of all spans of a file."""
     halves: Halves = {}
     for span in spans:

@@ -8,16 +8,16 @@ from typing import Any
 
 from antecede.formats import graphs, values
 from antecede.formats.jsons import open_list, read_objects
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
 USED = ("EventID", "ParentEventID", "TaskID", "TraceID", "Timestamp", "Label", "line")
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     for record in read_objects(source.data, rows):
         task, reports = None, [record]
         if isinstance(record.value.get("reports"), list):
@@ -31,7 +31,7 @@ def read(source: Source, settings: Settings) -> Rows:
     return rows
 
 
-def _add_report(rows: Rows, line: int, report: dict[str, Any], task: str | None) -> None:
+def _add_report(rows: FileRows, line: int, report: dict[str, Any], task: str | None) -> None:
     event = graphs.require_name(report, "EventID")
     parents = report.get("ParentEventID")
     found = [] if parents is None else values.read_names(parents, "ParentEventID")

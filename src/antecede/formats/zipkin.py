@@ -7,7 +7,7 @@ from typing import Any
 
 from antecede.formats import graphs, spans, values
 from antecede.formats.jsons import read_objects
-from antecede.formats.rows import Refused, Rows
+from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
@@ -15,9 +15,9 @@ KINDS = {"CLIENT": "client", "SERVER": "server", "PRODUCER": "producer", "CONSUM
 USED = {"traceId", "id", "parentId", "kind", "name", "timestamp", "duration", "localEndpoint.serviceName"}
 
 
-def read(source: Source, settings: Settings) -> Rows:
+def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
-    rows = Rows(source.name)
+    rows = FileRows(source.name)
     found = []
     for record in read_objects(source.data, rows):
         try:

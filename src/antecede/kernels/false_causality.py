@@ -172,7 +172,7 @@ def _carry_both(
         if send >= 0:
             carried = before_rows[past.row[send]]
             needs = meant_rows[meant.row[send]]
-            split = _split_awaited(slots[send], carried, needs, due[here], unmeant)
+            split = _find_needless_waits(slots[send], carried, needs, due[here], unmeant)
             needless[event], wanted[event] = split
             if needless[event] and listed < cap:
                 pairs, listed = list_bits(event, unmeant, names, pairs, listed, cap)
@@ -196,7 +196,7 @@ def _carry_both(
 
 
 @compiled
-def _split_awaited(
+def _find_needless_waits(
     own: int, carried: BitSets, needs: BitSets, due: BitSets, unmeant: BitSets
 ) -> tuple[int, int]:
     """Write down what a message waits for without need; returns how many, and how many it does need."""

@@ -71,7 +71,7 @@ def _chain_column(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
         _chain_column(hashes, flat.starts[starts], flat.items[0])
     elif pt.is_struct(values.type):
         _chain_structs(hashes, starts, values.flatten())
-    elif pt.is_integer(values.type) or pt.is_floating(values.type) or _is_counted(values.type):
+    elif pt.is_floating(values.type) or _is_stored_as_integer(values.type):
         words, width = _find_bits(values)
         chain_numbers(hashes, starts, words, _find_valid(values), width)
     else:
@@ -145,10 +145,10 @@ def _to_integers(values: pa.Array) -> pa.Array:
     return values.cast(pa.int8() if pt.is_boolean(kind) else pa.int64())
 
 
-def _is_counted(kind: pa.DataType) -> bool:
-    """Whether values are integers under another name."""
+def _is_stored_as_integer(kind: pa.DataType) -> bool:
+    """Whether values are integers, under whatever name."""
     is_short_decimal = pt.is_decimal(kind) and kind.precision <= LONGEST_LONG_DECIMAL
-    return bool(pt.is_boolean(kind) or pt.is_temporal(kind) or is_short_decimal)
+    return bool(pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_temporal(kind) or is_short_decimal)
 
 
 def _find_unscaled(value: Any) -> int | None:

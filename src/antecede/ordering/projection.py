@@ -223,7 +223,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     if destinations:
         (to,) = destinations
         receiver = match_names(columns["receiver"], to.type.value_type, plan.members)
-        is_needed = _is_among(to, receiver, flat.rows)
+        is_needed = _has_receiver_among(to, receiver, flat.rows)
         past = _make_pairs(flat.starts, True, source, count, stamp)
         projected["past"] = _add_own_past(past, sender, number)
         is_odd = _has_null(flat, source, count, to) | _has_null_inside(flat, to)
@@ -236,11 +236,12 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     return projected
 
 
-def _is_among(destinations: pa.Array, receiver: pa.Array, rows: Ints) -> Bools:
+def _has_receiver_among(destinations: pa.Array, receiver: pa.Array, row_of_entry: Ints) -> Bools:
     """Which entries have the receiver of their row among their destinations."""
     flat = flatten_lists(destinations)
-    is_receiver = _equal_names(flat.items[0], receiver, rows[flat.rows])
-    entries = flat.rows[is_receiver]
+    entry_of_name = flat.rows
+    is_receiver = _equal_names(flat.items[0], receiver, row_of_entry[entry_of_name])
+    entries = entry_of_name[is_receiver]
     return np.bincount(entries, minlength=len(destinations)) > 0
 
 

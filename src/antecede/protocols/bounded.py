@@ -96,7 +96,7 @@ class Bounded(VectorGated, kw_only=True):
         refuse_kind("bounded", kind)
 
     @staticmethod
-    def apply_rule(stamp: Counts, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: Counts, source: int, me: int) -> tuple[list[int], Pairs]:
         """What M of the sender asks for at `me` comes first."""
         column = stamp[:, me].tolist()
         return column, [(source, column[source] + 1)]

@@ -41,7 +41,7 @@ class Fifo(Gated, kw_only=True):
         return _decode_stamp(data)
 
     @staticmethod
-    def apply_rule(stamp: int, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: int, source: int, me: int) -> tuple[Pairs, Pairs]:
         """All earlier messages of this sender come first."""
         return [(source, stamp)], [(source, stamp + 1)]
 

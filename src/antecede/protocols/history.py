@@ -92,7 +92,7 @@ class History(Boxed, kw_only=True):
         return stamp
 
     @staticmethod
-    def apply_rule(stamp: HistoryStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: HistoryStamp, source: int, me: int) -> tuple[list[int], Pairs]:
         """All of the past comes first, to whomever it was sent; an endpoint has it with the message."""
         return stamp.past, [(source, stamp.past[source] + 1)]
 
@@ -100,7 +100,7 @@ class History(Boxed, kw_only=True):
     def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
         read = cls.read_stamp(kind, stamp, source, me, n)
-        past, gains = cls.apply_rule(read, source, me)
+        past, gains = cls.find_needs_and_gains(read, source, me)
         return list(enumerate(past)), gains
 
     @staticmethod
@@ -118,7 +118,7 @@ class History(Boxed, kw_only=True):
 
     def _take_in(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
-        _, gains = self.apply_rule(stamp, source, self.me)
+        _, gains = self.find_needs_and_gains(stamp, source, self.me)
         [(_, count)] = gains
         news = [old for old in stamp.log if old.count > self.past[old.sender]]
         self._prune_log(stamp)

@@ -84,7 +84,7 @@ class Matrix(VectorGated, kw_only=True):
         return stamp.dests or [me], view_counts(stamp.sent, n, n)
 
     @staticmethod
-    def apply_rule(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
         """All that the sender knows to be sent to `me` comes first: the column of `me` in SENT."""
         column = stamp[1][:, me].tolist()
         return column, [(source, column[source] + 1)]

@@ -38,6 +38,6 @@ class Monitor(OnePlace, kw_only=True):
         return self.monitor
 
     @staticmethod
-    def apply_rule(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
         """At the monitor all that e counts comes first."""
         return stamp, [(source, stamp[source] + 1)]

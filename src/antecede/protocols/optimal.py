@@ -120,7 +120,7 @@ class Optimal(Gated, kw_only=True):
         return clock, dests, newest, waiting, here
 
     @staticmethod
-    def apply_rule(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
         """RCV 1 and 2: what LOG says may be undelivered at `me` comes first."""
         clock, *_, here = stamp
         return here, [(source, clock)]

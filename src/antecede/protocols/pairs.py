@@ -73,7 +73,7 @@ class Pairs89(VectorGated, kw_only=True):
         return stamp
 
     @staticmethod
-    def apply_rule(stamp: PairsStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: PairsStamp, source: int, me: int) -> tuple[list[int], Pairs]:
         """The time of the last message to `me` must have passed; a delivery gains the message's time."""
         own = (source, stamp.time[source])
         others = [(x, count) for x, count in enumerate(stamp.time) if x != source and count]

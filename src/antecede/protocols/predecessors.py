@@ -73,7 +73,7 @@ class Predecessors(Gated, kw_only=True):
         return stamp
 
     @staticmethod
-    def apply_rule(stamp: PredecessorsStamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: PredecessorsStamp, source: int, me: int) -> tuple[Pairs, Pairs]:
         """The immediate predecessors to `me` come first."""
         barrier = stamp.barriers.get(me, {})
         return list(barrier.items()), [(source, stamp.count)]

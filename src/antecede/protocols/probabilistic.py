@@ -116,7 +116,7 @@ class Sharing(VectorGated, kw_only=True):
         return KeyedStamp(keys, stamp.number, stamp.vector)
 
     @staticmethod
-    def apply_rule(stamp: KeyedStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: KeyedStamp, source: int, me: int) -> tuple[list[int], Pairs]:
         """Algorithm 2: the entries must have caught up with the stamp, less 1 on those that count it."""
         wanted = stamp.vector.copy()
         for x in stamp.keys:

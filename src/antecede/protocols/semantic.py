@@ -137,7 +137,7 @@ class Semantic(VectorGated, kw_only=True):
         return stamp.dests or [me], sp, sc, mcv, ecv
 
     @staticmethod
-    def apply_rule(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
         """R1: what the message depends on comes first, and what was sent before it on its own channel."""
         _, sp, sc, _, _ = stamp
         column = sp[:, me].tolist()

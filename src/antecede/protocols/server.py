@@ -38,7 +38,7 @@ class Server(OnePlace, kw_only=True):
         return self.server
 
     @staticmethod
-    def apply_rule(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
         """At the server all that V counts comes first, but for the message itself."""
         wanted = stamp.copy()
         wanted[source] = max(stamp[source] - 1, 0)  # 0 in a stamp is right elsewhere than at the server

@@ -52,7 +52,7 @@ class Vector(VectorGated, kw_only=True):
         return stamp
 
     @staticmethod
-    def apply_rule(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
         """All that the sender had delivered, and its own earlier broadcasts, come first."""
         wanted = stamp.copy()
         wanted[source] -= 1

@@ -54,7 +54,7 @@ class _SparkSource:
     def locate_events(self, names: list[EventName]) -> list[Row]:
         if not names:
             return []
-        wanted = self._send_table(pa.Table.from_pylist([name._asdict() for name in names]))
+        wanted = self._broadcast_table(pa.Table.from_pylist([name._asdict() for name in names]))
         places = self.events.select("execution", "event", "process", "index", "file", "line")
         located = places.join(wanted, ["execution", "event"])
         return list(located.toArrow().to_pylist())
@@ -62,7 +62,7 @@ class _SparkSource:
     def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
         if not spans:
             return [EVENTS.empty_table() for _ in range(windows)]
-        wanted = self._send_table(pa.Table.from_pylist(spans, SPANS)).alias("spans")
+        wanted = self._broadcast_table(pa.Table.from_pylist(spans, SPANS)).alias("spans")
         inside = self.events.alias("events").join(wanted, sf.expr(_INSIDE))
         distance = sf.expr(_DISTANCE).alias("distance")
         columns = [f"events.{name}" for name in EVENTS.names]
@@ -86,6 +86,6 @@ class _SparkSource:
         late = late.select("execution", "process", "message")
         return list(late.toArrow().to_pylist())
 
-    def _send_table(self, table: pa.Table) -> DataFrame:
+    def _broadcast_table(self, table: pa.Table) -> DataFrame:
         """A small table, for each of Spark's tasks."""
         return sf.broadcast(self.events.sparkSession.createDataFrame(table))
