@@ -122,7 +122,7 @@ def logs(draw) -> bytes:
 
 
 def in_plain_form(parsed: Parsed) -> tuple[list[Any], list[Any]]:
-    """FileRows with maps as dictionaries: the order of their entries tells nothing."""
+    """Rows with maps as dictionaries: the order of their entries tells nothing."""
     events = parsed.events.to_pylist()
     for row in events:
         for name in ("clock", "fields"):

@@ -46,7 +46,7 @@ def _codes_in(values: pa.Array | pa.ChunkedArray, known: pa.Array) -> Ints:
 
 
 def _indices(rows: Ints) -> pa.Array:
-    """FileRows to take, null for -1."""
+    """Rows to take, null for -1."""
     return pa.array(rows, mask=rows < 0)
 
 

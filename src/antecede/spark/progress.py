@@ -62,6 +62,6 @@ def read_progress(context: Any) -> Progress | None:
 
 
 def _count_rows_read(context: Any, stage: int) -> int:
-    """FileRows that a stage has read, from files or from earlier stages."""
+    """Rows that a stage has read, from files or from earlier stages."""
     attempt = context._jsc.sc().statusStore().lastStageAttempt(stage)
     return int(attempt.inputRecords() + attempt.shuffleReadRecords())

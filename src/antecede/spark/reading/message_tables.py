@@ -1,6 +1,6 @@
 """Tables of messages from files: Parquet, JSON lines or CSV with a header, with all columns.
 
-FileRows know the file and the line (or row) they stood on; what cannot be a row is kept with the reason. The kind
+Rows know the file and the line (or row) they stood on; what cannot be a row is kept with the reason. The kind
 of each file is told by its beginning.
 """
 

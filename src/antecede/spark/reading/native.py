@@ -18,7 +18,7 @@ def can_open(path: str) -> bool:
 
 
 def read_native_tables(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """The tables in these files. FileRows without a place of their own are numbered from 1, as in readers."""
+    """The tables in these files. Rows without a place of their own are numbered from 1, as in readers."""
     table = spark.read.schema(from_arrow_schema(EVENTS)).parquet(*map(as_path, paths))
     row = sf.col("_metadata.row_index") + 1
     table = table.withColumns({"line": sf.coalesce("line", row), "_path": path_of()})
