@@ -92,7 +92,7 @@ def _judge_executions(
         _judge_executions(graph, steps, sent, starts[middle:], lateness)
         return
     execution = graph.events.execution[block.rows]
-    _add_counts(execution, violations, lateness.counts)
+    _count_violations(execution, violations, lateness.counts)
     if len(violations.late):
         lateness.parts.extend(_show_late(execution, block, violations))
     _find_in_spite(graph, steps, block, lateness.in_spite)
@@ -129,12 +129,19 @@ def _find_block_violations(block: _Block, trace: LinkedTrace) -> OrderViolations
     )
 
 
-def _add_counts(execution: Ints, violations: OrderViolations, counts: dict[str, Ints]) -> None:
-    """Add what was found in each execution; only a block of one execution has pairs left unlisted."""
-    at = (violations.late, violations.fifo, violations.early, violations.pair_early)
-    for name, positions in zip(COUNTED, at, strict=True):
+def _count_violations(execution: Ints, violations: OrderViolations, counts: dict[str, Ints]) -> None:
+    """Add the violations of a block to the counts of its executions."""
+    positions_of = {
+        "late": violations.late,
+        "fifo": violations.fifo,
+        "early": violations.early,
+        "pairs": violations.pair_early,
+    }
+    for name, positions in positions_of.items():
         counts[name] += np.bincount(execution[positions], minlength=len(counts[name]))
-    counts["pairs"][execution[0]] += violations.pairs - len(violations.pair_early)
+    # Pairs are listed up to a limit, which only a block of one execution reaches: the rest are that one's.
+    unlisted_pairs = violations.pairs - len(violations.pair_early)
+    counts["pairs"][execution[0]] += unlisted_pairs
 
 
 def _show_late(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:

@@ -18,7 +18,7 @@ _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 def decode_clocks(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int], pa.Array]:
     """Own entries and clocks of some records; -1, and an empty clock, where `decode` would refuse."""
-    decoded = _decode_all(texts)
+    decoded = _decode_clocks(texts)
     full = [{} if clock is None else clock for clock in decoded] if None in decoded else decoded
     owns = [clock.get(host, -1) for clock, host in zip(full, hosts, strict=True)]  # type: ignore[union-attr]
     array = build_maps(full, CLOCK)
@@ -27,7 +27,7 @@ def decode_clocks(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int]
     return owns, array
 
 
-def _decode_all(texts: Sequence[str]) -> list[Clock | None]:
+def _decode_clocks(texts: Sequence[str]) -> list[Clock | None]:
     try:
         # A string cannot run on over a line's end, so no text can swallow the next one.
         clocks = _many.decode("[" + ",\n".join(texts) + "]")

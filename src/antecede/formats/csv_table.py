@@ -138,7 +138,7 @@ def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
     """Line, cells (or what is wrong with them), and raw text of each record; blank lines are none."""
     stream = io.StringIO(text, newline="")
     kept: list[str] = []
-    reader = csv.reader(_note_lines(stream, kept), delimiter=sign)
+    reader = csv.reader(_keep_lines(stream, kept), delimiter=sign)
     while True:
         try:
             cells: list[str] | str = next(reader)
@@ -153,7 +153,7 @@ def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
         kept.clear()
 
 
-def _note_lines(stream: io.StringIO, kept: list[str]) -> Iterator[str]:
+def _keep_lines(stream: io.StringIO, kept: list[str]) -> Iterator[str]:
     for line in stream:
         kept.append(line)
         yield line

@@ -39,7 +39,7 @@ SPANS = pa.schema(
 NEW_NAMES = pa.schema({"number": pa.int64(), "execution": pa.string(), "new_name": pa.string()})
 """What stands before the name of an execution in a file, or in the place of the name that is empty."""
 
-MOVES = pa.schema(
+INDEX_SHIFTS = pa.schema(
     {
         "number": pa.int64(),
         "execution": pa.string(),
@@ -73,8 +73,8 @@ class FileSpan(NamedTuple):
     until: float | None
 
 
-class Move(NamedTuple):
-    """A row of MOVES."""
+class IndexShift(NamedTuple):
+    """A row of INDEX_SHIFTS."""
 
     number: int
     execution: str
@@ -84,11 +84,14 @@ class Move(NamedTuple):
 
 
 class Gathering(NamedTuple):
-    """What is decided over several files: tables of NEW_NAMES and MOVES, and a sentence for the user where
-    files were kept apart, or put into an order that nothing but their names tells."""
+    """What is decided over several files: tables of NEW_NAMES and INDEX_SHIFTS.
+
+    The note is a sentence for the user where files were kept apart, or put into an order that nothing but
+    their names tells.
+    """
 
     new_names: pa.Table
-    moves: pa.Table
+    index_shifts: pa.Table
     note: str | None
 
 
@@ -96,11 +99,11 @@ def gather_executions(spans: pa.Table, files: list[str]) -> Gathering:
     """Decide from the spans of all files; a span's number is the place of its file in `files`."""
     executions = [_SpreadExecution(group, files) for group in _spans_by_execution(spans)]
     names = [(number, one.name, name) for one in executions for number, name in one.new_names.items()]
-    moves = [move for one in executions for move in one.moves()]
+    shifts = [shift for one in executions for shift in one.find_index_shifts()]
     notes = [one.note for one in executions if one.note]
     return Gathering(
         pa.Table.from_pylist([dict(zip(NEW_NAMES.names, row, strict=True)) for row in names], NEW_NAMES),
-        pa.Table.from_pylist([move._asdict() for move in moves], MOVES),
+        pa.Table.from_pylist([shift._asdict() for shift in shifts], INDEX_SHIFTS),
         notes[0] if notes else None,
     )
 
@@ -195,17 +198,20 @@ class _SpreadExecution:
             names |= dict.fromkeys(run, name)
         return names
 
-    def moves(self) -> Iterator[Move]:
-        """The moves of each process that is in several files of one run."""
+    def find_index_shifts(self) -> Iterator[IndexShift]:
+        """Where the indexes begin of each process that is in several files of one run."""
         for process, spans in self.spans_of.items():
-            runs: dict[str, list[FileSpan]] = defaultdict(list)
+            if not process:
+                continue
+            # A run is what has one new name, or none.
+            runs: dict[str | None, list[FileSpan]] = defaultdict(list)
             for span in spans:
-                runs[self.new_names.get(span.number, "")].append(span)
+                runs[self.new_names.get(span.number)].append(span)
             for run in runs.values():
-                if process and len(run) > 1:
-                    yield from self._moves_of_process(process, run)
+                if len(run) > 1:
+                    yield from self._find_shifts_of_process(process, run)
 
-    def _moves_of_process(self, process: str, spans: list[FileSpan]) -> Iterator[Move]:
+    def _find_shifts_of_process(self, process: str, spans: list[FileSpan]) -> Iterator[IndexShift]:
         """By clocks where all files have them; else each file behind those before it, if they count lines."""
         if all(span.counted for span in spans):
             how = BY_CLOCK
@@ -215,7 +221,7 @@ class _SpreadExecution:
             how, spans = self._order_parts(process, spans)
         before = 0
         for span in spans:
-            yield Move(span.number, self.name, process, how, before)
+            yield IndexShift(span.number, self.name, process, how, before)
             before += span.rows
 
     def _order_parts(self, process: str, spans: list[FileSpan]) -> tuple[str, list[FileSpan]]:

@@ -185,13 +185,13 @@ def _check_claims(
         _raise_entries(starts, slots, counts, event, now, 1)
         if last >= 0:
             _raise_entries(starts, slots, counts, last, before, 1)
-            _add_lacking_entries(starts, slots, counts, here, event, last, _SHRINKS, now, told, faults)
+            _report_lacking_entries(starts, slots, counts, here, event, last, _SHRINKS, now, told, faults)
         for k in range(low, high):
             cause = causes[k]
             _raise_entries(starts, slots, counts, cause, heard, 1)
             # A cause that claims the event itself, or a later one of its process, is told as a cycle.
             if not 1 <= own[event] <= get_entry(starts, slots, counts, cause, here):
-                _add_lacking_entries(
+                _report_lacking_entries(
                     starts, slots, counts, here, event, cause, _NOT_TRANSITIVE, now, told, faults
                 )
         for k in range(starts[event], starts[event + 1]):
@@ -228,7 +228,7 @@ def _raise_entries(starts: Ints, slots: Ints, counts: Ints, event: int, over: In
 
 
 @compiled
-def _add_lacking_entries(
+def _report_lacking_entries(
     starts: Ints,
     slots: Ints,
     counts: Ints,

@@ -12,10 +12,10 @@ Ints = NDArray[np.int64]
 
 def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
     """The events, which have the number of their file, with the positions and executions of all files."""
-    moved, new_names = gathering.moves, gathering.new_names
+    shifts, new_names = gathering.index_shifts, gathering.new_names
     name_of_event = _match_rows(events, new_names, ["number", "execution"])
-    if len(moved):
-        events = _move_positions(events, moved)
+    if len(shifts):
+        events = _shift_indexes(events, shifts)
     if len(new_names):
         events = _rename_executions(events, new_names["new_name"].take(_indices(name_of_event)))
     return events
@@ -50,19 +50,19 @@ def _indices(rows: Ints) -> pa.Array:
     return pa.array(rows, mask=rows < 0)
 
 
-def _move_positions(events: pa.Table, moves: pa.Table) -> pa.Table:
+def _shift_indexes(events: pa.Table, shifts: pa.Table) -> pa.Table:
     """New positions, and new ids for events whose ids were made from positions."""
-    move_of_event = _match_rows(events, moves, ["number", "execution", "process"])
-    move_of_event[pc.is_null(events["index"]).to_numpy()] = -1  # no position before, none afterwards
-    how = moves["how"].take(_indices(move_of_event))
-    further = moves["further"].take(_indices(move_of_event))
+    shift_of_event = _match_rows(events, shifts, ["number", "execution", "process"])
+    shift_of_event[pc.is_null(events["index"]).to_numpy()] = -1  # no position before, none afterwards
+    how = shifts["how"].take(_indices(shift_of_event))
+    further = shifts["further"].take(_indices(shift_of_event))
     places = [pc.if_else(pc.equal(how, FURTHER), pc.add(events["index"], further), None)]
-    hows = moves["how"].unique().to_pylist()
+    hows = shifts["how"].unique().to_pylist()
     if BY_CLOCK in hows:
         places.append(pc.if_else(pc.equal(how, BY_CLOCK), pc.subtract(own_entries(events), 1), None))
     if BY_TIME in hows:
         is_timed = pc.fill_null(pc.equal(how, BY_TIME), False).to_numpy()
-        places.append(_places_by_time(events, moves, move_of_event, is_timed))
+        places.append(_places_by_time(events, shifts, shift_of_event, is_timed))
     index = pc.coalesce(*places, events["index"])
     was_made = pc.fill_null(pc.equal(events["event"], _made_ids(events["process"], events["index"])), False)
     event = pc.if_else(was_made, _made_ids(events["process"], index), events["event"])
@@ -75,21 +75,21 @@ def _made_ids(processes: pa.ChunkedArray, positions: pa.ChunkedArray) -> pa.Chun
 
 
 def _places_by_time(
-    events: pa.Table, moves: pa.Table, move_of_event: Ints, is_timed: NDArray[np.bool_]
+    events: pa.Table, shifts: pa.Table, shift_of_event: Ints, is_timed: NDArray[np.bool_]
 ) -> pa.Array:
     """The positions of events of processes that wrote several files at the same time; null for others."""
     rows = np.flatnonzero(is_timed)
     timed = events.select(["index", "line", "time"]).take(pa.array(rows))
     index, line, time = (timed[name].to_numpy() for name in timed.column_names)
-    part = move_of_event[rows]
+    part = shift_of_event[rows]
     # The latest time so far in its file: each part, in its order, has a running maximum.
     order = np.lexsort((line, index, part))
     latest = np.empty(len(rows))
     for some in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
         latest[some] = np.maximum.accumulate(time[some])
-    processes = moves.select(["execution", "process"]).group_by(["execution", "process"]).aggregate([])
-    process = _match_rows(moves, processes, ["execution", "process"])[part]
-    further = moves["further"].to_numpy()[part]
+    processes = shifts.select(["execution", "process"]).group_by(["execution", "process"]).aggregate([])
+    process = _match_rows(shifts, processes, ["execution", "process"])[part]
+    further = shifts["further"].to_numpy()[part]
     order = np.lexsort((line, index, further, latest, process))
     starts = np.flatnonzero(np.diff(process[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(order)))

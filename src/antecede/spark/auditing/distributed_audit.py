@@ -51,7 +51,7 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     catalog = participants.catalog
     numbered = number_events(events, participants)
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    tasks = max(usual, -(-participants.events // MATCHED_TOGETHER))
+    tasks = max(usual, -(-participants.event_count // MATCHED_TOGETHER))
     by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _message_key())
     matched = by_message.mapInArrow(MatchTask(catalog).run, from_arrow_schema(MATCHED))
     judges = min(len(catalog.executions), JUDGES)

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as sf
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import NUMBERED
 from antecede.kernels.linking import ARRIVE
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.ragged import starts_of_lengths
+from antecede.kernels.ragged import Ints, starts_of_lengths
 
 _PLACE = ("index", "time", "line", "file", "event", "kind", "message", "sender")
 """What decides on the canonical order of the events of a process, as in `events.columns.canonical`."""
@@ -31,44 +31,51 @@ class Participants(NamedTuple):
 
     catalog: ProcessCatalog
     codes: DataFrame  # execution, process; their code, their first row, whether the execution has deliveries
-    events: int
-    count_events: bool  # whether the indexes of each process are 0, 1, 2, ..., each once
+    event_count: int
+    is_gapless: bool  # whether the indexes of each process are 0, 1, 2, ..., each once
     names_parents: bool  # whether any event does
 
 
 def collect_participants(events: DataFrame) -> Participants:
-    """Who acts; this runs a job."""
+    """Who acts; this runs one job, and another one where indexes may be without a gap."""
     processes = events.groupBy("execution", "process").agg(
         sf.count("*").alias("events"),
-        sf.expr("min(index) = 0 and max(index) = count(*) - 1").alias("may_count"),
+        sf.expr("min(index) = 0 and max(index) = count(*) - 1").alias("may_be_gapless"),
         sf.expr("coalesce(max(kind = 'deliver'), false)").alias("delivers"),
         sf.expr("coalesce(max(size(parents) > 0), false)").alias("names_parents"),
     )
     rows = sorted(processes.collect(), key=lambda row: (row.execution, row.process))
-    executions = sorted({row.execution for row in rows})
-    code_of_execution = {name: code for code, name in enumerate(executions)}
-    delivering = {row.execution for row in rows if row.delivers}
-    first_row = starts_of_lengths([row.events for row in rows])
-    catalog = ProcessCatalog(
-        executions=executions,
-        names=[row.process for row in rows],
-        execution=np.array([code_of_execution[row.execution] for row in rows], dtype=np.int64),
-    )
-    codes = [
-        (row.execution, row.process, code, int(first_row[code]), row.execution in delivering)
-        for code, row in enumerate(rows)
-    ]
-    columns = "execution string, process string, code int, first_row long, has_deliveries boolean"
-    frame = events.sparkSession.createDataFrame(codes, columns)
-    size = int(first_row[-1])
-    may_count = len(rows) <= MOST_PROCESSES and all(row.may_count for row in rows)
+    first_rows = starts_of_lengths([row.events for row in rows])
+    event_count = int(first_rows[-1])
+    may_be_gapless = len(rows) <= MOST_PROCESSES and all(row.may_be_gapless for row in rows)
     return Participants(
-        catalog=catalog,
-        codes=sf.broadcast(frame),
-        events=size,
-        count_events=may_count and _count_places(events) == size,
+        catalog=_make_catalog(rows),
+        codes=sf.broadcast(_make_codes(events.sparkSession, rows, first_rows)),
+        event_count=event_count,
+        is_gapless=may_be_gapless and _count_places(events) == event_count,
         names_parents=any(row.names_parents for row in rows),
     )
+
+
+def _make_catalog(processes: list[Row]) -> ProcessCatalog:
+    executions = sorted({row.execution for row in processes})
+    code_of_execution = {name: code for code, name in enumerate(executions)}
+    return ProcessCatalog(
+        executions=executions,
+        names=[row.process for row in processes],
+        execution=np.array([code_of_execution[row.execution] for row in processes], dtype=np.int64),
+    )
+
+
+def _make_codes(spark: SparkSession, processes: list[Row], first_rows: Ints) -> DataFrame:
+    """A row for each process with what its events need to know; its code is its place in the list."""
+    delivering = {row.execution for row in processes if row.delivers}
+    codes = [
+        (row.execution, row.process, code, int(first_rows[code]), row.execution in delivering)
+        for code, row in enumerate(processes)
+    ]
+    columns = "execution string, process string, code int, first_row long, has_deliveries boolean"
+    return spark.createDataFrame(codes, columns)
 
 
 def _count_places(events: DataFrame) -> int:
@@ -88,13 +95,13 @@ def number_events(events: DataFrame, participants: Participants) -> DataFrame:
     Where an index is a place already, nothing has to be sorted. Else what was sorted is kept on disk.
     """
     place = sf.col("index")
-    if not participants.count_events:
+    if not participants.is_gapless:
         order = [sf.col(name).asc_nulls_last() for name in _PLACE]
         place = sf.row_number().over(Window.partitionBy("code").orderBy(*order)) - 1
     numbered = events.join(participants.codes, ["execution", "process"])
     columns = {"row": (sf.col("first_row") + place).cast("long"), "act": _classify_act()}
     numbered = numbered.withColumns(columns).drop("first_row", "has_deliveries")
-    return numbered if participants.count_events else numbered.persist(StorageLevel.DISK_ONLY)
+    return numbered if participants.is_gapless else numbered.persist(StorageLevel.DISK_ONLY)
 
 
 def _classify_act() -> Column:

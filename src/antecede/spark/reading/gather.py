@@ -14,18 +14,18 @@ PART = ["number", "execution", "process"]
 
 def apply_gathering(spark: SparkSession, events: DataFrame, gathering: Gathering) -> DataFrame:
     """The events, which have the number of their file, with the positions and executions of all files."""
-    moves, new_names = gathering.moves, gathering.new_names
-    if len(moves):
-        has_timed = BY_TIME in moves["how"].to_pylist()
-        events = _move_positions(events, sf.broadcast(spark.createDataFrame(moves)), has_timed)
+    shifts, new_names = gathering.index_shifts, gathering.new_names
+    if len(shifts):
+        has_timed = BY_TIME in shifts["how"].to_pylist()
+        events = _shift_indexes(events, sf.broadcast(spark.createDataFrame(shifts)), has_timed)
     if len(new_names):
         events = _rename_executions(events, sf.broadcast(spark.createDataFrame(new_names)))
     return events
 
 
-def _move_positions(events: DataFrame, moves: DataFrame, has_timed: bool) -> DataFrame:
+def _shift_indexes(events: DataFrame, shifts: DataFrame, has_timed: bool) -> DataFrame:
     """New positions, and new ids for events whose ids were made from positions."""
-    joined = events.join(moves, PART, "left")
+    joined = events.join(shifts, PART, "left")
     how, index = sf.col("how"), sf.col("index")
     place = sf.when(how == BY_CLOCK, sf.expr("try_element_at(clock, process)") - 1)
     place = place.when(how == FURTHER, index + sf.col("further"))
