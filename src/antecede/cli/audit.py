@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from antecede.cli import logs as o
-from antecede.cli.audit_runs import AuditRun, run_audit
+from antecede.cli.audit_runs import TABLES, AuditRun, run_audit
 from antecede.cli.audit_words import (
     count_quarantined,
     describe_audit,
@@ -26,6 +26,7 @@ from antecede.cli.folders import (
 )
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
+from antecede.formats.sources import list_files
 
 if TYPE_CHECKING:
     from antecede.tables import Window
@@ -66,10 +67,11 @@ def audit_command(
     Exit code: 0 if nothing was found, 1 for findings or records that cannot be read, 2 for wrong usage.
     """
     settings = o.make_settings(regex, delimiter, field, kind)
+    files = list_files(inputs)
     if out is not None:
-        check_output_folder(out, overwrite)
+        check_output_folder(out, TABLES, files, overwrite)
     for file, option in ((report, "--report"), (shiviz, "--shiviz"), (dot, "--dot")):
-        check_output_file(file, option)
+        check_output_file(file, option, files)
     chosen = choose_engine(engine, inputs, master, out)
     wanted = _Wanted(inputs, report, shiviz, dot, out, overwrite)
     with run_audit(chosen, inputs, format, settings, master, staging) as run:

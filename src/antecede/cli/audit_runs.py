@@ -23,6 +23,8 @@ SAMPLED_FINDINGS = 500
 """Findings of each kind that are held in memory for the page and for programs."""
 LISTED_QUARANTINE = 100
 """Records that could not be read, of those the same."""
+TABLES = ("findings", "totals", "quarantine")
+"""What is written into --out."""
 
 
 class AuditRun(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run left in --out.")]
 
 
-def check_output_folder(out: str, overwrite: bool) -> None:
-    """Refuse a folder that holds something, before any work is done. Addresses are left to Spark."""
+def check_output_folder(out: str, tables: Iterable[str], files: list[str], overwrite: bool) -> None:
+    """Refuse a folder that holds something, before any work is done. Addresses are left to Spark.
+
+    With --overwrite the folders of the tables are replaced, but neither input files nor the user's own.
+    """
     if "://" in out:
         return
     path = Path(out)
@@ -29,6 +33,31 @@ def check_output_folder(out: str, overwrite: bool) -> None:
         raise CallerError(f"--out {out}: {nearest} cannot be written to; name another folder")
     if not overwrite and path.is_dir() and any(path.iterdir()):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
+    for name in tables:
+        _check_replaced_folder(Path(place_of_table(out, name)), out, files)
+
+
+def _check_replaced_folder(place: Path, out: str, files: list[str]) -> None:
+    """Refuse to replace a folder with an input file, or with something that no run wrote."""
+    if not place.exists():
+        return
+    real_place = Path(os.path.realpath(place))
+    for file in files:
+        if real_place in Path(os.path.realpath(file)).parents:
+            raise CallerError(f"--out {out}: would replace the input {file}; name another folder")
+    entries = sorted(place.iterdir()) if place.is_dir() else [place]
+    foreign = next((entry for entry in entries if not _is_written_by_runs(entry)), None)
+    if foreign is not None:
+        raise CallerError(
+            f"--out {out}: {foreign} was not written by an earlier run; move it, or name another folder"
+        )
+
+
+def _is_written_by_runs(entry: Path) -> bool:
+    if entry.is_dir():
+        return entry.name == "_temporary"  # what Spark leaves when it is stopped
+    is_checksum = entry.name.startswith(".") and entry.suffix == ".crc"
+    return entry.suffix == ".parquet" or entry.name == "_SUCCESS" or is_checksum
 
 
 def place_of_table(out: str, name: str) -> str:
@@ -72,8 +101,8 @@ def write_arrow_table(table: pa.Table, out: str, name: str, overwrite: bool) -> 
     return str(place)
 
 
-def check_output_file(file: Path | None, option: str) -> None:
-    """Refuse a file that cannot be one, before any work is done."""
+def check_output_file(file: Path | None, option: str, inputs: list[str]) -> None:
+    """Refuse a file that cannot be one, or that is an input, before any work is done."""
     if file is None:
         return
     if file.is_dir():
@@ -81,6 +110,8 @@ def check_output_file(file: Path | None, option: str) -> None:
     not_a_folder = next((one for one in file.parents if one.exists() and not one.is_dir()), None)
     if not_a_folder is not None:
         raise CallerError(f"{option} {file}: {not_a_folder} is no folder; name a file that can be written")
+    if os.path.realpath(file) in map(os.path.realpath, inputs):
+        raise CallerError(f"{option} {file}: is an input, which would be lost; name another file")
 
 
 def write_text(file: Path, text: str, option: str) -> str:

@@ -9,11 +9,12 @@ import typer
 from antecede.cli import logs as o
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import Overwrite, check_output_folder
-from antecede.cli.order_runs import OrderRequest, run_order
+from antecede.cli.order_runs import TABLES, OrderRequest, run_order
 from antecede.cli.order_words import describe_order, list_order_facts
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
+from antecede.formats.sources import list_files
 from antecede.ordering.forms import list_forms
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
@@ -71,7 +72,7 @@ def order_command(
 
     Exit code: 0 if all is ordered, 1 if something is held or in quarantine, 2 for wrong usage.
     """
-    check_output_folder(out, overwrite)
+    check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
     columns: dict[str, Any] = {
         "group": group,
         "sender": sender,
