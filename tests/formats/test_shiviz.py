@@ -213,6 +213,23 @@ def test_lines_that_an_expression_leaves_out_are_not_quarantined_but_damaged_rec
     ]
 
 
+@pytest.mark.parametrize(
+    ("regex", "good", "damaged"),
+    [
+        (GOVECTOR, 'b {{"b":{0}}}\ngo {0}\n', 'b {{"b":{0}\nlost {0}\n'),
+        (DEFAULT, 'go {0}\nb {{"b":{0}}}\n', 'lost {0}\nb {{"b":{0}\n'),
+    ],
+)
+@pytest.mark.parametrize("pairs", [1, 6])
+def test_damaged_records_are_quarantined_also_if_each_record_has_one_behind_it(regex, good, damaged, pairs):
+    numbers = range(1, 2 * pairs, 2)
+    text = "".join(good.format(number) + damaged.format(number + 1) for number in numbers)
+    parsed = parse(text, regex=regex)
+    assert [row["text"] for row in opened(parsed)] == [f"go {number}" for number in numbers]
+    raw = [damaged.format(number + 1).rstrip() for number in numbers]
+    assert parsed.quarantine["raw"].to_pylist() == raw
+
+
 def test_text_beside_a_record_on_its_line_belongs_to_it():
     regex = r"(?<host>\w) (?<clock>{[^}]*}) (?<event>\w*)"
     assert len(rows('INFO: a {"a":1} x, and so on\nINFO: a {"a":2} y, and so on\n', regex=regex)) == 2

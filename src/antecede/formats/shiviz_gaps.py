@@ -2,7 +2,8 @@
 
 Our own expressions describe whole logs: every line that they do not match goes to quarantine. An expression
 of a user's may leave lines out on purpose. So many lines as it leaves out behind nine records of ten, at
-least, it means to leave out; where there are more before the next record, something should have been a
+least, it means to leave out, unless there is a clock in them that counts something: if most records are
+damaged, damage is usual. Where there are more lines before the next record, something should have been a
 record and was not. Text before the first and behind the last record of an execution goes to quarantine if
 the expression leaves nothing out on purpose, or if there is a clock in the text that counts something.
 """
@@ -61,8 +62,9 @@ def _count_lines(text: str, gap: TextGap) -> int:
 
 
 def _skip_lines(text: str, gap: TextGap, count: int) -> int:
-    """Where the gap goes on behind so many lines with text."""
+    """Where the gap goes on behind so many lines with text; its begin if they have a clock that counts."""
     begin = gap.begin
     for line, _ in zip(_LINE_WITH_TEXT.finditer(text, gap.begin, gap.end), range(count), strict=False):
         begin = line.end()
-    return begin
+    has_clock = COUNTING_CLOCK.search(text, gap.begin, begin) is not None
+    return gap.begin if has_clock else begin
