@@ -111,6 +111,26 @@ def test_messages_as_json_lines_with_a_line_that_is_none(run) -> None:
     )
 
 
+def test_the_first_rows_in_quarantine_are_told_with_their_reasons(run) -> None:
+    Path("a.log").write_text(GO + "who knows\n")
+    Path("b.log").write_text("no log at all")
+    loop = [{"EventID": "ee", "ParentEventID": ["ff"]}, {"EventID": "ff", "ParentEventID": ["ee"]}]
+    Path("c.log").write_text(lines(*loop))
+    told = run("*.log", "--out", "out").out.splitlines()
+    start = told.index("quarantined 4")
+    reasons = {(row["file"], row["line"]): row["reason"] for row in rows("quarantine")}
+    assert told[start + 1] == f"  a.log:9: {reasons['a.log', 9].removeprefix('a.log: ')}"
+    assert told[start + 2].startswith("  b.log: ") and told[start + 3].startswith("  c.log:1: ")
+    assert told[start + 4] == "  ... and 1 more"
+
+
+def test_reasons_are_told_where_the_table_has_columns_of_these_names(run) -> None:
+    own = {"file": "mine", "line": "mine", "reason": "mine"}
+    Path("m.jsonl").write_text(lines(*(message | own for message in MESSAGES)) + "{broken\n")
+    done = run("m.jsonl", "--group", "topic", "--stamp", "clock", "--out", "out")
+    assert "quarantined 1\n  m.jsonl:6: is no JSON object\n" in done.out, done.out
+
+
 def test_messages_as_csv_with_stamps_as_json(run) -> None:
     quoted = [
         ",".join(

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from antecede.cli.logs import describe_files, list_file_facts
+from antecede.cli.sentences import SHOWN_SENTENCES, escape_text, list_refused_rows, list_sentences
 from antecede.report.findings import MEANINGS, group_by_kind
-from antecede.report.text import make_visible, pluralize
+from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
     from antecede.auditing.summary import Summary
     from antecede.cli.audit_runs import AuditRun
 
-SHOWN_SENTENCES = 3
-"""Findings of a kind that are told on the screen."""
 SHOWN_TOTALS = {
     "events": "event",
     "processes": "process",
@@ -61,10 +60,10 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     """For people, in rich's markup: files, verdict, totals, findings by kind, records that cannot be read."""
     summary = run.summary
     quarantined = count_quarantined(run)
-    yield from map(_escape, describe_files(run.files, run.note))
-    yield f"[dim]{_escape(str(run.engine))}[/]"
+    yield from map(escape_text, describe_files(run.files, run.note))
+    yield f"[dim]{escape_text(str(run.engine))}[/]"
     color = "red" if summary.findings else "yellow" if quarantined else "green"
-    yield f"[bold {color}]{_escape(state_verdict(run))}[/]"
+    yield f"[bold {color}]{escape_text(state_verdict(run))}[/]"
     numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.uncounted:
@@ -73,35 +72,15 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     for kind, count in _rank_kinds(summary):
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
         sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
-        yield from _list_sentences(sentences, count)
+        yield from list_sentences(sentences, count)
     if run.refused:
         yield f"\n[bold]cannot be read[/] {quarantined:,}"
-        sentences = [_describe_refused(row) for row in run.refused[:SHOWN_SENTENCES]]
-        yield from _list_sentences(sentences, quarantined)
-
-
-def _list_sentences(sentences: list[str], count: int) -> Iterator[str]:
-    for sentence in sentences:
-        yield f"  {_escape(sentence)}"
-    if count > len(sentences):
-        yield f"  [dim]... and {count - len(sentences):,} more[/]"
-
-
-def _describe_refused(row: dict[str, Any]) -> str:
-    line = f":{row['line']}" if row["line"] is not None else ""
-    return f"{row['file']}{line}: {row['reason'].removeprefix(row['file'] + ': ')}"
+        yield from list_refused_rows(run.refused, quarantined)
 
 
 def _rank_kinds(summary: Summary) -> list[tuple[str, int]]:
     """The kinds of findings with their numbers, the most frequent first."""
     return sorted(summary.counts.items(), key=lambda count: -count[1])
-
-
-def _escape(text: str) -> str:
-    """Text from a log for rich, which takes brackets for markup."""
-    from rich.markup import escape
-
-    return escape(make_visible(text))
 
 
 def list_audit_facts(run: AuditRun) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli import logs as o
 from antecede.cli.folders import write_arrow_table, write_spark_table
+from antecede.cli.sentences import SHOWN_SENTENCES
 from antecede.cli.steps import show_spark_stages, show_step
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.ordering.added_columns import describe_renamed_columns
@@ -63,6 +64,8 @@ class OrderRun(NamedTuple):
     counts: dict[str, int]
     gaps: list[dict[str, Any]]
     gap_count: int
+    refused: list[dict[str, Any]]
+    """The first rows in quarantine, as file, line and reason; none where Spark wrote to an address."""
     places: dict[str, str]
     lines: list[str]
     facts: dict[str, Any]
@@ -107,6 +110,23 @@ def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dic
     return lines, {"files": [{"format": kind, "files": files}], "note": None, "notes": []}
 
 
+def _read_first_refused(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
+    """The first rows of a written quarantine by file and line, read piece by piece: it may be large."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if "://" in place:
+        return []
+    columns = {name: ds.field(names.get(name, name)) for name in ("file", "line", "reason")}
+    by_place = [("file", "ascending"), ("line", "ascending")]
+    first = None
+    for batch in ds.dataset(place, format="parquet").to_batches(columns=columns):
+        piece = pa.Table.from_batches([batch])
+        rows = piece if first is None else pa.concat_tables([first, piece])
+        first = rows.sort_by(by_place).slice(0, SHOWN_SENTENCES)
+    return [] if first is None else first.to_pylist()
+
+
 def _run_locally(engine: Engine, request: OrderRequest) -> OrderRun:
     if request.is_messages:
         return _order_messages_locally(engine, request)
@@ -124,14 +144,15 @@ def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
     lines, facts = _describe_messages(table.kind, len(table.files), rows)
     with show_step("ordering"), _name_options():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
-    lines += describe_renamed_columns(outcome.names | table.names)
+    names = outcome.names | table.names
+    lines += describe_renamed_columns(names)
     facts["notes"] = outcome.notes
     tables = {
         "ordered": outcome.ordered,
         "held": outcome.held,
         "quarantine": table.add_unreadable(outcome.quarantine),
     }
-    return _write_locally(engine, request, tables, outcome.gaps, rows, lines, facts)
+    return _write_locally(engine, request, tables, outcome.gaps, rows, names, lines, facts)
 
 
 def _order_logs_locally(engine: Engine, request: OrderRequest) -> OrderRun:
@@ -147,7 +168,7 @@ def _order_logs_locally(engine: Engine, request: OrderRequest) -> OrderRun:
         outcome = order_events(logs.events)
         quarantine = pa.concat_tables([outcome.quarantine, logs.quarantine], promote_options="default")
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
-    return _write_locally(engine, request, tables, outcome.gaps, rows, lines, facts)
+    return _write_locally(engine, request, tables, outcome.gaps, rows, outcome.names, lines, facts)
 
 
 def _write_locally(
@@ -156,6 +177,7 @@ def _write_locally(
     tables: dict[str, pa.Table],
     gaps: pa.Table,
     rows: int,
+    names: dict[str, str],
     lines: list[str],
     facts: dict[str, Any],
 ) -> OrderRun:
@@ -165,7 +187,8 @@ def _write_locally(
     counts = {part: tables[name].num_rows for part, name in TABLES.items()}
     sorted_gaps = gaps.sort_by([("waiting", "descending"), ("missing", "ascending")])
     first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
-    return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), places, lines, facts)
+    refused = _read_first_refused(places["quarantine"], names)
+    return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), refused, places, lines, facts)
 
 
 def _run_on_spark(engine: Engine, request: OrderRequest) -> OrderRun:
@@ -187,7 +210,9 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> O
             return quarantine.unionByName(logs.quarantine, allowMissingColumns=True)
 
         events = sum(file.events for file in logs.files)
-        return _write_on_spark(engine, request, outcome, (rows, events), add_unreadable, lines, facts)
+        return _write_on_spark(
+            engine, request, outcome, (rows, events), add_unreadable, outcome.names, lines, facts
+        )
 
 
 def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
@@ -200,8 +225,11 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
     lines, facts = _describe_messages(table.kind, len(table.files), good + bad)
     with _name_options():
         outcome = order(table.rows, **request.columns)
-    lines += describe_renamed_columns(outcome.names | table.names)
-    return _write_on_spark(engine, request, outcome, (good + bad, good), table.add_unreadable, lines, facts)
+    names = outcome.names | table.names
+    lines += describe_renamed_columns(names)
+    return _write_on_spark(
+        engine, request, outcome, (good + bad, good), table.add_unreadable, names, lines, facts
+    )
 
 
 def _write_on_spark(
@@ -210,6 +238,7 @@ def _write_on_spark(
     outcome: SparkOutcome,
     rows: tuple[int, int],
     add_unreadable: Any,
+    names: dict[str, str],
     lines: list[str],
     facts: dict[str, Any],
 ) -> OrderRun:
@@ -223,4 +252,6 @@ def _write_on_spark(
         written = write_outcome(outcome, readable, total - readable, add_unreadable, write, LISTED_GAPS)
     counts = {"input": total, **written.counts}
     facts["notes"] = written.notes
-    return OrderRun(engine, counts, written.gaps, written.gap_count, written.places, lines, facts)
+    places = written.places
+    refused = _read_first_refused(places["quarantine"], names)
+    return OrderRun(engine, counts, written.gaps, written.gap_count, refused, places, lines, facts)
