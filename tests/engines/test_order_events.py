@@ -97,6 +97,16 @@ def test_a_missing_parent_is_named_and_holds_nothing(engine):
     assert rows_of(outcome.held) == []
 
 
+def test_what_a_clock_knows_of_comes_first_also_where_the_log_lacks_the_event_in_between(engine):
+    rows = [
+        {"process": "a", "event": "effect", "clock": {"a": 1, "b": 2}},
+        {"process": "b", "event": "cause", "clock": {"b": 1}},
+        {"process": "b", "event": "later", "clock": {"b": 3}},
+    ]
+    ordered = rows_of(engine.order_events(table(*rows)).ordered)
+    assert lines([row | {"execution": ""} for row in ordered], "execution", "event")[""][0] == "cause"
+
+
 def test_long_cycles_are_told_by_some_of_their_members(engine):
     ring = [(f"e{k:02}", [f"e{(k + 1) % 15:02}"]) for k in range(15)]
     outcome = engine.order_events(make_events(named(*ring)))

@@ -60,6 +60,15 @@ def first_with(found: list[Clocked], process: int, own: int) -> int | None:
     return next((i for i, e in enumerate(found) if (e.process, e.own) == (process, own)), None)
 
 
+def find_cause(found: list[Clocked], process: int, count: int) -> int | None:
+    """The first event with this own entry, or else the last one of the largest entry below it."""
+    exact = first_with(found, process, count)
+    if exact is not None:
+        return exact
+    below = [i for i, e in enumerate(found) if e.process == process and 1 <= e.own < count]
+    return max(below, key=lambda i: (found[i].own, i), default=None)
+
+
 def lines(found: list[Clocked]) -> dict[int, list[int]]:
     """The events of each process, by own entry."""
     return {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from antecede.kernels.clock_rules import ClockFault, find_clock_faults
 from antecede.kernels.ragged import Rows
-from tests.kernels.clocked import Clocked, columns, consistent, first_with, garbage, lines
+from tests.kernels.clocked import Clocked, columns, consistent, find_cause, first_with, garbage, lines
 
 
 def told(found, index=None):
@@ -38,9 +38,9 @@ def grown(found, event):
 
 
 def claimed(found, event):
-    """The events of other processes that an event claims."""
+    """The events of other processes that an event claims, or what stands for those that are missing."""
     me = found[event]
-    meant = [first_with(found, q, c) for q, c in me.clock.items() if q != me.process and c]
+    meant = [find_cause(found, q, c) for q, c in me.clock.items() if q != me.process and c]
     return [f for f in meant if f is not None]
 
 

@@ -15,18 +15,19 @@ from antecede.kernels.ragged import Rows
 from antecede.kernels.topology import find_clock_edges, sort_topologically
 from antecede.kernels.vector_clocks import compute_clocks, count_pairs
 from tests.formats.samples import DATA, needs_data, opened
-from tests.kernels.clocked import columns, consistent, first_with, garbage, lines
+from tests.kernels.clocked import columns, consistent, find_cause, garbage, lines
 
 
-def candidates(found):
-    """For each event the new claims of other processes, that the log has."""
-    claims: dict[int, dict[int, int]] = {}
+def list_claims(found):
+    """(event, process, count, known) for each new claim of another process, and what was known before."""
+    claims: list[tuple[int, int, int, int]] = []
     for line in lines(found).values():
         most: dict[int, int] = {}
         for i in line:
-            grown = {q: c for q, c in found[i].clock.items() if q != found[i].process and c > most.get(q, 0)}
-            most |= grown
-            claims[i] = grown
+            for q, c in found[i].clock.items():
+                if q != found[i].process and c > most.get(q, 0):
+                    claims.append((i, q, c, most.get(q, 0)))
+            most |= {q: max(c, most.get(q, 0)) for q, c in found[i].clock.items()}
     return claims
 
 
@@ -58,13 +59,36 @@ def test_causes_of_true_clocks_are_the_transitive_reduction(found, random):
 
 @given(garbage())
 def test_of_any_clocks_a_new_claim_is_a_cause_or_implied_by_one(found):
-    edges, claims = set(pairs_of(find_clock_edges(*columns(found)))), candidates(found)
-    causes = {(first_with(found, q, c), i) for i, grown in claims.items() for q, c in grown.items()}
-    known = {(a, b) for a, b in causes if a is not None}
-    assert edges >= own_edges(found) and edges <= known | own_edges(found)
-    for a, b in known - edges:
-        others = [x for x, y in known if y == b and x != a]
-        assert any(found[x].clock.get(found[a].process) == found[a].own for x in others)
+    edges = set(pairs_of(find_clock_edges(*columns(found))))
+    claimed = {}
+    for i, q, count, known in list_claims(found):
+        cause = find_cause(found, q, count)
+        if cause is not None and found[cause].own > known:
+            claimed[cause, i] = count
+    assert edges >= own_edges(found) and edges <= claimed.keys() | own_edges(found)
+    for a, b in claimed.keys() - edges:
+        others = [x for x, y in claimed if y == b and x != a]
+        process, own = found[a].process, found[a].own
+        assert any(own <= found[x].clock.get(process, 0) <= claimed[a, b] for x in others)
+
+
+@given(consistent(), st.data())
+def test_where_events_are_missing_the_order_of_the_others_stays(found, data):
+    """Even where a clock claims an event that is not there."""
+    is_kept = data.draw(st.lists(st.booleans(), min_size=len(found), max_size=len(found)))
+    some = [event for event, kept in zip(found, is_kept, strict=True) if kept]
+    before = {
+        (a, b)
+        for a in range(len(some))
+        for b in range(len(some))
+        if a != b and some[b].clock.get(some[a].process, 0) >= some[a].own
+    }
+    reached = set(pairs_of(find_clock_edges(*columns(some))))
+    for middle in range(len(some)):
+        into = [a for a, b in reached if b == middle]
+        out_of = [b for a, b in reached if a == middle]
+        reached |= {(a, b) for a in into for b in out_of}
+    assert reached == before
 
 
 def test_an_index_overrules_own_entries_and_clocks_may_be_absent():

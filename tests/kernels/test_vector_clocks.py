@@ -75,7 +75,7 @@ def test_pairs_of_a_linked_trace():
 
 
 def test_effects_before_causes_and_columns_that_are_not_there_are_refused():
-    with pytest.raises(CallerError, match=r"topology\.order"):
+    with pytest.raises(CallerError, match=r"sort_topologically"):
         count_pairs([0, 0], [1], [0], 1)
     with pytest.raises(CallerError, match="columns 1 to 3 are not among those of 2"):
         compute_clocks([0, 1], [], [], 2, 1, 3)

@@ -10,6 +10,10 @@ is cleared where the clock of another candidate has it: that one implies it. Clo
 their sums, the largest first, since a clock is implied only by larger ones. So every clock is read once for
 its event and once for each direct effect of it.
 
+A log may lack the event that is claimed. Whatever its process did before that event came before the claim,
+too, so the cause is then the last event that the log has of those: `reached[q]` is its own entry. It is no
+news where the process knew as much before (`known[q]`).
+
 The loops take plain arrays: compiled code counts references at every use of a field of a named tuple, which
 took most of the time.
 """
@@ -86,8 +90,9 @@ def find_clock_edges(
     """The direct causes of each event: the one before it in its process, and what its clock newly claims.
 
     ShiViz's rule: each entry for another process that exceeds all before it in this process is a candidate; a
-    candidate that another one's clock has exactly is implied by it; the others are causes, where the log has
-    them (the first of several). Where clocks are consistent this is the transitive reduction.
+    candidate that another one's clock has exactly is implied by it; the others are causes (the first one of
+    several with that entry). Where the log lacks a cause, the last one before it stands for it.
+    Where clocks are consistent and nothing is missing, this is the transitive reduction.
     """
     return find_history_edges(build_histories(process, own, clocks, index))
 
@@ -140,6 +145,24 @@ def find_event(first: Ints, owns: Ints, events: Ints, process: int, count: int) 
 
 
 @compiled
+def find_last_place(first: Ints, owns: Ints, process: int, count: int) -> int:
+    """The place in `owns` of the first event of the process with this own entry; where there is none, of the
+    last one with a smaller entry; -1 if there is none either."""
+    low, high = first[process], first[process + 1]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if owns[middle] < count:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and owns[low] == count:
+        return int(low)
+    is_there = low > first[process] and owns[low - 1] >= 1
+    return int(low - 1) if is_there else -1
+
+
+@compiled
 def get_entry(starts: Ints, slots: Ints, counts: Ints, event: int, process: int) -> int:
     """What the event's clock has for the process."""
     low, end = starts[event], starts[event + 1]
@@ -174,12 +197,23 @@ def _collect_edges(
     width = len(first) - 1
     most = np.zeros(width, dtype=np.int64)  # the largest entry so far for each other process
     most_of = np.full(width, -1, dtype=np.int64)  # the process on whose walk it was met
+    known = np.zeros(width, dtype=np.int64)  # the largest before the event at hand, of entries that grew
     grown, wanted = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    reached = np.zeros(width, dtype=np.int64)
     source, target = np.empty(16, dtype=np.int64), np.empty(16, dtype=np.int64)
     size = 0
     for event in walk:
         number = _note_grown_entries(
-            process[event], slots, counts, starts[event], starts[event + 1], most, most_of, grown, wanted
+            process[event],
+            slots,
+            counts,
+            starts[event],
+            starts[event + 1],
+            most,
+            most_of,
+            known,
+            grown,
+            wanted,
         )
         while size + number + 1 > len(source):
             source = np.concatenate((source, np.empty_like(source)))
@@ -190,7 +224,19 @@ def _collect_edges(
             size += 1
         if number:
             size = _append_causes(
-                starts, slots, counts, first, owns, events, grown[:number], wanted, weights, source, size
+                starts,
+                slots,
+                counts,
+                first,
+                owns,
+                events,
+                known,
+                grown[:number],
+                wanted,
+                reached,
+                weights,
+                source,
+                size,
             )
         target[before:size] = event
     return source[:size], target[:size]
@@ -205,6 +251,7 @@ def _note_grown_entries(
     high: int,
     most: Ints,
     most_of: Ints,
+    known: Ints,
     grown: Ints,
     wanted: Ints,
 ) -> int:
@@ -218,6 +265,7 @@ def _note_grown_entries(
             most_of[slot] = here
             most[slot] = 0
         if count > most[slot]:
+            known[slot] = most[slot]
             most[slot] = wanted[slot] = count
             grown[number] = slot
             number += 1
@@ -232,8 +280,10 @@ def _append_causes(
     first: Ints,
     owns: Ints,
     events: Ints,
+    known: Ints,
     grown: Ints,
     wanted: Ints,
+    reached: Ints,
     weights: Ints,
     source: Ints,
     size: int,
@@ -245,16 +295,23 @@ def _append_causes(
     """
     causes, lightness = np.empty(len(grown), dtype=np.int64), np.zeros(len(grown), dtype=np.int64)
     for i in range(len(grown)):
-        causes[i] = find_event(first, owns, events, grown[i], wanted[grown[i]])
-        if causes[i] >= 0:
-            lightness[i] = -weights[causes[i]]
+        slot = grown[i]
+        place = find_last_place(first, owns, slot, wanted[slot])
+        if place < 0 or owns[place] <= known[slot]:
+            causes[i] = -1
+            wanted[slot] = 0
+            continue
+        causes[i] = events[place]
+        reached[slot] = owns[place]
+        lightness[i] = -weights[causes[i]]
     for i in np.argsort(lightness, kind="mergesort"):
         cause = causes[i]
         if cause < 0 or wanted[grown[i]] == 0:
             continue
         for k in range(starts[cause], starts[cause + 1]):
-            if slots[k] != grown[i] and wanted[slots[k]] == counts[k]:
-                wanted[slots[k]] = 0
+            slot = slots[k]
+            if slot != grown[i] and reached[slot] <= counts[k] <= wanted[slot]:
+                wanted[slot] = 0
     for i in range(len(grown)):
         if causes[i] >= 0 and wanted[grown[i]]:
             source[size] = causes[i]
