@@ -232,7 +232,7 @@ BARE = {
 """What the order of processes, messages and parents shows."""
 CLOCKS = {
     "clock-backwards": (put(b_3=clock(b=3)), "what it knows of a fell from 1 to 0"),
-    "clock-hole": (put(a_4=clock(a=6, b=2, c=2)), "Event number 4 of a is missing"),
+    "clock-hole": (put(a_4=clock(a=6, b=2, c=2)), "Events number 4 to 5 of a are missing"),
     "clock-repeat": (put(a_4=clock(a=3, b=2, c=2)), "a counted 3 twice"),
     "clock-restart": (put(b_3=clock(b=1)), "b began to count from 1 again"),
     "clock-uncounted": (put(b_3=clock(a=1)), "does not count b itself"),

@@ -115,8 +115,15 @@ OTHERS: list[Row] = [
         "clock-hole",
         [ONE, TWO],
         {"value": 3, "own": 7},
-        "Event number 3 of p1 is missing: "
+        "Events number 3 to 6 of p1 are missing: "
         "after number 2 (a.log:3) it goes on with number 7, p1's e2 (a.log:7)",
+    ),
+    (
+        "clock-hole",
+        [ONE, TWO],
+        {"value": 3, "own": 4},
+        "Event number 3 of p1 is missing: "
+        "after number 2 (a.log:3) it goes on with number 4, p1's e2 (a.log:7)",
     ),
     (
         "clock-hole",

@@ -36,7 +36,11 @@ def _tell_hole(*events: Event, value: int, own: int | None = None, **_: Any) -> 
         else f"after number {value - 1}{describe_place(events[0])} it goes on"
     )
     number = "a later one" if own is None else f"number {own}"
-    head = f"Event number {value} of {name_process(event)} is missing"
+    process = name_process(event)
+    if own is None or own == value + 1:
+        head = f"Event number {value} of {process} is missing"
+    else:
+        head = f"Events number {value} to {own - 1} of {process} are missing"
     return f"{head}: {since} with {number}, {refer_to_event(event)}"
 
 
