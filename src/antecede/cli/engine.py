@@ -97,9 +97,13 @@ def _estimate_file(path: Path) -> int:
 
 
 def _estimate_parquet(path: Path) -> int:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    facts = pq.read_metadata(path)
+    try:
+        facts = pq.read_metadata(path)
+    except pa.ArrowException:  # whoever reads it says what is wrong
+        return 0
     unpacked: int = sum(facts.row_group(at).total_byte_size for at in range(facts.num_row_groups))
     rows: int = facts.num_rows
     return max(unpacked, rows * PARQUET_ROW)

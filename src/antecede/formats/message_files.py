@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError, InputError
+from antecede.formats.parquet import PARQUET_ERRORS
 from antecede.formats.source import GZIP, UTF8, inflate_blocks
 from antecede.formats.sources import list_files
 from antecede.tables import MESSAGES
@@ -22,7 +22,7 @@ def are_packets(paths: list[str]) -> bool:
     file = list_files(paths)[0]
     try:
         return set(MESSAGES.names) <= set(pq.read_schema(file).names)
-    except (OSError, ValueError):
+    except PARQUET_ERRORS:
         return False
 
 
@@ -70,11 +70,13 @@ def _detect_kind(file: str) -> str | None:
 def find_parquet_fault(file: str) -> str | None:
     """Why a Parquet file cannot be read, told by its footer; None if it can."""
     try:
-        pq.read_schema(file)
-    except OSError as error:
-        why = error.strerror or "it is broken"
-    except (pa.ArrowException, ValueError):
-        why = "it is broken"
-    else:
-        return None
+        _ = pq.read_schema(file).names  # these are decoded here, and not before
+    except PARQUET_ERRORS as error:
+        return describe_parquet_fault(error)
+    return None
+
+
+def describe_parquet_fault(error: Exception) -> str:
+    """Why a Parquet file cannot be read, by what Arrow raised."""
+    why = (error.strerror if isinstance(error, OSError) else None) or "it is broken"
     return f"Parquet cannot be read ({why}); check its permissions, or write or fetch it again"

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.formats.parquet import fill_places
+from antecede.formats.parquet import PARQUET_ERRORS, fill_places, read_table
 from antecede.formats.settings import Settings
 from antecede.tables import EVENTS
 
@@ -27,13 +27,13 @@ def count_native_rows(path: str, format: str | None, settings: Settings) -> int 
                 return None
             parquet = pq.ParquetFile(file)
             return parquet.metadata.num_rows if _can_be_taken_as_is(parquet) else None
-    except (OSError, ValueError):
+    except PARQUET_ERRORS:
         return None
 
 
 def read_native_table(path: str, name: str) -> pa.Table:
     """The events in such a file. Rows without a place of their own are numbered from 1, as in readers."""
-    table = pq.ParquetFile(path).read(columns=EVENTS.names)
+    table = read_table(path, name, EVENTS.names)
     return fill_places(table.select(EVENTS.names).cast(EVENTS), name)
 
 

@@ -4,7 +4,7 @@ Tables with our types pass through as they are; others go row by row through the
 The line of a row is its number from 1 where the table has no line of its own.
 """
 
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,15 +19,25 @@ from antecede.formats.source import Source
 from antecede.formats.values import as_text
 from antecede.tables import EVENTS
 
+PARQUET_ERRORS = (pa.ArrowException, OSError, ValueError)
+"""What Arrow raises when it opens or reads a broken file. Names that are no UTF-8 are a ValueError."""
+
+
+def read_table(file: BinaryIO | pa.NativeFile | str, name: str, columns: list[str] | None = None) -> pa.Table:
+    """The table in a file, or an InputError if the file is broken, be it in its footer or in its values."""
+    try:
+        table = pq.ParquetFile(file).read(columns=columns)
+        table.validate(full=True)
+        _ = table.column_names  # these are decoded here, and not before
+    except PARQUET_ERRORS as error:
+        why = " ".join(str(error).split())
+        raise InputError(f"{name}: Parquet cannot be read ({why}); write or fetch it again") from None
+    return table
+
 
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
-    try:
-        table = pq.ParquetFile(pa.BufferReader(source.data)).read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(
-            f"{source.name}: Parquet cannot be read ({error}); write or fetch it again"
-        ) from None
+    table = read_table(pa.BufferReader(source.data), source.name)
     if not settings.fields and not settings.kinds and _is_ours(table):
         return Parsed(
             fill_places(table.select(EVENTS.names).cast(EVENTS), source.name),

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError, InputError
-from antecede.formats.message_files import find_parquet_fault, find_table_kind
+from antecede.formats.message_files import describe_parquet_fault, find_table_kind
+from antecede.formats.parquet import PARQUET_ERRORS
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import (
     LineRange,
@@ -81,14 +82,16 @@ def read_message_files(paths: list[str], kind: str | None, **options: Any) -> Lo
 
 
 def _read_parquet(files: list[str]) -> LocalMessageFiles:
-    """Files whose footer cannot be read are left out whole."""
+    """Files that cannot be read to their end are left out whole."""
     tables, numbers, unreadable = [], [], []
     for number, file in enumerate(files):
-        fault = find_parquet_fault(file)
-        if fault is not None:
-            unreadable.append((number, None, None, fault))
+        try:
+            table = pq.ParquetFile(file).read()
+            _ = table.column_names  # these are decoded here, and not before
+        except PARQUET_ERRORS as error:
+            unreadable.append((number, None, None, describe_parquet_fault(error)))
             continue
-        tables.append(pq.ParquetFile(file).read())
+        tables.append(table)
         numbers.append(number)
     if not tables:
         raise InputError(f"{files[unreadable[0][0]]}: {unreadable[0][3]}")
