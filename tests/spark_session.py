@@ -10,6 +10,11 @@ import pytest
 def spark():
     from antecede.spark.session import get_session
 
-    started = get_session("local[2]", spark_driver_memory="2g", spark_sql_shuffle_partitions="3")
+    started = get_session(
+        "local[2]",
+        spark_driver_memory="2g",
+        spark_sql_shuffle_partitions="3",
+        spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    )
     yield started
     started.stop()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import antecede
+from antecede.kernels import compiled
 
 SOURCE = Path(antecede.__file__).parent
 
@@ -74,3 +75,17 @@ def test_where_nothing_can_be_written_each_process_compiles(package):
     (package / "cache").touch()
     for _ in range(2):
         assert output_of(start(package, XDG_CACHE_HOME=str(package / "cache"))) == "compiling"
+
+
+def test_a_kernel_that_calls_those_of_another_folder_takes_both_locks_once(monkeypatch):
+    opened: list[str] = []
+    monkeypatch.setattr(compiled, "_open_lock", opened.append)
+    for _ in range(2):
+        with (
+            compiled._folder_lock("verdict"),
+            compiled._folder_lock("kernels"),
+            compiled._folder_lock("kernels"),
+            compiled._folder_lock("verdict"),
+        ):
+            pass
+    assert opened == ["verdict", "kernels"] * 2

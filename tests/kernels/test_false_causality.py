@@ -12,7 +12,7 @@ from antecede.kernels import false_causality as semantics
 from antecede.kernels.delivery_pass import SWEEPS, plan_slots
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.pair_counts import _count_by_bits
+from antecede.kernels.pair_counts import count_by_bits
 from antecede.kernels.witness import CauseGraph, build_graph
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, list_positions
@@ -175,9 +175,9 @@ def test_pairs_that_are_meant_are_counted(seed, n, size, block):
         all_of_them[position] = [*own[position], int(sends[position])]
     meant, past = rows(all_of_them, trace), build_trace_graph(linked(trace))
     count_meant = sum(map(len, dependences(trace, own))) - size
-    assert _count_by_bits(meant.starts, meant.causes, block) == count_meant
+    assert count_by_bits(meant.starts, meant.causes, block) == count_meant
     count_past = sum(map(len, pasts(trace))) - size
-    assert _count_by_bits(past.starts, past.causes, block) == count_past
+    assert count_by_bits(past.starts, past.causes, block) == count_past
 
 
 def test_beyond_the_cap_pairs_are_only_counted():

@@ -6,15 +6,20 @@ small simulated run and on a small log that has something wrong of every kind.
 
 from __future__ import annotations
 
-import itertools
 import os
+import subprocess
+import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from antecede.cli.main import app
+from antecede.kernels.announcement import announce_compilation
+from antecede.kernels.compiled import can_be_kept, is_kept, kernels, list_kernel_modules
 
 LOG = """\
 {"process": "a", "event": "a1", "kind": "send", "message": "x", "receivers": ["b", "c"], "time": 5}
@@ -57,6 +62,7 @@ VECTORS = """\
 {"sender": "c", "stamp": {"c": 1000}}
 {"sender": "a", "stamp": {"a": 3}}
 {"sender": "a", "stamp": {"a": 5}}
+{"sender": "a", "stamp": {"a": 7}}
 """
 SHARED = """\
 {"sender": "a", "stamp": [1, 1, 0], "keys": [0, 1]}
@@ -107,20 +113,51 @@ def compile_kernels() -> None:
             # That a command finds something, and exits with 1, is no error here.
             with redirect_stdout(null), redirect_stderr(null), suppress(SystemExit):
                 app(command.split())
-    _compile_gate()
+    _compile_for_wide_numbers()
+    _compile_for_large_executions()
 
 
-def _compile_gate() -> None:
+def _compile_for_wide_numbers() -> None:
     """The gate reads numbers in types that fit their size; small inputs need only the narrowest."""
     from antecede.kernels.gate import release
     from antecede.kernels.ragged import Rows
-    from antecede.kernels.root_gaps import select_unmet
+    from antecede.kernels.root_gaps import play_root_gaps, select_unmet
 
     nothing = np.zeros(1, dtype=np.int64)
-    for slot_type, count_type in itertools.product((np.uint16, np.uint32), repeat=2):
-        needs = Rows(np.arange(2), np.zeros(1, dtype=slot_type), np.zeros(1, dtype=count_type))
-        release(nothing, needs, Rows(np.arange(2), nothing, nothing))
-        select_unmet(needs, nothing, nothing)
+    starts = np.arange(2)
+    for slots in (np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint32)):
+        for counts in (np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint32), nothing):
+            needs = Rows(starts, slots, counts)
+            release(nothing, needs, Rows(starts, nothing, nothing))
+            select_unmet(needs, nothing, nothing)
+        unmet = Rows(starts, nothing, nothing)
+        play_root_gaps(nothing, unmet, Rows(starts, slots, nothing), counted=1)
+
+
+def _compile_for_large_executions() -> None:
+    """Pairs are counted in another way where there are many events."""
+    from antecede.kernels.pair_counts import count_by_bits
+
+    nothing = np.zeros(0, dtype=np.int64)
+    count_by_bits(np.zeros(1, dtype=np.int64), nothing, 1)
+
+
+def compile_for_workers() -> None:
+    """Compile what is not compiled yet, so that no worker of Spark does: nobody sees what workers do."""
+    missing = list_uncompiled()
+    if not missing:
+        return
+    announce_compilation()
+    if all(map(can_be_kept, missing)):
+        # Apart from this process: the commands that compile write into another folder and onto the screen.
+        subprocess.run([sys.executable, "-m", __name__], check=False, stdout=subprocess.DEVNULL)
+
+
+def list_uncompiled() -> list[Any]:
+    """The kernels for which nothing compiled is at hand."""
+    for module in list_kernel_modules():
+        import_module(module)
+    return [kernel for kernel in kernels if not is_kept(kernel)]
 
 
 if __name__ == "__main__":

@@ -59,11 +59,15 @@ def _split_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
 
 
 def open_spark(master: str | None) -> AbstractContextManager[Any]:
-    """A Spark session for a block."""
+    """A Spark session for a block; where its workers are on this machine, kernels are compiled first."""
     try:
         from antecede.spark.running import open_session
     except ModuleNotFoundError:
         raise SetupError("PySpark is not installed: run pip install 'antecede[spark]'") from None
+    if master is None or master.startswith("local"):
+        from antecede.cli.compile_kernels import compile_for_workers
+
+        compile_for_workers()
     return open_session(master)
 
 

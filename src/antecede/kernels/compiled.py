@@ -4,7 +4,8 @@ Numba keeps what it compiled in files beside the sources, or in the user's cache
 cannot be written to. Three things are added to that:
 
 - A lock for each such folder. Workers of Spark that start together wait for the first one to compile and
-  then load what it made, instead of all compiling the same.
+  then load what it made, instead of all compiling the same. A kernel that calls those of another folder takes
+  both locks, its own first; calls between folders go one way, so nobody waits in a circle.
 - A stamp over all kernels. Numba looks only at the file of the function that it loads, and would go on using
   machine code into which an older version of another kernel was compiled.
 - An announcement, made once in a process when something must really be compiled (`announcement`).
@@ -30,13 +31,18 @@ except ImportError:  # not on Windows: there two processes may compile the same,
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_FOLDERS = (_PACKAGE / "kernels", _PACKAGE / "simulate" / "verdict")
-"""Where kernels are."""
+_PLACES = ("kernels/*.py", "simulate/verdict/*.py", "events/row_order.py")
+"""Where kernels are, in the package."""
+
+kernels: list[Any] = []
+"""The kernels of all modules that were imported; not those that are only compiled into others."""
 
 
 def compiled(function: Function) -> Function:
     """The function, compiled when it is first called with arguments of these types."""
-    return _compile_function(function, "never")
+    kernel = _compile_function(function, "never")
+    kernels.append(kernel)
+    return kernel
 
 
 def inlined(function: Function) -> Function:
@@ -66,10 +72,31 @@ def _announce_before_compiling(dispatcher: Any) -> None:
     dispatcher.compile = announce_and_compile
 
 
+def list_kernel_modules() -> list[str]:
+    """The modules in which there may be kernels."""
+    files = (file.relative_to(_PACKAGE.parent) for file in _list_kernel_files())
+    return [".".join(file.with_suffix("").parts) for file in files if file.name != "__init__.py"]
+
+
+def is_kept(kernel: Any) -> bool:
+    """Whether the kernel was compiled from these sources before, for arguments of some types, and kept."""
+    cache_file = getattr(kernel._cache, "_cache_file", None)
+    return cache_file is not None and bool(cache_file._load_index())
+
+
+def can_be_kept(kernel: Any) -> bool:
+    """Whether there is a folder for it."""
+    return hasattr(kernel._cache, "_cache_file")
+
+
+def _list_kernel_files() -> list[Path]:
+    return sorted(file for place in _PLACES for file in _PACKAGE.glob(place))
+
+
 def _read_stamp() -> tuple[tuple[str, int, int], ...]:
     """Names, times and sizes of all files with kernels."""
-    files = sorted(file for folder in _FOLDERS for file in folder.glob("*.py"))
-    return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+    facts = ((file, file.stat()) for file in _list_kernel_files())
+    return tuple((file.name, fact.st_mtime_ns, fact.st_size) for file, fact in facts)
 
 
 _STAMP = _read_stamp()
@@ -95,21 +122,23 @@ def _keep_compiled(dispatcher: Any) -> None:
     cache.load_overload = load_or_announce
 
 
-_depth = 0
-"""Compiling a kernel compiles those that it calls, too: only the outermost takes the lock. (Threads of one
-process are kept apart by numba's own lock.)"""
+_locked_folders: set[str] = set()
+"""Compiling a kernel compiles those that it calls, too: only the first in a folder takes its lock. (Threads
+of one process are kept apart by numba's own lock.)"""
 
 
 @contextmanager
 def _folder_lock(folder: str) -> Iterator[None]:
     """Held by one process at a time; a folder that cannot be written to needs no lock."""
-    global _depth
-    _depth += 1
-    file = _open_lock(folder) if _depth == 1 else None
+    if folder in _locked_folders:
+        yield
+        return
+    file = _open_lock(folder)
+    _locked_folders.add(folder)
     try:
         yield
     finally:
-        _depth -= 1
+        _locked_folders.remove(folder)
         if file is not None:
             os.close(file)
 

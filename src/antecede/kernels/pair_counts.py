@@ -68,7 +68,7 @@ def _count_large(
     if chains * rows <= MOST_CLOCK_ENTRIES:
         return count_pairs(chain, causes, effects, chains).ordered
     if len(track) <= MOST_BY_BITS:
-        return int(_count_by_bits(first, causes, BLOCK))
+        return int(count_by_bits(first, causes, BLOCK))
     return -1
 
 
@@ -103,7 +103,7 @@ def _count_small(
 
 
 @compiled
-def _count_by_bits(first: Ints, causes: Ints, block: int) -> int:
+def count_by_bits(first: Ints, causes: Ints, block: int) -> int:
     """The pairs of a large execution, by blocks of sources."""
     size = len(first) - 1
     count = 0
