@@ -5,6 +5,9 @@ The conftest of a folder that may start a JVM imports this fixture; elsewhere th
 
 import pytest
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java's quick compiler alone: what the thorough one makes faster does not run long enough to pay for it."""
+
 
 @pytest.fixture(scope="session")
 def spark():
