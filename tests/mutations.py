@@ -18,7 +18,7 @@ BLANK = ("message", "sender", "receivers", "parents", "clock", "time", "text", "
 STRANGER = "stranger"
 
 
-def simulated(protocol: str, clocks: bool, **more: Any) -> list[Row]:
+def simulate_log(protocol: str, clocks: bool, **more: Any) -> list[Row]:
     """A run of a protocol that keeps causal order."""
     found = [dict(row) for row in Traced(plan_of(protocol, messages=25, **more)).events]
     for row in found:
@@ -26,7 +26,7 @@ def simulated(protocol: str, clocks: bool, **more: Any) -> list[Row]:
     return found
 
 
-def clocked(seed: int, n: int, size: int) -> list[Row]:
+def make_clocked_log(seed: int, n: int, size: int) -> list[Row]:
     """A log of events with vector clocks and nothing else, as ShiViz reads it."""
     states: list[dict[str, int]] = [{} for _ in range(n)]
     sent: dict[int, dict[str, int]] = {}
@@ -50,7 +50,7 @@ def _lines(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _moved(rows: list[Row], process: str, order: list[Row]) -> list[Row]:
+def _reorder_process(rows: list[Row], process: str, order: list[Row]) -> list[Row]:
     """The log with the rows of a process in another order; places and times stay where they were."""
     slots = [{"index": row["index"], "time": row["time"]} for row in _lines(rows)[process]]
     others = [row for row in rows if row["process"] != process]
@@ -77,7 +77,7 @@ def swap(rows: list[Row], random: Random) -> list[Row] | None:
     process, i, j = random.choice(found)
     line = _lines(rows)[process]
     line[i], line[j] = line[j], line[i]
-    return _moved(rows, process, line)
+    return _reorder_process(rows, process, line)
 
 
 def _later(rows: list[Row], random: Random, kind: str) -> list[Row] | None:
@@ -88,7 +88,7 @@ def _later(rows: list[Row], random: Random, kind: str) -> list[Row] | None:
     at = [one["event"] for one in line].index(row["event"])
     moved = line.pop(at)
     line.insert(random.randint(at, min(len(line), at + 12)), moved)
-    return _moved(rows, row["process"], line)
+    return _reorder_process(rows, row["process"], line)
 
 
 def delay(rows: list[Row], random: Random) -> list[Row] | None:
@@ -101,24 +101,24 @@ def delay_send(rows: list[Row], random: Random) -> list[Row] | None:
     return _later(rows, random, "send")
 
 
-def _dropped(rows: list[Row], random: Random, *kinds: str) -> list[Row] | None:
+def _drop_rows(rows: list[Row], random: Random, *kinds: str) -> list[Row] | None:
     gone = _pick(random, rows, *kinds)
     return None if gone is None else [row for row in rows if row is not gone]
 
 
 def drop_send(rows: list[Row], random: Random) -> list[Row] | None:
-    return _dropped(rows, random, "send")
+    return _drop_rows(rows, random, "send")
 
 
 def drop_delivery(rows: list[Row], random: Random) -> list[Row] | None:
-    return _dropped(rows, random, "deliver")
+    return _drop_rows(rows, random, "deliver")
 
 
 def drop_event(rows: list[Row], random: Random) -> list[Row] | None:
-    return _dropped(rows, random, "local", "send", "deliver", "receive")
+    return _drop_rows(rows, random, "local", "send", "deliver", "receive")
 
 
-def cut(rows: list[Row], random: Random) -> list[Row] | None:
+def end_log_early(rows: list[Row], random: Random) -> list[Row] | None:
     """The log of a process ends too early."""
     line = random.choice(list(_lines(rows).values()))
     last = random.choice(line)
@@ -168,7 +168,7 @@ def fork(rows: list[Row], random: Random) -> list[Row] | None:
     return [*rest, copy | {"index": row["index"] + 1}, *later]
 
 
-def _changed(rows: list[Row], row: Row, **change: Any) -> list[Row]:
+def _change_row(rows: list[Row], row: Row, **change: Any) -> list[Row]:
     return [one | change if one is row else one for one in rows]
 
 
@@ -177,7 +177,7 @@ def shift(rows: list[Row], random: Random) -> list[Row] | None:
     row = random.choice(rows)
     if row["time"] is None:
         return None
-    return _changed(rows, row, time=row["time"] + random.choice([-1, 1]) * random.expovariate(1 / 200))
+    return _change_row(rows, row, time=row["time"] + random.choice([-1, 1]) * random.expovariate(1 / 200))
 
 
 def shrink(rows: list[Row], random: Random) -> list[Row] | None:
@@ -188,12 +188,12 @@ def shrink(rows: list[Row], random: Random) -> list[Row] | None:
     row, slot = random.choice(entries)
     less = random.randrange(row["clock"][slot])
     rest = {q: c for q, c in row["clock"].items() if q != slot}
-    return _changed(rows, row, clock=rest | ({slot: less} if less else {}))
+    return _change_row(rows, row, clock=rest | ({slot: less} if less else {}))
 
 
 def rename(rows: list[Row], random: Random) -> list[Row] | None:
     """One event stands under the name of another process."""
-    return _changed(rows, random.choice(rows), process=STRANGER)
+    return _change_row(rows, random.choice(rows), process=STRANGER)
 
 
 def rename_key(rows: list[Row], random: Random) -> list[Row] | None:
@@ -202,31 +202,31 @@ def rename_key(rows: list[Row], random: Random) -> list[Row] | None:
     if not entries:
         return None
     row, slot = random.choice(entries)
-    return _changed(rows, row, clock={STRANGER if q == slot else q: c for q, c in row["clock"].items()})
+    return _change_row(rows, row, clock={STRANGER if q == slot else q: c for q, c in row["clock"].items()})
 
 
 def wrong_sender(rows: list[Row], random: Random) -> list[Row] | None:
     """A delivery names another process as the sender."""
     row = _pick(random, rows, "deliver")
-    return None if row is None else _changed(rows, row, sender=STRANGER)
+    return None if row is None else _change_row(rows, row, sender=STRANGER)
 
 
 def same_id(rows: list[Row], random: Random) -> list[Row] | None:
     """An event has the id of another."""
     row, other = random.sample(rows, 2)
-    return _changed(rows, row, event=other["event"])
+    return _change_row(rows, row, event=other["event"])
 
 
 def ghost(rows: list[Row], random: Random) -> list[Row] | None:
     """An event names a parent that is not there."""
     row = random.choice(rows)
-    return _changed(rows, row, parents=[*(row["parents"] or []), "nowhere"])
+    return _change_row(rows, row, parents=[*(row["parents"] or []), "nowhere"])
 
 
 def own_parent(rows: list[Row], random: Random) -> list[Row] | None:
     """An event names itself."""
     row = random.choice(rows)
-    return _changed(rows, row, parents=[*(row["parents"] or []), row["event"]])
+    return _change_row(rows, row, parents=[*(row["parents"] or []), row["event"]])
 
 
 def loop(rows: list[Row], random: Random) -> list[Row] | None:
@@ -235,13 +235,13 @@ def loop(rows: list[Row], random: Random) -> list[Row] | None:
     line = random.choice([line for line in lines if len(line) > 1])
     i, j = sorted(random.sample(range(len(line)), 2))
     row = next(r for r in rows if r["event"] == line[i]["event"])
-    return _changed(rows, row, parents=[*(row["parents"] or []), line[j]["event"]])
+    return _change_row(rows, row, parents=[*(row["parents"] or []), line[j]["event"]])
 
 
 FAULTS: dict[str, Fault] = {
     fault.__name__: fault
     for fault in (
-        swap, delay, delay_send, drop_send, drop_delivery, drop_event, cut, duplicate, resend, repeat, fork,
-        shift, shrink, rename, rename_key, wrong_sender, same_id, ghost, own_parent, loop,
+        swap, delay, delay_send, drop_send, drop_delivery, drop_event, end_log_early, duplicate, resend,
+        repeat, fork, shift, shrink, rename, rename_key, wrong_sender, same_id, ghost, own_parent, loop,
     )
 }  # fmt: skip

@@ -20,7 +20,7 @@ from antecede.auditing.wording import Event
 from antecede.events.graph import build_event_graph
 from antecede.events.messages import classify_acts
 from antecede.events.row_order import sort_rows
-from tests.auditing.test_mutations import clean, joined, mutants
+from tests.auditing.test_mutations import clean, join_logs, mutants
 from tests.engines.engines import in_any_order
 from tests.event_rows import Row, table, talk, without
 from tests.mutations import FAULTS
@@ -104,7 +104,7 @@ def assert_same(events: pa.Table, parts: int, shuffle: Random) -> pa.Table:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_logs_with_a_fault(fault):
     logs = mutants(fault, clean(), 2)
-    assert len(assert_same(joined(logs), 3, Random(fault)))
+    assert len(assert_same(join_logs(logs), 3, Random(fault)))
 
 
 @settings(max_examples=25)

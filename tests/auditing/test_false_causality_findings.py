@@ -6,19 +6,19 @@ from antecede.auditing.judge import judge
 from antecede.events.graph import build_event_graph
 from tests.by_definition import Log, Row, reach
 from tests.event_rows import table
-from tests.mutations import simulated
+from tests.mutations import simulate_log
 
 
-def meant(log: Log) -> list[set[int]]:
+def list_dependents(log: Log) -> list[set[int]]:
     """What depends on each event."""
     ids = {row["event"]: i for i, row in enumerate(log.rows)}
     named = {(ids[p], i) for i, row in enumerate(log.rows) for p in row["parents"] or []}
     return reach(len(log.rows), named | log.carried)
 
 
-def waited(log: Log) -> int:
+def count_needless_waits(log: Log) -> int:
     """How often a message that arrived had to wait for one on which it does not depend."""
-    past, deps = reach(len(log.rows), log.edges), meant(log)
+    past, deps = reach(len(log.rows), log.edges), list_dependents(log)
     source = {d: s for s, d in log.carried}
     count = 0
     for (process, message), (delivery, *_) in log.copies.items():
@@ -31,7 +31,7 @@ def waited(log: Log) -> int:
     return count
 
 
-def judged(rows: list[Row]) -> Row:
+def judge_rows(rows: list[Row]) -> Row:
     findings, totals = judge(build_event_graph(table(*rows)))
     assert len(findings) == 0
     found: Row = totals.to_pylist()[0]
@@ -40,33 +40,33 @@ def judged(rows: list[Row]) -> Row:
 
 @pytest.mark.parametrize("clocks", [False, True])
 def test_causal_order_makes_messages_wait_without_need(clocks):
-    rows = simulated("matrix", clocks, workload="conversation", rate=150.0, seed=2)
-    log, found = Log(rows), judged(rows)
-    assert found["needless_waits"] == waited(log) > 0
+    rows = simulate_log("matrix", clocks, workload="conversation", rate=150.0, seed=2)
+    log, found = Log(rows), judge_rows(rows)
+    assert found["needless_waits"] == count_needless_waits(log) > 0
     steps = [i for i in range(len(log.rows)) if not log.arrives[i]]
     ordered = sum(
         len(ahead & set(steps)) for i, ahead in enumerate(reach(len(log.rows), log.edges)) if i in steps
     )
     assert found["ordered_pairs"] == ordered
-    assert found["false_pairs"] == ordered - sum(len(meant(log)[i]) for i in steps) > 0
+    assert found["false_pairs"] == ordered - sum(len(list_dependents(log)[i]) for i in steps) > 0
 
 
 def test_without_arrivals_nothing_is_known_to_wait():
-    rows = simulated("matrix", False, workload="conversation", rate=150.0, seed=2)
-    found = judged([row for row in rows if row["kind"] != "receive"])
+    rows = simulate_log("matrix", False, workload="conversation", rate=150.0, seed=2)
+    found = judge_rows([row for row in rows if row["kind"] != "receive"])
     assert found["needless_waits"] == 0 and found["false_pairs"] > 0
 
 
 @pytest.mark.parametrize("change", ["unknown", "none", "plain"])
 def test_where_dependencies_are_not_known_nothing_is_said(change):
     if change == "plain":
-        rows = simulated("matrix", False, rate=150.0)
+        rows = simulate_log("matrix", False, rate=150.0)
     else:
-        rows = simulated("matrix", False, workload="conversation", rate=150.0, seed=2)
+        rows = simulate_log("matrix", False, workload="conversation", rate=150.0, seed=2)
         sends = [row for row in rows if row["kind"] == "send"]
         for row in sends[:1] if change == "unknown" else sends:
             row["parents"] = None if change == "unknown" else []
-    found = judged(rows)
+    found = judge_rows(rows)
     assert found["needless_waits"] is None and found["false_pairs"] is None
 
 

@@ -27,13 +27,13 @@ TOLD = {
 """What a log may leave out and still tell all causes."""
 
 
-def judged(rows):
+def judge_rows(rows):
     return judge(build_event_graph(table(*rows)))
 
 
 def counts(rows):
     """How many findings there are of each kind, summed over executions."""
-    found = judged(rows)
+    found = judge_rows(rows)
     sums = {kind: sum(found.totals[kind].to_pylist()) for kind in KINDS}
     kinds = found.findings["kind"].to_pylist()
     assert sums == {kind: kinds.count(kind) for kind in KINDS}
@@ -50,13 +50,13 @@ def deliveries(rows):
     return list(first.values())
 
 
-def addressed(row):
+def list_receivers(row):
     """Who should get a message; a broadcast need not reach its sender."""
     to = set(row.get("receivers") or ())
     return to - {row["process"]} or to
 
 
-def expected(rows):
+def judge_by_definition(rows):
     """By definition: (early, late) deliveries, lost copies, what came in spite of each, and two counts."""
     got = deliveries(rows)
     pairs = {
@@ -67,7 +67,7 @@ def expected(rows):
         if sent["event"] in cause["past"]
     }
     had = {(send["event"], row["process"]) for row, send in got}
-    lost = {(row["event"], to) for row in rows for to in addressed(row)} - had
+    lost = {(row["event"], to) for row in rows for to in list_receivers(row)} - had
     spite = {
         (sent, early["event"])
         for early, cause in got
@@ -87,8 +87,8 @@ def fifo(rows, pairs):
 @given(seeds, st.integers(1, 5), st.integers(1, 60), st.sampled_from([0.0, 0.2]), st.sampled_from([*TOLD]))
 def test_random_executions(seed, n, size, faults, told):
     rows = talk(seed, n, size, faults=faults)
-    pairs, lost, spite, again, ordered = expected(rows)
-    seen = judged(Random(seed).sample(without(rows, *TOLD[told]), size))
+    pairs, lost, spite, again, ordered = judge_by_definition(rows)
+    seen = judge_rows(Random(seed).sample(without(rows, *TOLD[told]), size))
     (totals,) = seen.totals.to_pylist()
     if told == "parents alone":
         pairs = spite = set()  # the log does not say in which order a process did things
@@ -133,8 +133,8 @@ def test_executions_in_one_table_do_not_mix(plans, seed):
     made = [talk(seed, n, size, f"x{i}", 0.1) for i, (seed, n, size) in enumerate(plans)]
     parts = [without(part, "parents") for part in made]
     rows = [row for part in parts for row in part]
-    together = judged(Random(seed).sample(rows, len(rows)))
-    alone = [judged(part) for part in parts]
+    together = judge_rows(Random(seed).sample(rows, len(rows)))
+    alone = [judge_rows(part) for part in parts]
     assert together.totals.to_pylist() == [row for one in alone for row in one.totals.to_pylist()]
     findings = [row for one in alone for row in one.findings.to_pylist()]
     assert sorted(map(str, together.findings.to_pylist())) == sorted(map(str, findings))
@@ -171,7 +171,7 @@ def test_a_clean_log_has_no_finding():
     assert counts(ring().values()) == counts(without(ring().values(), "clock")) == {}
 
 
-def put(**changes):
+def change_clean_log(**changes):
     """Change columns of events of the clean log: a_1={"message": "x"}; with None, the event is taken out."""
     rows = ring()
     for name, change in changes.items():
@@ -192,14 +192,14 @@ def at(process, index, **more):
     return {"process": process, "index": index, "kind": "local", **more}
 
 
-OVERTAKEN = put(
+OVERTAKEN = change_clean_log(
     b_2={"receivers": ["a", "c"]},
     c_9=at("c", 0, kind="deliver", message="r"),
     c_1={"index": 1},
     c_2={"index": 2},
 )
 TWO = {"kind": "send", "message": "t", "receivers": ["a"]}
-JUMPED = put(
+JUMPED = change_clean_log(
     b_3=TWO,
     a_9=at("a", 1, kind="deliver", message="t"),
     a_2={"index": 2},
@@ -207,47 +207,58 @@ JUMPED = put(
     a_4={"index": 4},
 )
 W = {"kind": "send", "message": "w", "receivers": ["c"]}
-BACK = put(a_4=W, c_9=at("c", 0, kind="deliver", message="w", line=1), c_1={"index": 1}, c_2={"index": 2})
+BACK = change_clean_log(
+    a_4=W, c_9=at("c", 0, kind="deliver", message="w", line=1), c_1={"index": 1}, c_2={"index": 2}
+)
 BARE = {
     "late": (
         OVERTAKEN,
         "q came first: b received q (a.log:2) before it sent r (a.log:3)",
     ),
     "fifo": (JUMPED, "b sent r (a.log:3) before t (a.log:9)"),
-    "lost": (put(a_4=W), "a sent w (a.log:8), which was never delivered at c"),
-    "orphan": (put(b_3={"kind": "deliver", "message": "x"}), "b delivered x (a.log:9), but"),
-    "duplicate": (put(b_3={"kind": "deliver", "message": "q"}), "b delivered q (a.log:9) again"),
+    "lost": (change_clean_log(a_4=W), "a sent w (a.log:8), which was never delivered at c"),
+    "orphan": (change_clean_log(b_3={"kind": "deliver", "message": "x"}), "b delivered x (a.log:9), but"),
+    "duplicate": (change_clean_log(b_3={"kind": "deliver", "message": "q"}), "b delivered q (a.log:9) again"),
     "unsent": (BACK, "c delivered w (a.log:1) before a sent it (a.log:8)"),
-    "resent": (put(a_4={"kind": "send", "message": "q"}), "a sent q (a.log:8), which a had sent before"),
+    "resent": (
+        change_clean_log(a_4={"kind": "send", "message": "q"}),
+        "a sent q (a.log:8), which a had sent before",
+    ),
     "misdelivered": (
-        put(c_9=at("c", 2, kind="deliver", message="r")),
+        change_clean_log(c_9=at("c", 2, kind="deliver", message="r")),
         "c delivered r (a.log:8), which b had not sent to it (a.log:3)",
     ),
-    "wrong-sender": (put(b_1={"sender": "z"}), "b delivered q (a.log:2) as a message of z, but a sent it"),
-    "same-id": (put(a_4={"event": "a:1"}), "a's a:1 (a.log:8) has the same id as a's send of q"),
-    "cycle": (put(a_4={"parents": ["b:3"]}, b_3={"parents": ["a:4"]}), "2 events lead back"),
-    "self-parent": (put(a_4={"parents": ["a:4"]}), "a's a:4 (a.log:8) names itself"),
-    "missing": (put(a_4={"parents": ["zz", "a:1"]}), "names zz as its cause"),
+    "wrong-sender": (
+        change_clean_log(b_1={"sender": "z"}),
+        "b delivered q (a.log:2) as a message of z, but a sent it",
+    ),
+    "same-id": (change_clean_log(a_4={"event": "a:1"}), "a's a:1 (a.log:8) has the same id as a's send of q"),
+    "cycle": (change_clean_log(a_4={"parents": ["b:3"]}, b_3={"parents": ["a:4"]}), "2 events lead back"),
+    "self-parent": (change_clean_log(a_4={"parents": ["a:4"]}), "a's a:4 (a.log:8) names itself"),
+    "missing": (change_clean_log(a_4={"parents": ["zz", "a:1"]}), "names zz as its cause"),
 }
 """What the order of processes, messages and parents shows."""
 CLOCKS = {
-    "clock-backwards": (put(b_3=clock(b=3)), "what it knows of a fell from 1 to 0"),
-    "clock-hole": (put(a_4=clock(a=6, b=2, c=2)), "Events number 4 to 5 of a are missing"),
-    "clock-repeat": (put(a_4=clock(a=3, b=2, c=2)), "a counted 3 twice"),
-    "clock-restart": (put(b_3=clock(b=1)), "b began to count from 1 again"),
-    "clock-uncounted": (put(b_3=clock(a=1)), "does not count b itself"),
-    "clock-unknown": (put(b_3=clock(a=1, b=3, z=1)), "but the log has none of z"),
-    "clock-beyond": (put(b_3=clock(a=1, b=3, c=9)), "but in the log c counts only to 2"),
-    "clock-not-transitive": (put(b_3=clock(a=3, b=3)), "which knew of 2 events of c"),
-    "clock-cyclic": (put(b_3=clock(a=4, b=3, c=2), a_4=clock(a=4, b=3, c=2)), "both came before the other"),
-    "concurrent": (put(a_4=clock(a=3, b=3, c=1)), "a did two things at once"),
+    "clock-backwards": (change_clean_log(b_3=clock(b=3)), "what it knows of a fell from 1 to 0"),
+    "clock-hole": (change_clean_log(a_4=clock(a=6, b=2, c=2)), "Events number 4 to 5 of a are missing"),
+    "clock-repeat": (change_clean_log(a_4=clock(a=3, b=2, c=2)), "a counted 3 twice"),
+    "clock-restart": (change_clean_log(b_3=clock(b=1)), "b began to count from 1 again"),
+    "clock-uncounted": (change_clean_log(b_3=clock(a=1)), "does not count b itself"),
+    "clock-unknown": (change_clean_log(b_3=clock(a=1, b=3, z=1)), "but the log has none of z"),
+    "clock-beyond": (change_clean_log(b_3=clock(a=1, b=3, c=9)), "but in the log c counts only to 2"),
+    "clock-not-transitive": (change_clean_log(b_3=clock(a=3, b=3)), "which knew of 2 events of c"),
+    "clock-cyclic": (
+        change_clean_log(b_3=clock(a=4, b=3, c=2), a_4=clock(a=4, b=3, c=2)),
+        "both came before the other",
+    ),
+    "concurrent": (change_clean_log(a_4=clock(a=3, b=3, c=1)), "a did two things at once"),
 }
 """What clocks show."""
 
 
 def check(rows, kind, words, number=1):
     assert counts(rows) == {kind: number} | ({"late": 1} if kind == "fifo" else {})
-    (first, *_) = [row for row in judged(rows).findings.to_pylist() if row["kind"] == kind]
+    (first, *_) = [row for row in judge_rows(rows).findings.to_pylist() if row["kind"] == kind]
     assert words in first["sentence"]
 
 
@@ -264,9 +275,9 @@ def test_faults_of_clocks(kind):
 
 
 def test_clocks_alone_order_a_process_and_uncounted_events_stand_beside_it():
-    rows = without(put(b_3=clock(a=1)), "time", "index")
+    rows = without(change_clean_log(b_3=clock(a=1)), "time", "index")
     check(rows, "clock-uncounted", "does not count b itself")
-    assert judged(rows).totals["ordered_pairs"].to_pylist() == [23]
+    assert judge_rows(rows).totals["ordered_pairs"].to_pylist() == [23]
 
 
 def test_late_by_what_a_clock_tells():
@@ -280,7 +291,7 @@ def test_late_by_what_a_clock_tells():
     ]
     rows = [row | {"event": str(number)} for number, row in enumerate(rows)]
     check(rows, "late", "b did 1 before it sent n")
-    assert judged(rows).findings["events"].to_pylist() == [["0", "1", "2", "3", "4"]]
+    assert judge_rows(rows).findings["events"].to_pylist() == [["0", "1", "2", "3", "4"]]
 
 
 @pytest.mark.parametrize("how", ["message", "parents"])
@@ -304,7 +315,7 @@ def test_a_clock_that_has_not_heard_of_a_known_cause(how):
 
 def test_pairs_of_events_on_cycles_are_not_counted():
     rows, _ = BARE["cycle"]
-    found = judged(without(rows, "clock", "time"))
+    found = judge_rows(without(rows, "clock", "time"))
     assert found.totals["ordered_pairs"].to_pylist() == found.totals["concurrent_pairs"].to_pylist() == [None]
 
 
@@ -312,7 +323,7 @@ def test_what_is_not_told_is_counted(monkeypatch):
     for module in (found, late_findings):
         monkeypatch.setattr(module, "MOST_TOLD", 2)
     rows = without(talk(3, 3, 80, faults=0.3), "clock", "parents")
-    told = judged(rows)
+    told = judge_rows(rows)
     kinds = Counter(told.findings["kind"].to_pylist())
     assert max(kinds.values()) == 2 and told.totals["lost"].to_pylist()[0] > 2
     assert kinds["late"] == 2 < told.totals["late"].to_pylist()[0]
@@ -320,19 +331,23 @@ def test_what_is_not_told_is_counted(monkeypatch):
 
 def test_spans_name_parents_and_no_messages():
     rows = [{"event": "s", "kind": "send", "parents": []}, {"event": "t", "kind": "send", "parents": ["s"]}]
-    assert counts(rows) == {} and judged(rows).totals["sends"].to_pylist() == [2]
+    assert counts(rows) == {} and judge_rows(rows).totals["sends"].to_pylist() == [2]
 
 
 def test_times_against_causes():
-    check(without(put(b_1={"time": -1.0}), "clock"), "timestamp", "came 1 ms before its cause, a's send of q")
-    assert counts(without(put(b_1={"time": -1.0}), "time")) == {}
+    check(
+        without(change_clean_log(b_1={"time": -1.0}), "clock"),
+        "timestamp",
+        "came 1 ms before its cause, a's send of q",
+    )
+    assert counts(without(change_clean_log(b_1={"time": -1.0}), "time")) == {}
 
 
 def test_times_against_causes_through_an_event_without_a_time():
     times = [5.0, None, None, 3.0, None, 6.0]
     rows = [{"process": "a", "index": i, "event": str(i), "time": time} for i, time in enumerate(times)]
     check(rows, "timestamp", "a's 3 came 2 ms before its cause, a's 0")
-    assert judged(rows).findings["events"].to_pylist() == [["0", "3"]]
+    assert judge_rows(rows).findings["events"].to_pylist() == [["0", "3"]]
 
 
 def test_every_kind_is_tested():

@@ -15,8 +15,8 @@ from antecede.events.graph import build_event_graph
 from antecede.formats import Settings, read
 from tests.by_definition import Finding, Log, Row, findings, reach
 from tests.event_rows import table
-from tests.formats.samples import DATA, needs_data, opened
-from tests.mutations import FAULTS, clocked, simulated
+from tests.formats.samples import DATA, events_as_rows, needs_data
+from tests.mutations import FAULTS, make_clocked_log, simulate_log
 
 SEEDS = 6
 CLEAN: dict[str, list[Row]] = {}
@@ -27,7 +27,7 @@ CERTAIN = {
     "drop_send": {"orphan", "clock-hole"},
     "drop_delivery": {"lost", "clock-hole", "missing"},
     "drop_event": {"clock-hole"},
-    "cut": {"clock-beyond", "orphan", "lost"},
+    "end_log_early": {"clock-beyond", "orphan", "lost"},
     "duplicate": {"duplicate", "clock-repeat"},
     "resend": {"resent", "clock-repeat"},
     "repeat": {"clock-repeat"},
@@ -50,12 +50,12 @@ def clean() -> dict[str, list[Row]]:
     if not CLEAN:
         for clocks in (False, True):
             name = "with" if clocks else "without"
-            CLEAN[f"matrix {name}"] = simulated("matrix", clocks, rate=50.0)
-            CLEAN[f"multicast {name}"] = simulated("optimal", clocks, fanout=2, rate=50.0)
-            CLEAN[f"broadcast {name}"] = simulated("vector", clocks, workload="broadcast", rate=50.0)
-            CLEAN[f"talk {name}"] = simulated("matrix", clocks, workload="conversation", rate=50.0)
-        CLEAN["clocks"] = clocked(1, 4, 40)
-        CLEAN["more clocks"] = clocked(7, 3, 60)
+            CLEAN[f"matrix {name}"] = simulate_log("matrix", clocks, rate=50.0)
+            CLEAN[f"multicast {name}"] = simulate_log("optimal", clocks, fanout=2, rate=50.0)
+            CLEAN[f"broadcast {name}"] = simulate_log("vector", clocks, workload="broadcast", rate=50.0)
+            CLEAN[f"talk {name}"] = simulate_log("matrix", clocks, workload="conversation", rate=50.0)
+        CLEAN["clocks"] = make_clocked_log(1, 4, 40)
+        CLEAN["more clocks"] = make_clocked_log(7, 3, 60)
     return CLEAN
 
 
@@ -76,19 +76,19 @@ def real() -> dict[str, list[Row]]:
     for log in json.loads((DATA / "expected.json").read_text())["vector_clock_logs"]:
         if log["events"] <= 100:
             settings = Settings(regex=log["regex"], delimiter=log["delimiter"] or None)
-            rows = opened(read((DATA / log["file"]).read_bytes(), log["file"], settings=settings))
+            rows = events_as_rows(read((DATA / log["file"]).read_bytes(), log["file"], settings=settings))
             mine = [row for row in rows if row["execution"] == log["execution"]]
             found[f"{log['file']} {log['execution']}"] = mine
     return found
 
 
-def joined(logs: dict[str, list[Row]]) -> pa.Table:
+def join_logs(logs: dict[str, list[Row]]) -> pa.Table:
     """All logs as executions of one table, shuffled."""
     rows = [row | {"execution": name} for name, log in logs.items() for row in log]
     return table(*Random(0).sample(rows, len(rows)))
 
 
-def named(row: Row) -> Finding:
+def name_finding(row: Row) -> Finding:
     """A finding as the definitions name it."""
     kind, ids = row["kind"], row["events"]
     if kind == "lost":
@@ -109,12 +109,12 @@ def check(logs: dict[str, list[Row]], found: list[Row]) -> Counter[str]:
         told.setdefault(row["execution"], []).append(row)
     for name, log in logs.items():
         mine = told.get(name, [])
-        assert Counter(map(named, mine)) == findings(log), name
-        shown(Log(log), mine)
+        assert Counter(map(name_finding, mine)) == findings(log), name
+        check_witnesses(Log(log), mine)
     return Counter(row["kind"] for row in found)
 
 
-def shown(log: Log, found: list[Row]) -> None:
+def check_witnesses(log: Log, found: list[Row]) -> None:
     """Witnesses stand in the log; that of a late delivery leads from its send to what came before it."""
     place = {log.id(i): i for i in range(len(log.rows))}
     ahead = reach(len(log.rows), log.edges)
@@ -129,21 +129,21 @@ def shown(log: Log, found: list[Row]) -> None:
             assert all(after in ahead[before] for before, after in pairwise(chain))
 
 
-def told(logs: dict[str, list[Row]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = judge(build_event_graph(joined(logs))).findings.to_pylist()
+def tell_findings(logs: dict[str, list[Row]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = judge(build_event_graph(join_logs(logs))).findings.to_pylist()
     return found
 
 
 def test_clean_logs_have_no_finding():
     assert all(not findings(log) for log in clean().values())
-    assert told(clean()) == []
+    assert tell_findings(clean()) == []
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_exactly_what_follows_from_a_fault_is_found(fault):
     logs = mutants(fault, clean(), SEEDS)
     assert len(logs) >= 2 * SEEDS
-    found = check(logs, told(logs))
+    found = check(logs, tell_findings(logs))
     assert found.keys() >= CERTAIN[fault], "what the fault is known for"
 
 
@@ -156,14 +156,14 @@ def test_two_faults_at_once():
         if mutant and len({row["event"] for row in mutant}) == len(mutant):
             logs[f"{trial} {one} {other} {name}"] = mutant
     assert len(logs) > 150
-    assert len(check(logs, told(logs))) >= 15
+    assert len(check(logs, tell_findings(logs))) >= 15
 
 
 @needs_data
 @pytest.mark.parametrize(
-    "fault", ["drop_event", "cut", "repeat", "fork", "shrink", "rename", "rename_key", "loop"]
+    "fault", ["drop_event", "end_log_early", "repeat", "fork", "shrink", "rename", "rename_key", "loop"]
 )
 def test_faults_in_real_logs(fault):
     logs = mutants(fault, real(), 5)
     assert len(logs) >= 20
-    assert check(logs, told(logs))
+    assert check(logs, tell_findings(logs))

@@ -15,7 +15,7 @@ from tests.commands import story
 from tests.engines.engines import LocalEngine, SparkEngine
 from tests.event_rows import table, talk, without
 from tests.formats.samples import lines
-from tests.mutations import simulated
+from tests.mutations import simulate_log
 
 FEW = {
     "process": ["a", "b", "b", "a"],
@@ -74,8 +74,8 @@ def test_an_empty_log(audit_engine):
 
 
 def test_the_summary_says_what_is_known(audit_engine):
-    plain = simulated("matrix", False, rate=150.0)
-    talking = simulated("matrix", False, workload="conversation", rate=150.0, seed=2)
+    plain = simulate_log("matrix", False, rate=150.0)
+    talking = simulate_log("matrix", False, workload="conversation", rate=150.0, seed=2)
     both = plain + [row | {"execution": "talk"} for row in talking]
     for rows, wanted in ((plain, False), (both, True)):
         totals = audit_engine.audit(table(*rows)).summary.totals

@@ -32,7 +32,7 @@ def message(sender: Any, stamp: Any, **more: Any) -> dict[str, Any]:
     return {"room": "r", "sender": sender, "stamp": stamp, **more}
 
 
-def refused(name: str = "quarantine") -> dict[int, str]:
+def read_reasons(name: str = "quarantine") -> dict[int, str]:
     return {row["line"]: row["reason"] for row in rows(name)}
 
 
@@ -55,7 +55,7 @@ def test_csv_has_lines_and_cells(run) -> None:
     assert run("m.csv", *WORDS).code == 1
     (good,) = rows("ordered")
     assert (good["stamp"], good["od.d n"], good["_file"]) == ({"a": 1}, 5, "mine")
-    told = refused()
+    told = read_reasons()
     assert (
         sorted(told) == [3, 4, 5] and "is not an object of counts" in told[3] and told[3].endswith(": torn")
     )
@@ -119,7 +119,7 @@ def test_every_bad_row_has_a_reason_that_says_what_is_wrong(run) -> None:
     Path("m.jsonl").write_text(lines(*good, *(bad for bad, _ in REASONS)))
     done = run("m.jsonl", *WORDS)
     assert f"= 3 ordered + 0 held + {len(REASONS)} quarantined" in done.out
-    assert refused() == {4 + at: reason for at, (_, reason) in enumerate(REASONS)}
+    assert read_reasons() == {4 + at: reason for at, (_, reason) in enumerate(REASONS)}
     assert rows("ordered")[0]["stamp"] in ({"a": 1}, {"b": 1}, {"a": 1, "b": 2})
 
 
@@ -129,7 +129,7 @@ def test_a_stamp_by_place_has_reasons_too(run) -> None:
     Path("m.jsonl").write_text(lines(*good, *bad))
     done = run("m.jsonl", *WORDS, "--members", "a,b")
     assert "6 rows = 2 ordered + 0 held + 4 quarantined" in done.out, done
-    assert refused() == {
+    assert read_reasons() == {
         3: "the sender is unknown: the stamp has no entry for it",
         4: "the stamp has 3 entries where this group needs 2",
         5: 'the stamp has a count that is no whole number: [0,"x"]',
@@ -143,7 +143,7 @@ def test_a_number_that_is_none_costs_its_row_alone(run) -> None:
     )
     done = run("m.jsonl", *WORDS, "--form", "sequence", "--number", "n")
     assert "5 rows = 2 ordered + 0 held + 3 quarantined" in done.out
-    told = refused()
+    told = read_reasons()
     assert told[2] == "n is no whole number: x" and told[3] == "n is no whole number: 2.5"
     assert (
         told[5] == "the number of the message is null or below 1: the first message of a sender has number 1"

@@ -10,7 +10,7 @@ from tests.sql_tables import make_table
 PARENTS = "room string, sender string, name string, after array<string>"
 
 
-def told(outcome):
+def list_missing(outcome):
     held = {row["name"]: row["missing"] for row in rows_of(outcome.held)}
     return held, sorted((row["missing"], row["waiting"]) for row in rows_of(outcome.gaps))
 
@@ -23,7 +23,7 @@ def by_parents(engine, *rows):
 def test_parents_in_a_circle_name_its_members(engine):
     outcome = by_parents(engine, ("x", "yg"), ("y", "x"), ("z", "y"), ("a", ""), ("b", "a"), ("c", "c"))
     ring = "a cycle: x, y wait for each other"
-    held, gaps = told(outcome)
+    held, gaps = list_missing(outcome)
     assert held == {"x": ["y", "g", ring], "y": ["x", ring], "z": ["y"]}
     assert gaps == [(ring, 3), ("g", 3)]
     assert sorted(row["name"] for row in rows_of(outcome.ordered)) == ["a", "b"]
@@ -33,14 +33,14 @@ def test_parents_in_a_circle_name_its_members(engine):
 
 def test_whoever_waits_for_two_of_a_circle_counts_once(engine):
     rows = [("a", "b"), ("b", "a"), ("c", "ab"), ("d", "ax"), ("x", "y"), ("y", "x"), ("z", "")]
-    _, gaps = told(by_parents(engine, *rows))
+    _, gaps = list_missing(by_parents(engine, *rows))
     assert gaps == [("a cycle: a, b wait for each other", 4), ("a cycle: x, y wait for each other", 3)]
 
 
 def test_a_large_circle_is_cut_short_and_each_one_is_told(engine):
     names = [f"n{at:02}" for at in range(15)]
     big = [(name, [names[at - 1]]) for at, name in enumerate(names)]
-    _, gaps = told(by_parents(engine, *big, ("x", "y"), ("y", "x")))
+    _, gaps = list_missing(by_parents(engine, *big, ("x", "y"), ("y", "x")))
     assert gaps[1] == ("a cycle: x, y wait for each other", 2)
     assert gaps[0] == (f"a cycle: {', '.join(names[:10])} and 5 more wait for each other", 15)
 
@@ -50,7 +50,7 @@ def test_clocks_that_know_each_other(engine):
     frame = make_table(rows, "room string, sender string, stamp map<string,int>, name string")
     outcome = engine.order(frame, group="room")
     ring = "a cycle: message 2 of a, message 1 of b wait for each other"
-    assert told(outcome) == (
+    assert list_missing(outcome) == (
         {"x": ["message 1 of b", ring], "y": ["message 2 of a", ring]},
         [(ring, 2)],
     )

@@ -61,7 +61,7 @@ def test_the_order_depends_neither_on_row_order_nor_on_partitions_nor_on_batches
     assert found[0][0]
 
 
-def named(*links: tuple[str, list[str]]) -> list[Row]:
+def link_events(*links: tuple[str, list[str]]) -> list[Row]:
     return [{"execution": "x", "event": event, "parents": parents} for event, parents in links]
 
 
@@ -75,14 +75,14 @@ def test_events_on_a_cycle_go_to_quarantine_with_its_members_and_the_rest_comes_
         ("f", []),
         ("g", ["e"]),
     ]
-    outcome = engine.order_events(make_events(named(*links)))
+    outcome = engine.order_events(make_events(link_events(*links)))
     assert lines(rows_of(outcome.ordered), "execution", "event") == {"x": ["f", "a", "b", "g"]}
     reasons = {row["event"]: row["reason"] for row in rows_of(outcome.quarantine)}
     assert reasons == dict.fromkeys("cde", "lies on a cycle of 3 events: c, d, e")
 
 
 def test_an_event_that_is_its_own_parent_goes_to_quarantine(engine):
-    outcome = engine.order_events(make_events(named(("a", ["a"]), ("b", ["a"]))))
+    outcome = engine.order_events(make_events(link_events(("a", ["a"]), ("b", ["a"]))))
     assert [(row["event"], row["reason"]) for row in rows_of(outcome.quarantine)] == [
         ("a", "names itself as its parent: a")
     ]
@@ -90,7 +90,7 @@ def test_an_event_that_is_its_own_parent_goes_to_quarantine(engine):
 
 
 def test_a_missing_parent_is_named_and_holds_nothing(engine):
-    outcome = engine.order_events(make_events(named(("a", []), ("b", ["a", "x", "y"]), ("c", ["x"]))))
+    outcome = engine.order_events(make_events(link_events(("a", []), ("b", ["a", "x", "y"]), ("c", ["x"]))))
     ghosts = {row["event"]: row["ghosts"] for row in rows_of(outcome.ordered)}
     assert ghosts == {"a": None, "b": ["x", "y"], "c": ["x"]}
     assert sorted(tuple(row.values()) for row in rows_of(outcome.gaps)) == [("x", "x", 2), ("x", "y", 1)]
@@ -109,7 +109,7 @@ def test_what_a_clock_knows_of_comes_first_also_where_the_log_lacks_the_event_in
 
 def test_long_cycles_are_told_by_some_of_their_members(engine):
     ring = [(f"e{k:02}", [f"e{(k + 1) % 15:02}"]) for k in range(15)]
-    outcome = engine.order_events(make_events(named(*ring)))
+    outcome = engine.order_events(make_events(link_events(*ring)))
     reasons = {row["reason"] for row in rows_of(outcome.quarantine)}
     assert len(reasons) == 1
     assert "a cycle of 15 events: e00, " in min(reasons) and min(reasons).endswith("e09 and 5 more")

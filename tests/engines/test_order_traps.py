@@ -68,7 +68,7 @@ def test_rows_of_the_receiver_itself_come_before_their_effects(engine):
         assert in_order(outcome) == expected
 
 
-def clocked(seed: int, size: int) -> list[tuple[str, str, dict[str, int]]]:
+def broadcast_with_clocks(seed: int, size: int) -> list[tuple[str, str, dict[str, int]]]:
     """Broadcasts of three processes, as they were sent, with clocks that tick at sends and at receives."""
     random = Random(seed)
     clocks: dict[str, dict[str, int]] = {name: {} for name in "abc"}
@@ -88,7 +88,7 @@ def clocked(seed: int, size: int) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def test_clocks_that_tick_at_receives(engine):
-    rows = clocked(1, 30)
+    rows = broadcast_with_clocks(1, 30)
     table = make_table(Random(2).sample(rows, len(rows)), "sender string, m string, stamp map<string,int>")
     strict = engine.order(table)
     assert strict.counts["held"] > 20
@@ -121,7 +121,7 @@ def test_the_command_says_what_stamps_cannot_tell_and_what_they_may_be(
     done = here(monkeypatch, capsys, "order", "triples.jsonl", *options, "--out", "t")
     assert done.code == 0
     assert "note: stamps of form 'triples' may leave out a cause" in done.out
-    clocks = [{"sender": sender, "m": m, "stamp": stamp} for sender, m, stamp in clocked(1, 20)]
+    clocks = [{"sender": sender, "m": m, "stamp": stamp} for sender, m, stamp in broadcast_with_clocks(1, 20)]
     Path("clocks.jsonl").write_text(lines(*clocks))
     options = ["--stamp", "stamp", "--engine", command_engine, "--json"]
     done = here(monkeypatch, capsys, "order", "clocks.jsonl", *options, "--out", "c")

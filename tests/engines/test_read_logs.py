@@ -18,7 +18,7 @@ from antecede.formats.staging import Stage
 from antecede.spark.reading.logs import read_logs, staging_folder
 from antecede.tables import EVENTS
 from tests.engines.engines import LocalEngine, in_any_order, rows_of
-from tests.formats.samples import DATA, GO, SAMPLES, lines, needs_data, opened
+from tests.formats.samples import DATA, GO, SAMPLES, events_as_rows, lines, needs_data
 
 
 def by_event(row: dict[str, Any]) -> str:
@@ -53,7 +53,7 @@ def test_every_format_gives_the_rows_of_its_reader(reads, tmp_path) -> None:
     events, refused, logs = reads(*SAMPLES)
     for name, content in SAMPLES.items():
         path = str(tmp_path / name)
-        want = opened(read_one(content, path))
+        want = events_as_rows(read_one(content, path))
         found = [row for row in events if row["file"] == path]
         for row in want + found:
             if row["execution"] in ("", path):  # two of them are runs with a process of one name
@@ -323,14 +323,14 @@ def test_field_names_and_kinds_can_be_mapped(reads, tmp_path) -> None:
 
 
 def test_rotated_logs_go_on_by_their_times(reads, tmp_path) -> None:
-    older, newer = timed(1.0, 2.0), timed(2.0, 4.0)
+    older, newer = write_timed_log(1.0, 2.0), write_timed_log(2.0, 4.0)
     write(tmp_path, **{"app.log": newer, "app.log.1": older})
     events, _, logs = reads("app.log", "app.log.1", format="jsonl")
     assert texts_in_order(events) == ["1.0", "2.0", "2.0", "4.0"] and logs.note is None
 
 
 def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:
-    one, two = timed(1.0, 3.0), timed(2.0, 4.0)
+    one, two = write_timed_log(1.0, 3.0), write_timed_log(2.0, 4.0)
     write(tmp_path, one=one, two=two)
     events, _, logs = reads("one", "two", format="jsonl")
     assert texts_in_order(events) == ["1.0", "2.0", "3.0", "4.0"]
@@ -338,7 +338,7 @@ def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:
 
 
 def test_lines_of_one_file_stay_in_their_order_when_its_clock_goes_back(reads, tmp_path) -> None:
-    one, two = timed(5.0, 3.0), timed(4.0, 6.0)
+    one, two = write_timed_log(5.0, 3.0), write_timed_log(4.0, 6.0)
     write(tmp_path, one=one, two=two)
     events, _, _ = reads("one", "two", format="jsonl")
     assert texts_in_order(events) == ["4.0", "5.0", "3.0", "6.0"]
@@ -362,7 +362,7 @@ def test_an_event_whose_clock_does_not_count_its_process_stands_beside_it(reads,
     assert refused == []
 
 
-def timed(*times: float) -> str:
+def write_timed_log(*times: float) -> str:
     """A log of one process without clocks."""
     return lines(*({"process": "p", "kind": "local", "text": str(time), "time": time} for time in times))
 
@@ -387,7 +387,7 @@ def counts_on(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def unmatched(count: int) -> list[dict[str, Any]]:
+def make_unmatched_rows(count: int) -> list[dict[str, Any]]:
     sends = [{"event": ">", "node": 0, "pkt": {"snd": 0, "rcv": 1, "vc": {"0": i + 1}}} for i in range(count)]
     receipts = [
         {"event": "<", "node": 1, "pkt": {"snd": 0, "rcv": 1, "vc": {"0": i + 1, "1": i + 1}}}
@@ -400,7 +400,7 @@ IN_PARTS = {
     "lines": lines(*({"process": "ab"[i % 2], "kind": "odd" if i % 7 == 0 else "local"} for i in range(60))),
     "clocks, and damaged lines": "{\n".join(lines(record) for record in counts_on(40)),
     "parents": lines(*({"process": "a", "kind": "local", "parents": []} for _ in range(40))),
-    "messages to match": lines(*unmatched(30)),
+    "messages to match": lines(*make_unmatched_rows(30)),
     "csv": "process,kind,text\r\n" + "a,send,x\r\n" * 150,
 }
 NOT_IN_PARTS = {

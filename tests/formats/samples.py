@@ -21,7 +21,7 @@ def rows(data: bytes | str, format: str | None = None, **settings: Any) -> list[
     """Events as dictionaries, with maps as dictionaries; demands that nothing is quarantined."""
     parsed = parse(data, format, **settings)
     assert parsed.quarantine.to_pylist() == []
-    return opened(parsed)
+    return events_as_rows(parsed)
 
 
 def parse(data: bytes | str, format: str | None = None, **settings: Any) -> Parsed:
@@ -29,7 +29,7 @@ def parse(data: bytes | str, format: str | None = None, **settings: Any) -> Pars
     return read(data.encode() if isinstance(data, str) else data, "log", format, Settings(**settings))
 
 
-def opened(parsed: Parsed) -> list[dict[str, Any]]:
+def events_as_rows(parsed: Parsed) -> list[dict[str, Any]]:
     """Events as dictionaries, with maps as dictionaries."""
     found: list[dict[str, Any]] = parsed.events.to_pylist()
     for row in found:

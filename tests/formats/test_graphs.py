@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.formats.samples import JAEGER, OTLP_SPANS, SAMPLES, lines, opened, otlp, parse, rows
+from tests.formats.samples import JAEGER, OTLP_SPANS, SAMPLES, events_as_rows, lines, otlp, parse, rows
 
 
 def parents(found):
@@ -29,7 +29,7 @@ def test_xtrace():
 
 def test_a_report_without_an_id_goes_to_quarantine():
     parsed = parse(lines({"EventID": "a", "ParentEventID": []}, {"ParentEventID": ["a"]}))
-    assert [row["event"] for row in opened(parsed)] == ["a"]
+    assert [row["event"] for row in events_as_rows(parsed)] == ["a"]
     assert parsed.quarantine["reason"].to_pylist() == ["no EventID"]
 
 
@@ -119,7 +119,7 @@ def test_otlp_one_document_per_line_and_bad_spans():
     parsed = parse(
         lines(otlp(OTLP_SPANS[:1]), otlp([OTLP_SPANS[1], {"spanId": "z"}]), {"resourceSpans": 1}) + "{\n"
     )
-    assert len(opened(parsed)) == 4
+    assert len(events_as_rows(parsed)) == 4
     refused = sorted((row["line"], row["reason"][:12]) for row in parsed.quarantine.to_pylist())
     assert refused == [(2, "no traceId"), (3, "no list of r"), (4, "not a JSON o")]
 

@@ -99,7 +99,7 @@ def test_any_cells_in_parts(rows, end, cuts):
         check_parts(text.encode(), plan, cuts, Settings(), "csv")
 
 
-def clocked(count: int) -> list[dict[str, Any]]:
+def make_clocked_rows(count: int) -> list[dict[str, Any]]:
     return [
         {"process": "ab"[i % 2], "kind": "local", "clock": {"ab"[i % 2]: i // 2 + 1}} for i in range(count)
     ]
@@ -118,7 +118,7 @@ RECEIVED = [
 @pytest.mark.parametrize(
     "data",
     [
-        lines(*clocked(9)),
+        lines(*make_clocked_rows(9)),
         lines(*({"process": "a", "event": str(i), "kind": "local"} for i in range(9))),
         lines(*({"process": "a", "event": str(i), "parents": []} for i in range(9))),
         lines(*({"process": "a", "event": str(i), "index": 9 - i} for i in range(9))),
@@ -139,7 +139,7 @@ def test_ordinary_files_are_read_in_parts(data):
 @pytest.mark.parametrize(
     "parts",
     [
-        (lines(*clocked(2)), lines({"process": "a", "kind": "local"})),
+        (lines(*make_clocked_rows(2)), lines({"process": "a", "kind": "local"})),
         (lines({"process": "a", "kind": "send", "index": 0}), lines({"process": "a", "kind": "send"})),
         (lines({"process": "a", "clock": {"b": 1}}), lines({"process": "a", "clock": {"a": 1}})),
         ('process,text\na,"b\n', 'c"\na,b\n'),

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from antecede.formats import Settings, detect, read
-from tests.formats.samples import DATA, needs_data, opened
+from tests.formats.samples import DATA, events_as_rows, needs_data
 
 pytestmark = needs_data
 EXPECTED = json.loads((DATA / "expected.json").read_text()) if DATA.is_dir() else {}
@@ -17,7 +17,7 @@ SPANS = EXPECTED.get("spans", {})
 def events(file, **settings):
     parsed = read((DATA / file).read_bytes(), file, settings=Settings(**settings))
     assert parsed.quarantine.num_rows == 0
-    return opened(parsed)
+    return events_as_rows(parsed)
 
 
 def check_log(found, log):

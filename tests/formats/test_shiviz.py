@@ -3,14 +3,14 @@
 import pytest
 
 from antecede.core.errors import CallerError, InputError
-from tests.formats.samples import GO, opened, parse, rows
+from tests.formats.samples import GO, events_as_rows, parse, rows
 
 DEFAULT = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 USUAL = "^=== (?<trace>.*) ===$"
 
 
-def swapped(text):
+def put_text_first(text):
     """The same records with the text line first."""
     lines = text.splitlines()
     return "".join(f"{lines[i + 1]}\n{lines[i]}\n" for i in range(0, len(lines), 2))
@@ -28,12 +28,12 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize("text", [GO, swapped(GO), GO.rstrip("\n"), swapped(GO).rstrip("\n")])
+@pytest.mark.parametrize("text", [GO, put_text_first(GO), GO.rstrip("\n"), put_text_first(GO).rstrip("\n")])
 def test_both_line_orders_without_a_header(text):
     assert brief(rows(text)) == EXPECTED
 
 
-@pytest.mark.parametrize("text", [GO, swapped(GO)])
+@pytest.mark.parametrize("text", [GO, put_text_first(GO)])
 @pytest.mark.parametrize("change", [lambda t: t.replace("\n", "\r\n"), lambda t: "\ufeff" + t])
 def test_crlf_and_byte_order_mark_change_nothing(text, change):
     assert brief(rows(change(text))) == EXPECTED
@@ -47,11 +47,11 @@ def test_utf16_is_understood():
     ("header", "body", "shift"),
     [
         (f"{GOVECTOR}\n\n", GO, 2),
-        (f"{DEFAULT}\n\n", swapped(GO), 2),
+        (f"{DEFAULT}\n\n", put_text_first(GO), 2),
         (f"^{GOVECTOR}$\n\n", GO, 2),
         (f"{GOVECTOR}\n\n\n\n", GO, 4),
         (f"{GOVECTOR}\n", GO, 1),
-        (f"\n{USUAL}\n", swapped(GO), 2),
+        (f"\n{USUAL}\n", put_text_first(GO), 2),
         ("(?P<host>\\w+) (?P<clock>{.*})\\n(?P<event>.*)\n\n", GO, 2),
     ],
 )
@@ -64,13 +64,13 @@ def test_headers(header, body, shift):
 def test_a_header_is_believed_about_the_line_order():
     text = f'{GOVECTOR}\n\nstray\na {{"a":1}}\none\n'
     parsed = parse(text)
-    assert [row["text"] for row in opened(parsed)] == ["one"]
+    assert [row["text"] for row in events_as_rows(parsed)] == ["one"]
     assert [(row["line"], row["raw"]) for row in parsed.quarantine.to_pylist()] == [(3, "stray")]
 
 
 def test_the_line_order_that_starts_at_one_is_preferred():
     parsed = parse("preamble\n" + GO)
-    assert [row["text"] for row in opened(parsed)] == [text for _, _, text, _, _ in EXPECTED]
+    assert [row["text"] for row in events_as_rows(parsed)] == [text for _, _, text, _, _ in EXPECTED]
     assert parsed.quarantine["raw"].to_pylist() == ["preamble"]
 
 
@@ -97,7 +97,7 @@ def test_labels_that_come_again_or_are_missing_stay_apart():
     assert sorted({row["execution"] for row in unnamed}) == ["#1", "#2"]
 
 
-@pytest.mark.parametrize("order", [str, swapped])
+@pytest.mark.parametrize("order", [str, put_text_first])
 def test_an_event_text_that_looks_like_a_delimiter_is_a_text(order):
     text = order('a {"a":1}\n=== not a label ===\na {"a":2}\nend\n')
     assert [(row["execution"], row["text"]) for row in rows(text)] == [
@@ -133,7 +133,7 @@ def test_time_stamps_of_tsviz_are_nanoseconds():
 def test_other_groups_are_fields():
     regex = r"\[(?<level>\w+)\]( (?<more>x))? (?<host>\w+) (?<clock>\{.*\}) (?<event>.*)"
     parsed = parse('junk\n[INFO] a {"a":1} one\n[WARN] x a {"a":2} two\n', regex=regex)
-    found = opened(parsed)
+    found = events_as_rows(parsed)
     assert parsed.quarantine["raw"].to_pylist() == ["junk"]
     assert [row["fields"] for row in found] == [{"level": "INFO"}, {"level": "WARN", "more": "x"}]
     assert [row["line"] for row in found] == [2, 3]
@@ -183,7 +183,7 @@ REFUSED = {
 def test_one_bad_record_goes_to_quarantine_alone(name):
     bad, reason = REFUSED[name]
     parsed = parse(f'b {{"b":1}}\none\n{bad}\ntwo\nb {{"b":2}}\nthree\n')
-    assert [row["text"] for row in opened(parsed)] == ["one", "three"]
+    assert [row["text"] for row in events_as_rows(parsed)] == ["one", "three"]
     (refused,) = parsed.quarantine.to_pylist()
     assert (refused["file"], refused["line"], refused["raw"]) == ("log", 3, f"{bad}\ntwo")
     assert reason in refused["reason"]
@@ -195,7 +195,7 @@ def test_one_bad_record_goes_to_quarantine_whoever_gives_the_expression(name):
     text = f'b {{"b":1}}\none\n{bad}\ntwo\nb {{"b":2}}\nthree\n'
     header = f"^{GOVECTOR}|never\n\n"
     for parsed in (parse(text, regex=f"^{GOVECTOR}"), parse(header + text)):
-        assert [row["text"] for row in opened(parsed)] == ["one", "three"]
+        assert [row["text"] for row in events_as_rows(parsed)] == ["one", "three"]
         assert parsed.quarantine["raw"].to_pylist() == [f"{bad}\ntwo"]
 
 
@@ -225,7 +225,7 @@ def test_damaged_records_are_quarantined_also_if_each_record_has_one_behind_it(r
     numbers = range(1, 2 * pairs, 2)
     text = "".join(good.format(number) + damaged.format(number + 1) for number in numbers)
     parsed = parse(text, regex=regex)
-    assert [row["text"] for row in opened(parsed)] == [f"go {number}" for number in numbers]
+    assert [row["text"] for row in events_as_rows(parsed)] == [f"go {number}" for number in numbers]
     raw = [damaged.format(number + 1).rstrip() for number in numbers]
     assert parsed.quarantine["raw"].to_pylist() == raw
 

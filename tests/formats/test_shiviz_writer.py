@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from antecede.core.errors import CallerError
 from antecede.formats.shiviz_writer import write
 from antecede.tables import EVENTS
-from tests.formats.samples import GO, opened, parse, rows
+from tests.formats.samples import GO, events_as_rows, parse, rows
 
 
 def table(records):
@@ -104,7 +104,7 @@ def test_what_is_written_can_be_read(steps, data):
     chosen = [one for one in found if data.draw(st.booleans())] or found
     text = write(table(chosen))
     check_accepted(text)
-    back = opened(parse(text))
+    back = events_as_rows(parse(text))
     assert len(back) == len(chosen)
     wanted = sorted((one["execution"].replace("\n", " "), one["index"]) for one in chosen)
     if chosen == found:

@@ -10,7 +10,7 @@ from antecede.core.errors import CallerError, InputError
 from antecede.formats.mapped import OWN
 from antecede.formats.parquet import _in_micros
 from antecede.tables import EVENTS
-from tests.formats.samples import lines, opened, parquet, parse, rows
+from tests.formats.samples import events_as_rows, lines, parquet, parse, rows
 
 FULL = {
     "execution": "x",
@@ -145,17 +145,17 @@ def test_one_bad_line_goes_to_quarantine_alone(name):
     bad, reason = BAD[name]
     good = lines({"process": "a", "event": "e"})
     parsed = parse(good + "\n" + bad + "\n" + good)
-    assert [row["line"] for row in opened(parsed)] == [1, 4]
+    assert [row["line"] for row in events_as_rows(parsed)] == [1, 4]
     (refused,) = parsed.quarantine.to_pylist()
     assert (refused["line"], refused["raw"]) == (3, bad) and reason in refused["reason"]
 
 
 def test_bad_rows_of_csv_and_parquet():
     parsed = parse('process,event,clock\na,e1,\na,e2\n"a\nb",e3,\na,e4,{1}\n,e5,\n')
-    assert [(row["process"], row["line"]) for row in opened(parsed)] == [("a", 2), ("a\nb", 4)]
+    assert [(row["process"], row["line"]) for row in events_as_rows(parsed)] == [("a", 2), ("a\nb", 4)]
     assert [row["line"] for row in parsed.quarantine.to_pylist()] == [3, 6, 7]
     parsed = parse(parquet([{"process": "a", "event": "e"}, {"process": None, "event": "f"}]))
-    assert [row["line"] for row in opened(parsed)] == [1]
+    assert [row["line"] for row in events_as_rows(parsed)] == [1]
     assert parsed.quarantine["line"].to_pylist() == [2]
     with pytest.raises(InputError, match="Parquet cannot be read"):
         parse(b"PAR1 and nothing else")
@@ -180,7 +180,7 @@ def test_two_columns_of_one_name():
 def test_a_broken_array_is_read_as_far_as_it_goes():
     whole = [{"process": "a", "event": str(i), "text": "[{"} for i in range(3)]
     parsed = parse(json.dumps(whole, indent=1)[:-30])
-    assert [row["event"] for row in opened(parsed)] == ["0", "1"]
+    assert [row["event"] for row in events_as_rows(parsed)] == ["0", "1"]
     (refused,) = parsed.quarantine.to_pylist()
     assert refused["line"] == 12 and refused["raw"].startswith('{\n  "process"')
 
@@ -240,5 +240,5 @@ def test_a_broadcast_is_one_message():
 
 def test_only_the_first_record_can_be_a_header():
     parsed = parse(lines({"N": 2}, send(1, "x"), {"N": 3}))
-    assert [row["line"] for row in opened(parsed)] == [2]
+    assert [row["line"] for row in events_as_rows(parsed)] == [2]
     assert parsed.quarantine["line"].to_pylist() == [3]

@@ -16,7 +16,7 @@ class Clocked(NamedTuple):
     clock: dict[int, int]
 
 
-def stamped(seed: int, n: int, size: int) -> list[Clocked]:
+def draw_clocked_events(seed: int, n: int, size: int) -> list[Clocked]:
     """The events of a random execution with their true clocks, listed in any order."""
     random = Random(seed)
     states: list[dict[int, int]] = [{} for _ in range(n)]
@@ -35,7 +35,7 @@ def stamped(seed: int, n: int, size: int) -> list[Clocked]:
 
 @st.composite
 def consistent(draw: st.DrawFn) -> list[Clocked]:
-    return stamped(draw(st.integers(0, 2**32)), draw(st.integers(1, 4)), draw(st.integers(1, 40)))
+    return draw_clocked_events(draw(st.integers(0, 2**32)), draw(st.integers(1, 4)), draw(st.integers(1, 40)))
 
 
 @st.composite

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from antecede.core.errors import CallerError
 from antecede.kernels.lateness import find_violations
 from antecede.kernels.links import DELIVER, SEND, add_bridges
-from tests.kernels.traces import events, linked, violations
+from tests.kernels.traces import events, link_trace, violations
 
 
-def found(trace, edges, n):
+def find_bridged(trace, edges, n):
     source, target = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    trace, origin = add_bridges(linked(trace), source, target)
+    trace, origin = add_bridges(link_trace(trace), source, target)
     verdict = find_violations(trace, n)
     late, early = origin[verdict.late], origin[verdict.early]
     assert (late >= 0).all() and (early >= 0).all() and (origin[verdict.pair_cause] >= 0).all()
@@ -30,16 +30,16 @@ def test_what_edges_tell_counts_for_what_messages_depend_on(seed, n, size, numbe
         (a, b) for a, b in (sorted(random.sample(range(size), 2)) for _ in range(number if size > 1 else 0))
     ]
     pairs = violations(trace, edges)
-    assert found(trace, edges, n) == ({d for _, d in pairs}, {e for e, _ in pairs})
+    assert find_bridged(trace, edges, n) == ({d for _, d in pairs}, {e for e, _ in pairs})
 
 
 def test_an_edge_makes_a_message_late_that_would_not_be():
     trace = [(0, SEND, 0), (1, SEND, 1), (2, DELIVER, 1), (2, DELIVER, 0)]
-    assert found(trace, [], 3) == (set(), set())
-    assert found(trace, [(0, 1)], 3) == ({3}, {2})
-    assert found(trace, [(0, 2)], 3) == (set(), set())  # known there by other ways than a message
+    assert find_bridged(trace, [], 3) == (set(), set())
+    assert find_bridged(trace, [(0, 1)], 3) == ({3}, {2})
+    assert find_bridged(trace, [(0, 2)], 3) == (set(), set())  # known there by other ways than a message
 
 
 def test_an_edge_must_go_forward():
     with pytest.raises(CallerError, match="does not come before its effect"):
-        add_bridges(linked([(0, SEND, 0), (1, DELIVER, 0)]), [1], [0])
+        add_bridges(link_trace([(0, SEND, 0), (1, DELIVER, 0)]), [1], [0])

@@ -69,7 +69,7 @@ def one_by_one(batch: Batch) -> Released:
     )
 
 
-def compiled(batch: Batch) -> Released:
+def release_compiled(batch: Batch) -> Released:
     return release(batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add)
 
 
@@ -81,12 +81,12 @@ def check_same(answer: Released, expected: Released) -> None:
 
 @given(batches())
 def test_it_answers_like_a_queue_that_is_rescanned(batch: Batch) -> None:
-    check_same(compiled(batch), naive(batch))
+    check_same(release_compiled(batch), naive(batch))
 
 
 @given(batches())
 def test_it_answers_like_the_python_gate(batch: Batch) -> None:
-    check_same(compiled(batch), one_by_one(batch))
+    check_same(release_compiled(batch), one_by_one(batch))
 
 
 @given(batches(), st.lists(st.integers(0, 25)))
@@ -98,12 +98,12 @@ def test_it_does_not_matter_where_rows_are_cut_into_batches(batch: Batch, cuts: 
     held: list[int] = []
     for low, high in pairwise(edges):
         rows = [*held, *items[low:high]]
-        part = compiled(
+        part = release_compiled(
             Batch(state, [batch.needs[i] for i in rows], [batch.gains[i] for i in rows], batch.add)
         )
         order += [rows[i] for i in part.order]
         held, missing, state = [rows[i] for i in part.held], part.missing, part.have.tolist()
-    check_same(Released(*map(np.array, (order, held, missing, state))), compiled(batch))
+    check_same(Released(*map(np.array, (order, held, missing, state))), release_compiled(batch))
 
 
 @given(batches(), st.randoms())
@@ -111,7 +111,7 @@ def test_items_arrive_in_the_order_that_is_given_and_other_rows_are_left_out(
     batch: Batch, random: Any
 ) -> None:
     rows = random.sample(range(len(batch.needs)), random.randint(0, len(batch.needs)))
-    expected = compiled(
+    expected = release_compiled(
         batch._replace(needs=[batch.needs[i] for i in rows], gains=[batch.gains[i] for i in rows])
     )
     arrivals = np.array(rows, dtype=np.int64)

@@ -16,14 +16,14 @@ from antecede.kernels.pair_counts import count_by_bits
 from antecede.kernels.witness import CauseGraph, build_graph
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, list_positions
-from tests.kernels.traces import Event, build_trace_graph, events, flood, linked, pasts
+from tests.kernels.traces import Event, build_trace_graph, events, flood, link_trace, pasts
 from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import Traced, plan_of
 
 SEEDS = st.integers(0, 2**32)
 
 
-def named(random: Random, trace: list[Event]) -> list[list[int]]:
+def draw_named_causes(random: Random, trace: list[Event]) -> list[list[int]]:
     """What each event says it depends on: some own events before it."""
     own: dict[int, list[int]] = {}
     found = []
@@ -65,7 +65,7 @@ def rows(own: list[list[int]], trace: list[Event]) -> CauseGraph:
     return build_graph([process for process, _, _ in trace], source, target)
 
 
-def listed(found: Waits) -> list[tuple[int, int, int]]:
+def list_waits(found: Waits) -> list[tuple[int, int, int]]:
     return sorted(zip(*(column.tolist() for column in found[:3]), strict=True))
 
 
@@ -73,17 +73,17 @@ def listed(found: Waits) -> list[tuple[int, int, int]]:
 def test_needless_waits_are_the_definition(seed, n, size):
     random = Random(seed)
     trace = events(random, n, size)
-    own = named(random, trace)
-    found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace))
+    own = draw_named_causes(random, trace)
+    found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace))
     pairs, meant = by_definition(trace, own)
-    assert (listed(found), found.meant.sum()) == (pairs, meant)
+    assert (list_waits(found), found.meant.sum()) == (pairs, meant)
     assert found.needless.tolist() == [sum(pair[0] == event for pair in pairs) for event in range(size)]
 
 
 def test_bits_are_swept_and_used_again():
     random = Random(1)
     trace = flood(random, 4, 1500, 40)
-    events_of, own = linked(trace), named(random, trace)
+    events_of, own = link_trace(trace), draw_named_causes(random, trace)
     left = np.bincount(events_of.sent[events_of.sent >= 0], minlength=len(trace))
     tables = [
         semantics._plan_rows(events_of, events_of.sent, g)
@@ -92,7 +92,7 @@ def test_bits_are_swept_and_used_again():
     assert (plan_slots(events_of.sent, left, sum(t.rows for t in tables))[0] & SWEEPS).any()
     found = find_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
-    assert (listed(found), found.meant.sum()) == (pairs, meant) and len(pairs) > 1000
+    assert (list_waits(found), found.meant.sum()) == (pairs, meant) and len(pairs) > 1000
 
 
 @given(SEEDS, st.integers(2, 5), st.integers(1, 60))
@@ -141,8 +141,8 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
     for there, message in causal.list_undelivered():  # what is never delivered is due for ever
         assert isinstance(there, int)
         step(there, DELIVER, message, 0)
-    found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace), asked)
-    assert (listed(found), found.meant.sum()) == (sorted(needless), meant)
+    found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace), asked)
+    assert (list_waits(found), found.meant.sum()) == (sorted(needless), meant)
 
 
 @pytest.mark.parametrize("protocol", ["matrix", "unordered", "semantic"])
@@ -158,9 +158,9 @@ def test_simulated_conversations(protocol):
     ]
     own = [[place[parent] for parent in row["parents"] or []] for row in steps]
     assert sum(map(len, own)) > 100
-    found = find_waits(linked(trace), build_trace_graph(linked(trace)), rows(own, trace))
+    found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace))
     pairs, meant = by_definition(trace, own)
-    assert (listed(found), found.meant.sum()) == (pairs, meant)
+    assert (list_waits(found), found.meant.sum()) == (pairs, meant)
     assert bool(pairs) == (protocol != "matrix")
 
 
@@ -168,12 +168,12 @@ def test_simulated_conversations(protocol):
 def test_pairs_that_are_meant_are_counted(seed, n, size, block):
     random = Random(seed)
     trace = events(random, n, size)
-    own, sends = named(random, trace), linked(trace).sent
+    own, sends = draw_named_causes(random, trace), link_trace(trace).sent
     effect = np.flatnonzero(sends >= 0)
     all_of_them = [*own]
     for position in effect.tolist():
         all_of_them[position] = [*own[position], int(sends[position])]
-    meant, past = rows(all_of_them, trace), build_trace_graph(linked(trace))
+    meant, past = rows(all_of_them, trace), build_trace_graph(link_trace(trace))
     count_meant = sum(map(len, dependences(trace, own))) - size
     assert count_by_bits(meant.starts, meant.causes, block) == count_meant
     count_past = sum(map(len, pasts(trace))) - size
@@ -182,7 +182,7 @@ def test_pairs_that_are_meant_are_counted(seed, n, size, block):
 
 def test_beyond_the_cap_pairs_are_only_counted():
     trace = events(Random(3), 3, 200)
-    found = linked(trace)
+    found = link_trace(trace)
     nothing = rows([[] for _ in trace], trace)
     whole, capped = (
         find_waits(found, build_trace_graph(found), nothing),
@@ -190,11 +190,11 @@ def test_beyond_the_cap_pairs_are_only_counted():
     )
     assert whole.needless.sum() > 20 and len(capped.at) == 5
     assert capped.needless.tolist() == whole.needless.tolist()
-    assert listed(capped) == sorted(zip(*(a[:5].tolist() for a in whole[:3]), strict=True))
+    assert list_waits(capped) == sorted(zip(*(a[:5].tolist() for a in whole[:3]), strict=True))
 
 
 def test_nothing_waits_in_an_empty_trace_and_other_graphs_are_refused():
-    empty = linked([])
+    empty = link_trace([])
     found = find_waits(empty, build_graph([], [], []), build_graph([], [], []))
     assert (len(found.needless), len(found.meant), len(found.at)) == (0, 0, 0)
     with pytest.raises(CallerError, match="graphs of the 0 events"):

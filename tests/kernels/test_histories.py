@@ -14,7 +14,7 @@ from antecede.kernels.clock_rules import find_clock_faults
 from antecede.kernels.ragged import Rows
 from antecede.kernels.topology import find_clock_edges, sort_topologically
 from antecede.kernels.vector_clocks import compute_clocks, count_pairs
-from tests.formats.samples import DATA, needs_data, opened
+from tests.formats.samples import DATA, events_as_rows, needs_data
 from tests.kernels.clocked import columns, consistent, find_cause, garbage, lines
 
 
@@ -107,11 +107,11 @@ def test_two_entries_for_one_process_and_missing_rows_are_refused():
 LOGS = json.loads((DATA / "expected.json").read_text())["vector_clock_logs"] if DATA.is_dir() else []
 
 
-def logged(log):
+def read_clocks(log):
     """Processes, own entries and clocks of one execution of a log, by number."""
     settings = Settings(regex=log["regex"], delimiter=log["delimiter"] or None)
     parsed = read((DATA / log["file"]).read_bytes(), log["file"], "shiviz", settings)
-    found = [row for row in opened(parsed) if row["execution"] == log["execution"]]
+    found = [row for row in events_as_rows(parsed) if row["execution"] == log["execution"]]
     ids = {name: i for i, name in enumerate(sorted({row["process"] for row in found}))}
     rows = Rows.of([(ids[name], count) for name, count in row["clock"].items()] for row in found)
     return np.array([ids[row["process"]] for row in found]), [r["clock"][r["process"]] for r in found], rows
@@ -120,7 +120,7 @@ def logged(log):
 @needs_data
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log['file']} {log['execution']}")
 def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
-    process, own, rows = logged(log)
+    process, own, rows = read_clocks(log)
     source, target = find_clock_edges(process, own, rows)
     across = process[source] != process[target]
     assert across.sum() == log["cross_host_edges"]
@@ -142,7 +142,7 @@ def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
 def test_an_editing_trace_has_the_pairs_that_others_counted():
     file = "editing-traces/friendsforever.json.gz"
     want = json.loads((DATA / "expected.json").read_text())["graphs_and_messages"][file]
-    found = opened(read((DATA / file).read_bytes(), file))
+    found = events_as_rows(read((DATA / file).read_bytes(), file))
     ids = {row["event"]: i for i, row in enumerate(found)}
     agents = sorted({row["process"] for row in found})
     pairs = [(ids[parent], i) for i, row in enumerate(found) for parent in row["parents"] or ()]

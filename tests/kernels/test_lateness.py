@@ -13,7 +13,7 @@ from antecede.kernels.delivery_pass import SWEEPS, plan_slots
 from antecede.kernels.lateness import find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.simulate.oracle import Oracle
-from tests.kernels.traces import events, flood, judged, linked, summed
+from tests.kernels.traces import events, flood, join_verdicts, judge_trace, link_trace
 
 SEEDS = st.integers(0, 2**32)
 
@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 2**32)
 @given(SEEDS, st.integers(1, 5), st.integers(1, 60))
 def test_the_whole_audit_is_the_definition(seed, n, size):
     trace = events(Random(seed), n, size)
-    assert summed([find_violations(linked(trace), n)]) == judged(trace)
+    assert join_verdicts([find_violations(link_trace(trace), n)]) == judge_trace(trace)
 
 
 @given(SEEDS, st.integers(2, 5), st.integers(1, 60))
@@ -43,7 +43,7 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             trace.append((sender, SEND, oracle.send(sender, to)))
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     lost = [(process, DELIVER, message) for process, message in oracle.list_undelivered()]
-    found = summed([find_violations(linked(trace + lost), n)])
+    found = join_verdicts([find_violations(link_trace(trace + lost), n)])
     assert [p for p in found[0] if p < len(trace)] == late
     pairs = [pair for pair in found[3] if pair[0] < len(trace)]
     assert pairs == sorted((e, sends[m], process) for e, m, process in missing)
@@ -52,16 +52,16 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
 def test_slots_are_used_again_and_swept():
     n = 4
     trace = flood(Random(1), n, 1500, 40)
-    found = linked(trace)
+    found = link_trace(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
     act, _, used = plan_slots(found.sent, left, n)
     assert (act & SWEEPS).any() and used <= 2 * 256 + 40
     part = [event for event in trace if event[2] < 600]
-    assert summed([find_violations(linked(part), n)]) == judged(part)
+    assert join_verdicts([find_violations(link_trace(part), n)]) == judge_trace(part)
 
 
 def test_beyond_the_cap_pairs_are_only_counted():
-    trace = linked(events(Random(3), 3, 200))
+    trace = link_trace(events(Random(3), 3, 200))
     whole, capped = find_violations(trace, 3), find_violations(trace, 3, cap=5)
     assert whole.pairs > 20 and capped.pairs == whole.pairs
     assert [a.tolist() for a in capped[:3]] == [a.tolist() for a in whole[:3]]
@@ -70,7 +70,7 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 def test_a_message_that_is_overtaken_along_another_way():
     trace = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, SEND, 2), (2, DELIVER, 2), (2, DELIVER, 0)]
-    found = find_violations(linked(trace), 3)
+    found = find_violations(link_trace(trace), 3)
     assert (found.late.tolist(), found.early.tolist(), found.fifo.tolist()) == ([5], [4], [])
     assert (found.pair_early[0], found.pair_cause[0], found.pair_process[0]) == (4, 0, 2)
 
@@ -89,14 +89,14 @@ def test_what_does_not_fit_is_not_linked():
         (0, OTHER, 0),
         (0, SEND, 3),
     ]
-    trace = linked(rows)
+    trace = link_trace(rows)
     assert trace.sent.tolist() == [-1, 0, -1, 0, -1, -1, 5, -1, -1, -1, -1]
     assert trace.sender.tolist() == [-1, 0, -1, 0, -1, -1, 2, -1, -1, -1, -1]
     assert trace.until.tolist() == [3, -1, -1, -1, -1, 6, -1, -1, -1, -1, -1]
 
 
 def test_an_empty_trace_has_no_faults():
-    found = find_violations(linked([]), 0)
+    found = find_violations(link_trace([]), 0)
     assert found.pairs == 0 and all(len(part) == 0 for part in found[:6])
 
 

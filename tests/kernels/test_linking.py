@@ -38,7 +38,7 @@ def random_rows(random: Random, size: int, processes: int, messages: int) -> lis
     return rows
 
 
-def matched(rows: list[Row]) -> MessageLinks:
+def match_rows(rows: list[Row]) -> MessageLinks:
     columns = {
         name: np.array([row[name] for row in rows], dtype=np.int64)
         for name in ("code", "act", "process", "track", "place", "sender")
@@ -128,7 +128,7 @@ def test_everything_is_as_defined(seed, size, processes, messages):
     rows = random_rows(Random(seed), size, processes, messages)
     wanted = by_definition(rows)
     wanted["cause"] = {(row, send) for row, send in wanted["cause"] if send >= 0}
-    links = matched(rows)
+    links = match_rows(rows)
     assert as_sets(links) == wanted
     assert len(links.lost_send) == len(wanted["lost"])
     for members in messages_of(rows):
@@ -140,7 +140,7 @@ def test_everything_is_as_defined(seed, size, processes, messages):
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 4), st.integers(1, 6))
 def test_faults_of_rows(seed, size, processes, messages):
     rows = random_rows(Random(seed), size, processes, messages)
-    links, act = matched(rows), np.array([row["act"] for row in rows])
+    links, act = match_rows(rows), np.array([row["act"] for row in rows])
     groups = messages_of(rows)
     sends = [[i for i in members if rows[i]["act"] == SEND] for members in groups]
     assert set(links.resent(act).tolist()) == {i for group in sends for i in group[1:]}
@@ -160,9 +160,9 @@ def test_ids_counted_by_each_sender_are_several_messages():
         return line | {"code": 0, "act": act, "sender": sender, "receivers": []}
 
     rows = [row(SEND, 0, 0), row(SEND, 1, 0), row(DELIVER, 2, 0, 1), row(DELIVER, 2, 1, 0)]
-    assert matched(rows).send.tolist() == [0, 1, 1, 0]
+    assert match_rows(rows).send.tolist() == [0, 1, 1, 0]
     rows[3]["sender"] = -1  # somebody does not say whose it is: then they are one message, sent twice
-    assert matched(rows).send.tolist() == [0, 0, 0, 0]
+    assert match_rows(rows).send.tolist() == [0, 0, 0, 0]
 
 
 def test_arrays_that_do_not_fit_are_refused():

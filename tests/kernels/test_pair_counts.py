@@ -30,7 +30,7 @@ def graphs(random, executions, lines):
     return starts, tracks, edges
 
 
-def expected(starts, edges):
+def count_by_reaching(starts, edges):
     past: dict[int, set[int]] = {}
     for event in range(starts[-1]):
         causes = [cause for cause, effect in edges if effect == event]
@@ -47,7 +47,7 @@ def test_every_way_counts_the_same(small, cells, seed, executions, lines):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pair_counts, "MOST_SMALL", small)
         patch.setattr(pair_counts, "MOST_CLOCK_ENTRIES", cells)
-        assert count_ordered_pairs(*arrays, lines).tolist() == expected(starts, edges)
+        assert count_ordered_pairs(*arrays, lines).tolist() == count_by_reaching(starts, edges)
 
 
 def test_too_much_to_count():

@@ -26,7 +26,7 @@ def held_rows(draw: st.DrawFn, have: list[int], add: bool) -> list[Row]:
     return rows
 
 
-def compiled(rows: list[Row], have: list[int], dense: bool, add: bool) -> RootGaps:
+def find_compiled(rows: list[Row], have: list[int], dense: bool, add: bool) -> RootGaps:
     state = np.array(have, dtype=np.int64)
     unmet = select_unmet(Rows.of(row.needs for row in rows), np.arange(len(rows)), state)
     if add:
@@ -36,7 +36,7 @@ def compiled(rows: list[Row], have: list[int], dense: bool, add: bool) -> RootGa
     return find_root_gaps(state, unmet, HeldPlaces(*columns), dense=dense)
 
 
-def counted(answer: RootGaps) -> dict[Gap, int]:
+def count_waiting_rows(answer: RootGaps) -> dict[Gap, int]:
     gaps = zip(*(part.tolist() for part in answer.gaps), strict=True)
     return dict(zip(gaps, answer.gap_waiting.tolist(), strict=True))
 
@@ -49,8 +49,8 @@ def test_gaps_and_who_waits_are_what_the_definition_says(
     rows = data.draw(held_rows(have, add))
     state = dict(enumerate(have))
     expected = definition.root_gaps(rows, state, dense=dense, add=add)
-    answer = compiled(rows, have, dense, add)
-    assert counted(answer) == {gap: len(waiting) for gap, waiting in expected.items()}
+    answer = find_compiled(rows, have, dense, add)
+    assert count_waiting_rows(answer) == {gap: len(waiting) for gap, waiting in expected.items()}
     if not add:
         members = np.split(answer.cycles.members, answer.cycles.starts[1:-1])
         rings = [frozenset(ring.tolist()) for ring in members] if len(answer.cycle_waiting) else []
@@ -82,5 +82,5 @@ def test_many_missing_things_that_one_chain_of_rows_names() -> None:
     """Row k names row k - 1 and something that is missing: it waits for k + 1 things, and each once."""
     size = 300
     rows = [Row([(0, at), (1, at + 1)], [(0, at + 1)]) for at in range(size)]
-    answer = compiled(rows, [0, 0], dense=False, add=False)
-    assert counted(answer) == {(1, at + 1, at + 1): size - at for at in range(size)}
+    answer = find_compiled(rows, [0, 0], dense=False, add=False)
+    assert count_waiting_rows(answer) == {(1, at + 1, at + 1): size - at for at in range(size)}

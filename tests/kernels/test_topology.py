@@ -27,7 +27,7 @@ def columns(edges) -> tuple[list[int], list[int]]:
     return [e[0] for e in edges], [e[1] for e in edges]
 
 
-def reached(size, edges):
+def list_effects(size, edges):
     """What each event causes, by Warshall."""
     reach = [[(a, b) in edges for b in range(size)] for a in range(size)]
     for k in range(size):
@@ -38,7 +38,7 @@ def reached(size, edges):
 
 
 def rings_of(size, edges):
-    reach = reached(size, edges)
+    reach = list_effects(size, edges)
     rings = {frozenset(b for b in range(size) if reach[a][b] and reach[b][a]) for a in range(size)}
     return sorted(sorted(ring) for ring in rings if ring)
 

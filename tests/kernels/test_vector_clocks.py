@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels.vector_clocks import compute_clocks, count_pairs
-from tests.kernels.traces import events, linked, pasts
+from tests.kernels.traces import events, link_trace, pasts
 
 
 @st.composite
@@ -68,7 +68,7 @@ def test_rows_are_kept_until_the_last_effect_and_used_again(seed):
 
 def test_pairs_of_a_linked_trace():
     trace = events(Random(2), 4, 300)
-    found = linked(trace)
+    found = link_trace(trace)
     effects = np.flatnonzero(found.sent >= 0)
     ordered = sum(map(len, pasts(trace))) - 300
     assert count_pairs(found.process, found.sent[effects], effects, 4).ordered == ordered

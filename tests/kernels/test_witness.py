@@ -19,7 +19,7 @@ from antecede.kernels.witness import (
     find_chains,
     find_witnesses,
 )
-from tests.kernels.traces import build_trace_graph, events, linked, pasts
+from tests.kernels.traces import build_trace_graph, events, link_trace, pasts
 
 SEEDS = st.integers(0, 2**32)
 
@@ -53,7 +53,7 @@ def steps(found: CauseGraph, chain: list[int]) -> int:
 @given(SEEDS, st.integers(1, 5), st.integers(1, 60))
 def test_chains_are_the_shortest(seed, n, size):
     trace = events(Random(seed), n, size)
-    past, found = pasts(trace), build_trace_graph(linked(trace))
+    past, found = pasts(trace), build_trace_graph(link_trace(trace))
     pairs = [(cause, effect) for effect in range(size) for cause in sorted(past[effect])]
     source, target = np.array(pairs).T
     told = find_chains(found, source, target).lists()
@@ -75,7 +75,7 @@ def best(
 @given(SEEDS, st.integers(1, 5), st.integers(1, 70))
 def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
     random = Random(seed)
-    trace = linked(events(random, n, size))
+    trace = link_trace(events(random, n, size))
     found, verdict = build_trace_graph(trace), find_violations(trace, n)
     pairs = list(zip(*(a.tolist() for a in verdict[3:6]), strict=True))
     random.shuffle(pairs)
@@ -94,7 +94,7 @@ def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
 
 def test_of_equal_chains_the_first_is_told():
     rows = [(0, SEND, 0), (0, SEND, 1), (0, SEND, 2), (1, DELIVER, 2), (1, DELIVER, 1), (1, DELIVER, 0)]
-    trace = linked(rows)
+    trace = link_trace(rows)
     shown = find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace))
     assert shown.late.tolist() == [4, 5] and shown.early.tolist() == [3, 3]
     assert shown.chains.lists() == [[1, 2], [0, 2]]
@@ -102,7 +102,7 @@ def test_of_equal_chains_the_first_is_told():
 
 def test_a_line_is_told_by_its_ends():
     rows = [(0, SEND, 0), (1, OTHER, -1), (1, DELIVER, 0), (1, OTHER, -1), (1, OTHER, -1), (1, SEND, 1)]
-    assert find_chains(build_trace_graph(linked(rows)), [0], [5]).lists() == [[0, 2, 5]]
+    assert find_chains(build_trace_graph(link_trace(rows)), [0], [5]).lists() == [[0, 2, 5]]
 
 
 def test_a_chain_that_takes_too_long_is_told_by_its_ends():
@@ -122,13 +122,13 @@ def test_what_does_not_cause_is_told_by_its_ends():
 def test_no_chains():
     assert find_chains(build_graph([], [], []), [], []).lists() == []
     assert Chains(np.array([0]), np.array([], dtype=np.int64)).lists() == []
-    trace = linked([(0, SEND, 0), (1, DELIVER, 0)])
+    trace = link_trace([(0, SEND, 0), (1, DELIVER, 0)])
     assert len(find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace)).late) == 0
 
 
 def test_a_verdict_on_another_trace_is_refused():
     rows = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, DELIVER, 0)]
-    trace = linked(rows)
+    trace = link_trace(rows)
     verdict = find_violations(trace, 2)
     with pytest.raises(CallerError, match="not late"):
         find_witnesses(trace, verdict._replace(pair_cause=np.array([1])), build_trace_graph(trace))

@@ -52,7 +52,7 @@ def flood(random: Random, n: int, messages: int, most: int) -> list[Event]:
     return trace
 
 
-def linked(trace: list[Event]) -> LinkedTrace:
+def link_trace(trace: list[Event]) -> LinkedTrace:
     """The trace with its messages linked."""
     process, act, message = np.array(trace, dtype=np.int64).reshape(-1, 3).T.copy()
     positions = np.arange(len(trace))
@@ -101,7 +101,7 @@ def violations(trace: list[Event], edges: Edges = ()) -> set[tuple[int, int]]:
     }
 
 
-def judged(trace: list[Event]) -> tuple[Any, ...]:
+def judge_trace(trace: list[Event]) -> tuple[Any, ...]:
     """Late, FIFO, early and pairs, in the form of `summed`."""
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     sender = {p: trace[sends[m]][0] for p, (_, kind, m) in enumerate(trace) if kind == DELIVER}
@@ -112,13 +112,13 @@ def judged(trace: list[Event]) -> tuple[Any, ...]:
     return tuple(sorted(part) for part in (late, fifo, early, pairs))
 
 
-def summed(verdicts: list[OrderViolations]) -> tuple[Any, ...]:
+def join_verdicts(verdicts: list[OrderViolations]) -> tuple[Any, ...]:
     """The union of verdicts; a pair must not be in two of them."""
     parts = [sorted({x for v in verdicts for x in column(v).tolist()}) for column in COLUMNS]
-    pairs = [pair for v in verdicts for pair in zip(*(a.tolist() for a in listed(v)), strict=True)]
+    pairs = [pair for v in verdicts for pair in zip(*(a.tolist() for a in list_violations(v)), strict=True)]
     assert len(pairs) == sum(v.pairs for v in verdicts)
     return (*parts, sorted(pairs))
 
 
-def listed(found: OrderViolations) -> tuple[Any, Any, Any]:
+def list_violations(found: OrderViolations) -> tuple[Any, Any, Any]:
     return found.pair_early, found.pair_cause, found.pair_process

@@ -57,7 +57,7 @@ def before(message: Message) -> Pairs:
     return [(x, count - (x == message.sender)) for x, count in enumerate(message.past)]
 
 
-def named(pairs: Pairs) -> list[tuple[str, int]]:
+def name_slots(pairs: Pairs) -> list[tuple[str, int]]:
     return [(NAMES[x], count) for x, count in pairs]
 
 
@@ -84,7 +84,7 @@ FORMS = {
         {"needs": ENTRIES},
     ),
     "vector by name": Form(
-        lambda m: {**by_number(m), "needs": named(list(enumerate(m.past)))},
+        lambda m: {**by_number(m), "needs": name_slots(list(enumerate(m.past)))},
         before,
         Reading("pairs", counted=True),
         {"needs": MAP},
@@ -96,26 +96,33 @@ FORMS = {
         {"needs": ENTRIES},
     ),
     "triples": Form(
-        lambda m: {**by_number(m), "needs": [{"name": n, "count": c} for n, c in named(before(m))]},
+        lambda m: {**by_number(m), "needs": [{"name": n, "count": c} for n, c in name_slots(before(m))]},
         before,
         Reading("pairs"),
         {"needs": PAIR},
     ),
     "pairs": Form(
-        lambda m: {**by_number(m), "needs": named(m.causes), "gains": named(list(enumerate(m.past)))},
+        lambda m: {
+            **by_number(m),
+            "needs": name_slots(m.causes),
+            "gains": name_slots(list(enumerate(m.past))),
+        },
         lambda m: m.causes,
         Reading("pairs", stretches=False, noun="time"),
         {"needs": MAP, "gains": MAP},
         "time",
     ),
     "log": Form(
-        lambda m: {**by_number(m), "needs": [{"name": n, "count": c} for n, c in named(m.causes)]},
+        lambda m: {**by_number(m), "needs": [{"name": n, "count": c} for n, c in name_slots(m.causes)]},
         lambda m: m.causes,
         Reading("pairs", stretches=False),
         {"needs": PAIR},
     ),
     "parents": Form(
-        lambda m: {"id": f"{NAMES[m.sender]}{m.number}", "needs": [f"{n}{c}" for n, c in named(m.causes)]},
+        lambda m: {
+            "id": f"{NAMES[m.sender]}{m.number}",
+            "needs": [f"{n}{c}" for n, c in name_slots(m.causes)],
+        },
         lambda m: m.causes,
         Reading("parents"),
         {"needs": pa.list_(pa.string())},
@@ -140,7 +147,7 @@ def play(items: list[Held], add: bool = False) -> tuple[dict[int, int], list[Hel
     return have, queue
 
 
-def told(rows: list[Row]) -> dict[str, int]:
+def count_waiting(rows: list[Row]) -> dict[str, int]:
     return {gap["missing"]: gap["waiting"] for row in rows for gap in row["gaps"] or []}
 
 
@@ -170,7 +177,9 @@ def test_they_are_what_the_definition_says(form: str, messages: list[Message]) -
     found = answers(rows, reading, **types)
     have, held = play([Held(needs(m), gains(form, m)) for m in messages])
     expected = root_gaps(held, have, dense=reading.stretches)
-    assert told(found) == {words(noun, gap, NAMES): len(waiting) for gap, waiting in expected.items()}
+    assert count_waiting(found) == {
+        words(noun, gap, NAMES): len(waiting) for gap, waiting in expected.items()
+    }
     assert sum(row["missing"] is not None for row in found) == len(held)
 
 
@@ -188,7 +197,7 @@ def test_ids_that_are_missing(messages: list[Message]) -> None:
     have, held = play(items)
     expected = root_gaps(held, have, dense=False)
     names = [f"{NAMES[x]}{k}" for x, k in ids]
-    assert told(found) == {names[slot]: len(waiting) for (slot, _, _), waiting in expected.items()}
+    assert count_waiting(found) == {names[slot]: len(waiting) for (slot, _, _), waiting in expected.items()}
 
 
 @given(messages=arrivals())
@@ -207,7 +216,9 @@ def test_counts_that_are_short_where_senders_share_entries(messages: list[Messag
     have, held = play(items, add=True)
     expected = root_gaps(held, have, dense=True, add=True)
     entries = [f"entry {entry}" for entry in range(4)]
-    assert told(found) == {words("count", gap, entries): len(waiting) for gap, waiting in expected.items()}
+    assert count_waiting(found) == {
+        words("count", gap, entries): len(waiting) for gap, waiting in expected.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -221,13 +232,13 @@ def test_counts_that_are_short_where_senders_share_entries(messages: list[Messag
 )
 def test_a_chain_of_three_counts_three_in_every_form(form: str, columns: Callable[[int], Row]) -> None:
     rows = [{"group": "g", "content": 0, **columns(k)} for k in (2, 3, 4)]
-    assert list(told(answers(rows, FORMS[form].reading, **FORMS[form].types)).values()) == [3]
+    assert list(count_waiting(answers(rows, FORMS[form].reading, **FORMS[form].types)).values()) == [3]
 
 
 def test_a_row_that_names_two_messages_of_one_sender_counts_once_for_each() -> None:
     needs = [{"name": "a", "count": 1}, {"name": "a", "count": 2}]
     row = {"group": "g", "content": 0, "sender": "b", "number": 1, "needs": needs}
-    assert told(answers([row], FORMS["log"].reading, needs=PAIR)) == {
+    assert count_waiting(answers([row], FORMS["log"].reading, needs=PAIR)) == {
         "message 1 of a": 1,
         "message 2 of a": 1,
     }
@@ -256,7 +267,7 @@ def test_a_table_of_packets_has_the_root_gaps_of_the_endpoint(protocol: str, see
     reading = Reading("packets", False, get_protocol(protocol).dense, noun, tuple(group), protocol)
     found = answers(rows, reading, needs=pa.binary())
     expected = {words(noun, (0, gap.first, gap.last), [gap.slot]) for gap in listener.root_gaps()}
-    assert told(found).keys() == expected
+    assert count_waiting(found).keys() == expected
     assert sum(row["missing"] is not None for row in found) == len(listener.held())
 
 

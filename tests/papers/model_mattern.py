@@ -81,10 +81,10 @@ class Buffer:
                 yield from self._instruction(state, i, code[state.counters[i]])
         yield from self.posts(state)
         for one in state.network:
-            ib = put(state.ib, one.target, (*state.ib[one.target], one))
+            ib = replace_value(state.ib, one.target, (*state.ib[one.target], one))
             yield state._replace(ib=ib, network=state.network - {one}, acks=state.acks | {one})
         for one in state.acks:
-            awaiting = put(state.awaiting, one.source, False)
+            awaiting = replace_value(state.awaiting, one.source, False)
             yield state._replace(awaiting=awaiting, acks=state.acks - {one})
 
     def posts(self, state: BufferState) -> Iterator[BufferState]:
@@ -92,8 +92,8 @@ class Buffer:
         for i, ob in enumerate(state.ob):
             if ob and not state.awaiting[i]:
                 yield state._replace(
-                    ob=put(state.ob, i, ob[1:]),
-                    awaiting=put(state.awaiting, i, True),
+                    ob=replace_value(state.ob, i, ob[1:]),
+                    awaiting=replace_value(state.awaiting, i, True),
                     network=state.network | {ob[0]},
                 )
 
@@ -104,14 +104,14 @@ class Buffer:
         return state
 
     def _instruction(self, state: BufferState, i: int, do: Send | Receive) -> Iterator[BufferState]:
-        state = state._replace(counters=put(state.counters, i, state.counters[i] + 1))
+        state = state._replace(counters=replace_value(state.counters, i, state.counters[i] + 1))
         if isinstance(do, Send):
             message = Message(do.message, i, self.names.index(do.targets[0]))
-            yield state._replace(ob=put(state.ob, i, (*state.ob[i], message)))
+            yield state._replace(ob=replace_value(state.ob, i, (*state.ob[i], message)))
         elif state.ib[i] and do.sender in (None, self.names[state.ib[i][0].source]):
             head, *rest = state.ib[i]
-            received = put(state.received, i, (*state.received[i], head.name))
-            yield state._replace(ib=put(state.ib, i, tuple(rest)), received=received)
+            received = replace_value(state.received, i, (*state.received[i], head.name))
+            yield state._replace(ib=replace_value(state.ib, i, tuple(rest)), received=received)
 
     def configuration(self, state: BufferState) -> Hashable:
         """Acknowledgements are seen as packets with no content."""
@@ -138,17 +138,17 @@ class Matrix:
             if state.counters[i] < len(code):
                 yield from self._instruction(state, i, code[state.counters[i]])
         for one in state.network:
-            pools = put(state.pools, one.target, state.pools[one.target] | {one})
+            pools = replace_value(state.pools, one.target, state.pools[one.target] | {one})
             yield state._replace(pools=pools, network=state.network - {one})
 
     def _instruction(self, state: MatrixState, i: int, do: Send | Receive) -> Iterator[MatrixState]:
-        state = state._replace(counters=put(state.counters, i, state.counters[i] + 1))
+        state = state._replace(counters=replace_value(state.counters, i, state.counters[i] + 1))
         if isinstance(do, Send):
             message = Message(do.message, i, self.target[do.message])
             yield state._replace(
                 network=state.network | {message},
                 stamps=state.stamps | {(message.name, state.pasts[i])},
-                pasts=put(state.pasts, i, state.pasts[i] | {message.name}),
+                pasts=replace_value(state.pasts, i, state.pasts[i] | {message.name}),
             )
             return
         for one in state.pools[i]:
@@ -164,9 +164,9 @@ class Matrix:
         i = message.target
         learnt = state.pasts[i] | dict(state.stamps)[message.name] | {message.name}
         return state._replace(
-            pools=put(state.pools, i, state.pools[i] - {message}),
-            pasts=put(state.pasts, i, learnt),
-            received=put(state.received, i, (*state.received[i], message.name)),
+            pools=replace_value(state.pools, i, state.pools[i] - {message}),
+            pasts=replace_value(state.pasts, i, learnt),
+            received=replace_value(state.received, i, (*state.received[i], message.name)),
         )
 
     def configuration(self, state: MatrixState) -> Hashable:
@@ -181,6 +181,6 @@ def sort_packets(packets: list[tuple[str, int, int, str]], names: Words) -> Hash
     return tuple(sorted((kind, names[i], names[j], name.encode()) for kind, i, j, name in packets))
 
 
-def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+def replace_value(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
     """The values with one of them replaced."""
     return (*values[:at], value, *values[at + 1 :])

@@ -20,7 +20,7 @@ from tests.simulate.traced import FAULTY, Traced, packet, plan_of, talk
 Sends = list[tuple[float, int, list[int] | None]]
 
 
-def played(protocol: str, sends: Sends, network: Network, **options: Any) -> Run:
+def play_sends(protocol: str, sends: Sends, network: Network, **options: Any) -> Run:
     """A run in which just these messages are sent: (when, by whom, to whom)."""
     simulation = Simulation(
         Plan(protocol=protocol, processes=3, messages=0, network=network, options=options)
@@ -39,7 +39,7 @@ DETOUR: Sends = [(0.0, 0, [2]), (1.0, 0, [1]), (7.0, 1, [2])]
 
 @pytest.mark.parametrize("protocol", ["matrix", "optimal", "predecessors", "pairs"])
 def test_a_message_waits_for_its_cause(protocol: str) -> None:
-    run = played(protocol, DETOUR, TRIANGLE)
+    run = play_sends(protocol, DETOUR, TRIANGLE)
     costs = run.costs
     assert not run.broken
     assert (costs.messages, costs.deliveries, costs.packets, costs.arrivals) == (3, 3, 3, 3)
@@ -51,7 +51,7 @@ def test_a_message_waits_for_its_cause(protocol: str) -> None:
 
 
 def test_without_order_nothing_waits() -> None:
-    run = played("unordered", DETOUR, TRIANGLE)
+    run = play_sends("unordered", DETOUR, TRIANGLE)
     assert (run.costs.waited, run.costs.peak_held) == (0, 0)
     assert run.costs.latency == Figure((30 + 5 + 5) / 3, 30.0)
     assert (run.verdict.early, run.verdict.late) == (1, 1)
@@ -60,13 +60,13 @@ def test_without_order_nothing_waits() -> None:
 
 def test_several_wait_and_the_one_that_comes_last_does_not_count_as_held() -> None:
     sends: Sends = [(0.0, 0, [2]), (1.0, 0, [1]), (7.0, 1, [2]), (8.0, 1, [2]), (9.0, 1, [2])]
-    costs = played("matrix", sends, TRIANGLE).costs
+    costs = play_sends("matrix", sends, TRIANGLE).costs
     assert costs.peak_held == 3  # until m0 comes, which is not held
     assert costs.wait == Figure((18 + 17 + 16) / 5, 18.0)
 
 
 def test_sizes_of_vector_stamps() -> None:
-    run = played("vector", [(0.0, 0, None), (1.0, 1, None)], Network(delay="constant:5"))
+    run = play_sends("vector", [(0.0, 0, None), (1.0, 1, None)], Network(delay="constant:5"))
     costs = run.costs
     assert costs.control_bytes == Figure(4.0, 4.0)  # a head and three counts below 128, one byte each
     assert costs.entries == Figure(3.0, 3.0)
@@ -75,7 +75,7 @@ def test_sizes_of_vector_stamps() -> None:
 
 
 def test_acknowledgements_and_messages_held_back_by_buffered() -> None:
-    run = played("buffered", [(0.0, 0, [1]), (1.0, 0, [2])], Network(delay="constant:5"))
+    run = play_sends("buffered", [(0.0, 0, [1]), (1.0, 0, [2])], Network(delay="constant:5"))
     costs = run.costs
     assert costs.control_bytes == Figure(0.0, 0.0) and costs.entries == Figure(0.0, 0.0)
     assert costs.acks == 1.0 and costs.control_packet_bytes == 1.0 and costs.packets == 4
@@ -84,7 +84,7 @@ def test_acknowledgements_and_messages_held_back_by_buffered() -> None:
 
 
 def test_releases_count_as_acknowledgements() -> None:
-    costs = played("buffered", [(0.0, 0, None)], Network(delay="constant:5")).costs
+    costs = play_sends("buffered", [(0.0, 0, None)], Network(delay="constant:5")).costs
     assert costs.packets == 6 and costs.acks == 4.0 and costs.control_packet_bytes == 4.0
     assert costs.control_bytes == Figure(1.0, 1.0) and costs.deliveries == 2
     assert costs.wait == Figure(10.0, 10.0)  # from arrival at 5 to the release at 15
@@ -93,10 +93,10 @@ def test_releases_count_as_acknowledgements() -> None:
 
 def test_every_copy_of_a_message_counts() -> None:
     constant = Network(delay="constant:5")
-    first_all = played("buffered", [(0.0, 0, None), (1.0, 0, [1])], constant).costs
+    first_all = play_sends("buffered", [(0.0, 0, None), (1.0, 0, [1])], constant).costs
     assert first_all.control_bytes == first_all.entries == Figure(2 / 3, 1.0)  # a mark on the two copies
     assert first_all.held_back == Figure(9 / 3, 9.0) and first_all.packets == 3 + 3 + 2
-    then_all = played("buffered", [(0.0, 0, [1]), (1.0, 0, None)], constant).costs
+    then_all = play_sends("buffered", [(0.0, 0, [1]), (1.0, 0, None)], constant).costs
     assert then_all.control_bytes == Figure(2 / 3, 1.0)
     assert then_all.held_back == Figure(18 / 3, 9.0) and then_all.acks == 5 / 2
 
@@ -104,7 +104,7 @@ def test_every_copy_of_a_message_counts() -> None:
 def test_extras_of_bounded() -> None:
     """p1 comes to know three constraints: its own to p0, p2's to p0, p0's to p2. With k = 3 it tells p0."""
     sends: Sends = [(0.0, 1, [0]), (0.0, 2, [0]), (0.5, 2, [1]), (0.0, 0, [2]), (0.6, 0, [1])]
-    run = played("bounded", sends, Network(delay="constant:5"), k=3)
+    run = play_sends("bounded", sends, Network(delay="constant:5"), k=3)
     costs = run.costs
     assert not run.broken and costs.packets == 6 and costs.arrivals == 6 and costs.deliveries == 5
     assert costs.extras == 1 / 5
@@ -116,7 +116,7 @@ def test_extras_of_bounded() -> None:
 def test_a_needless_wait_is_the_part_that_causality_does_not_explain() -> None:
     """p1 is in a send until 30 + 10 and so does not deliver what arrives at 6."""
     network = Network(delay="constant:5", links={"p1->p2": "constant:30"})
-    costs = played("sync", [(0.0, 1, [2]), (1.0, 0, [1])], network, form="site").costs
+    costs = play_sends("sync", [(0.0, 1, [2]), (1.0, 0, [1])], network, form="site").costs
     assert costs.wait == Figure((35 - 6) / 2, 29.0) and costs.needless == costs.wait
     assert (costs.waited, costs.waited_needlessly, costs.acks) == (1, 1, 1.0)
 

@@ -111,7 +111,7 @@ def play(found: Exploration, protocol: str, end: End) -> tuple[str, str, bool]:
         effects = once(made[step.process], step, network)
         network += effects.packets
         received[step.process] += [delivery.payload.decode() for delivery in effects.deliveries]
-    left = {name: drained(made[name]) for name in names}
+    left = {name: receive_all(made[name]) for name in names}
     return columns_of(received), columns_of(left), not network
 
 
@@ -125,7 +125,7 @@ def once(endpoint: Endpoint, step: Step, network: list[Packet]) -> Effects:
     return endpoint.receive(packet)
 
 
-def drained(endpoint: Endpoint) -> list[str]:
+def receive_all(endpoint: Endpoint) -> list[str]:
     """What the application could still receive if it asked for anything."""
     texts = []
     while not endpoint.blocked and (effects := endpoint.take()).deliveries:

@@ -38,7 +38,7 @@ PLANS = {
 }
 
 
-def stored(plan: Plan, folder: Path) -> tuple[Run, list[bytes]]:
+def store_run(plan: Plan, folder: Path) -> tuple[Run, list[bytes]]:
     """A run, and the bytes of its two Parquet files."""
     paths = [folder / "events.parquet", folder / "messages.parquet"]
     sinks = [ParquetSink(schema, path) for schema, path in zip((EVENTS, MESSAGES), paths, strict=True)]
@@ -49,7 +49,7 @@ def stored(plan: Plan, folder: Path) -> tuple[Run, list[bytes]]:
 
 
 def fingerprint(plan: Plan, folder: Path) -> str:
-    run, files = stored(plan, folder)
+    run, files = store_run(plan, folder)
     return blake2b(outcome(run) + b"".join(files)).hexdigest()
 
 
@@ -58,8 +58,8 @@ def fingerprint(plan: Plan, folder: Path) -> str:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_same_plan_same_run_and_same_bytes(name: str, tmp_path: Path) -> None:
-    one, files = stored(PLANS[name], tmp_path)
-    again, files_again = stored(PLANS[name], tmp_path)
+    one, files = store_run(PLANS[name], tmp_path)
+    again, files_again = store_run(PLANS[name], tmp_path)
     assert one == again and files == files_again
     assert all(file[:4] == b"PAR1" for file in files)
     assert simulate(PLANS[name]) == one  # a trace changes nothing

@@ -39,7 +39,7 @@ def run(request, runs: dict[str, Traced]) -> Traced:
     return runs[request.param]
 
 
-def own(run: Traced, process: str) -> list[Row]:
+def rows_of_process(run: Traced, process: str) -> list[Row]:
     return [row for row in run.events if row["process"] == process]
 
 
@@ -59,14 +59,14 @@ def test_tables_have_the_agreed_columns(run: Traced) -> None:
 
 def test_indices_are_dense_and_names_of_events_are_unique(run: Traced) -> None:
     for process in run.plan.names:
-        rows = own(run, process)
+        rows = rows_of_process(run, process)
         assert [row["index"] for row in rows] == list(range(len(rows)))
     assert len({row["event"] for row in run.events}) == len(run.events)
 
 
 def test_times_never_decrease(run: Traced) -> None:
     for process in run.plan.names:
-        times = [row["time"] for row in own(run, process)]
+        times = [row["time"] for row in rows_of_process(run, process)]
         assert times == sorted(times)
     arrived = [row["arrived"] for row in run.messages]
     assert arrived == sorted(arrived)

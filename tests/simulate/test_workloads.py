@@ -17,7 +17,7 @@ QUICK = Network(delay="exponential:1")
 N, RATE, MESSAGES = 4, 50.0, 6000
 
 
-def traced(name: str, protocol: str = "unordered", **more: Any) -> Traced:
+def trace_workload(name: str, protocol: str = "unordered", **more: Any) -> Traced:
     plan = {"processes": N, "rate": RATE, "messages": MESSAGES, "network": QUICK, **more}
     return Traced(plan_of(protocol, workload=name, **plan))
 
@@ -37,7 +37,7 @@ def receivers(run: Traced) -> Counter[tuple[str, str]]:
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_number_of_messages_is_exact(name: str, n: int, messages: int) -> None:
-    run = traced(name, processes=n, messages=messages)
+    run = trace_workload(name, processes=n, messages=messages)
     assert run.run.costs.messages == messages == len(run.of("send"))
     assert run.run.finished and not run.run.verdict.lost and not run.run.verdict.stuck
     assert {row["process"] for row in run.of("send")} <= set(run.plan.names)
@@ -46,7 +46,7 @@ def test_number_of_messages_is_exact(name: str, n: int, messages: int) -> None:
 
 @pytest.mark.parametrize("name", ["uniform", "ring", "hot-spot", "broadcast"])
 def test_everybody_sends_at_random_times_at_the_rate(name: str) -> None:
-    run = traced(name)
+    run = trace_workload(name)
     for process in run.plan.names:
         between = np.array(gaps(run, process))
         assert between.mean() == pytest.approx(1000 / RATE, rel=0.07)
@@ -55,7 +55,7 @@ def test_everybody_sends_at_random_times_at_the_rate(name: str) -> None:
 
 
 def test_bursts_are_bursty_and_keep_the_rate() -> None:
-    run = traced("bursty", messages=12_000)
+    run = trace_workload("bursty", messages=12_000)
     between = np.concatenate([gaps(run, process) for process in run.plan.names])
     assert between.mean() == pytest.approx(1000 / RATE, rel=0.06)
     assert between.std() / between.mean() > 3
@@ -63,27 +63,27 @@ def test_bursts_are_bursty_and_keep_the_rate() -> None:
 
 
 def test_uniform_writes_to_all_others_alike() -> None:
-    counts = receivers(traced("uniform"))
+    counts = receivers(trace_workload("uniform"))
     assert len(counts) == N * (N - 1)
     for count in counts.values():
         assert count == pytest.approx(MESSAGES / len(counts), rel=0.15)
 
 
 def test_ring_writes_to_the_next_one() -> None:
-    run = traced("ring", messages=500)
+    run = trace_workload("ring", messages=500)
     names = run.plan.names
     assert set(receivers(run)) == {(name, names[(i + 1) % N]) for i, name in enumerate(names)}
 
 
 def test_broadcast_goes_to_all_others() -> None:
-    run = traced("broadcast", messages=300)
+    run = trace_workload("broadcast", messages=300)
     for row in run.of("send"):
         assert row["receivers"] == [name for name in run.plan.names if name != row["process"]]
     assert run.run.costs.deliveries == 300 * (N - 1)
 
 
 def test_hot_spot_follows_zipf() -> None:
-    counts = receivers(traced("hot-spot", processes=6, messages=20_000))
+    counts = receivers(trace_workload("hot-spot", processes=6, messages=20_000))
     for source in (3, 4, 5):
         first = counts[f"p{source}", "p0"]
         for rank in (1, 2):
@@ -94,7 +94,7 @@ def test_hot_spot_follows_zipf() -> None:
 @pytest.mark.parametrize("name", ["uniform", "hot-spot", "bursty"])
 @pytest.mark.parametrize("fanout", [2, 3, 4])
 def test_fanout_is_the_number_of_different_destinations(name: str, fanout: int) -> None:
-    run = traced(name, processes=5, fanout=fanout, messages=2500)
+    run = trace_workload(name, processes=5, fanout=fanout, messages=2500)
     assert {(len(row["receivers"]), len(set(row["receivers"]))) for row in run.of("send")} == {
         (fanout, fanout)
     }
@@ -106,7 +106,7 @@ def test_fanout_is_the_number_of_different_destinations(name: str, fanout: int) 
 
 
 def test_client_server_asks_and_answers() -> None:
-    run = traced("client-server")
+    run = trace_workload("client-server")
     asked: Counter[str] = Counter()
     for row in run.events:
         if row["process"] == "p0" and row["kind"] == "deliver":

@@ -10,7 +10,7 @@ from antecede.events.graph import build_event_graph
 from antecede.spark.auditing import distributed_audit as module
 from antecede.spark.auditing.distributed_audit import audit_executions
 from antecede.tables import EVENTS
-from tests.auditing.test_mutations import clean, joined, mutants
+from tests.auditing.test_mutations import clean, join_logs, mutants
 from tests.engines.engines import in_any_order
 from tests.event_rows import table, talk, without
 from tests.mutations import FAULTS
@@ -31,7 +31,7 @@ def assert_same(frame, events):
 def test_logs_with_every_fault(spark):
     """Parents, clocks, messages astray, ids used twice, cycles: whatever the audit in memory finds."""
     logs = {name: log for fault in FAULTS for name, log in mutants(fault, clean(), 1).items()}
-    events = joined(logs)
+    events = join_logs(logs)
     want = assert_same(spark.createDataFrame(events), events)
     kinds = set(want.findings["kind"].to_pylist())
     assert kinds >= {"late", "fifo", "lost", "orphan", "duplicate", "unsent", "resent", "wrong-sender"}

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 SCHEMA = "room string, sender string, stamp map<string,int>, time double, text string"
 
 
-def told(outcome) -> dict[str, list[Any]]:
+def collect_tables(outcome) -> dict[str, list[Any]]:
     """Each of the tables as sorted rows."""
     parts = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": outcome.quarantine}
     parts["gaps"] = outcome.gaps
@@ -31,7 +31,7 @@ def test_the_result_depends_neither_on_row_order_nor_on_partitions_nor_on_batche
             spark.conf.set(name, batch)
             shuffled = Random(seed).sample(rows, len(rows))
             frame = spark.createDataFrame(shuffled, SCHEMA).repartition(parts)
-            found.append(told(order(frame, group="room", time="time", partitions=parts)))
+            found.append(collect_tables(order(frame, group="room", time="time", partitions=parts)))
     finally:
         spark.conf.set(name, usual)
     assert found[0] == found[1] == found[2]
