@@ -63,7 +63,8 @@ class Log:
 
     def claims(self, event: int) -> list[int]:
         """ShiViz's rule: the events of others that a clock newly claims, but for what these imply."""
-        row, line = self.rows[event], self.line.get(self.rows[event]["process"], [])
+        row = self.rows[event]
+        line = self.line.get(row["process"], [])
         earlier = [self.clock(i) for i in line if i < event]
         grown = {
             q: c
@@ -98,7 +99,8 @@ class Log:
     @cached_property
     def firm(self) -> set[tuple[int, int]]:
         """Direct causes by process order, parents and clocks."""
-        found, named = {(a, b) for b, a in self.before.items()}, self.named
+        found = {(a, b) for b, a in self.before.items()}
+        named = self.named
         for i, row in enumerate(self.rows):
             found |= {(named[p], i) for p in row["parents"] or [] if p in named and named[p] != i}
             found |= {(f, i) for f in self.claims(i)}
@@ -247,7 +249,8 @@ def clock_faults(log: Log) -> Counter[Finding]:
         clocked: list[int] = []
         for e in line:
             name, faults = log.id(e), Counter[Finding]()
-            own, last = log.own(e), log.own(counted[-1]) if counted else 0
+            own = log.own(e)
+            last = log.own(counted[-1]) if counted else 0
             other = [log.id(counted[-1])] if counted else []
             restart = own == 1 < last
             if own:
@@ -276,7 +279,9 @@ def clock_faults(log: Log) -> Counter[Finding]:
 def claim_faults(log: Log, e: int, process: str, last: int | None) -> Counter[Finding]:
     """The faults of the entries for others."""
     found: Counter[Finding] = Counter()
-    mine, before, own = log.clock(e), {} if last is None else log.clock(last), log.own(e)
+    mine = log.clock(e)
+    before = {} if last is None else log.clock(last)
+    own = log.own(e)
     told = {q for q, c in before.items() if q != process and mine.get(q, 0) < c}
     found.update(("clock-backwards", log.id(last), log.id(e)) for _ in told if last is not None)
     direct = log.claims(e) + [f for f in log.told(e) if log.rows[f]["process"] != process]

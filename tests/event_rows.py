@@ -34,7 +34,8 @@ def talk(seed: int, n: int, size: int, execution: str = "", faults: float = 0.0)
                 waiting.pop(at)
             kind = "deliver"
         else:
-            place, kind = random.randrange(n), random.choice(["send", "send", "send", "local"])
+            place = random.randrange(n)
+            kind = random.choice(["send", "send", "send", "local"])
         past, clock, before = state[place]
         name = f"p{place}"
         if cause is not None:

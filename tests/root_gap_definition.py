@@ -36,7 +36,8 @@ def root_gaps(
 
 def cycles(rows: list[Row], have: dict[int, int], *, dense: bool) -> dict[frozenset[int], set[int]]:
     """Rows that wait for each other, with all rows that wait for one of them."""
-    waits, brought = [things_needed(row, have, dense) for row in rows], things_brought_by_name(rows)
+    waits = [things_needed(row, have, dense) for row in rows]
+    brought = things_brought_by_name(rows)
     behind = [rows_awaited(at, waits, brought) for at in range(len(rows))]
     rings = {frozenset(b for b in behind[a] if a in behind[b]) for a in range(len(rows)) if a in behind[a]}
     return {ring: {at for at in range(len(rows)) if behind[at] & ring} for ring in rings}

@@ -37,7 +37,9 @@ def check_same(mine: Window, oracle: Oracle, n: int) -> None:
 @pytest.mark.parametrize("sweep", SWEEPS)
 @given(seed=SEEDS, n=st.integers(2, 5), steps=st.integers(1, 60))
 def test_window_is_the_oracle(sweep: int, seed: int, n: int, steps: int) -> None:
-    random, mine, oracle = Random(seed), Window(n), Oracle(range(n))
+    random = Random(seed)
+    mine = Window(n)
+    oracle = Oracle(range(n))
     eager = random.random()
     with patch.object(window, "SWEEP", sweep):
         for _ in range(steps):
@@ -53,7 +55,10 @@ def test_window_is_the_oracle(sweep: int, seed: int, n: int, steps: int) -> None
 
 
 def test_memory_follows_what_is_in_flight_not_the_length_of_the_run() -> None:
-    random, n, most, mine = Random(7), 6, 40, Window(6)
+    random = Random(7)
+    n = 6
+    most = 40
+    mine = Window(6)
     waiting: list[tuple[int, int]] = []
     for _ in range(15_000):
         sender = random.randrange(n)
@@ -71,7 +76,8 @@ def test_memory_follows_what_is_in_flight_not_the_length_of_the_run() -> None:
 
 def test_a_violation_is_told_of_both_sides() -> None:
     mine = Window(3)
-    first, second = mine.send(0, [2]), mine.send(0, [1])
+    first = mine.send(0, [2])
+    second = mine.send(0, [1])
     assert mine.deliver(1, second) == 0
     third = mine.send(1, [2])
     assert mine.named(mine.missing(2, third)) == [first]

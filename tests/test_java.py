@@ -91,4 +91,5 @@ def test_without_a_home_there_is_a_folder_of_a_new_name(monkeypatch, tmp_path) -
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folders = [machine.make_user_folder.__wrapped__() for _ in range(2)]
-    assert len(set(folders)) == 2 and all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
+    assert len(set(folders)) == 2
+    assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)

@@ -198,7 +198,8 @@ def test_welcome_needs_the_answers_of_all(sent: dict[str, int]) -> None:
 
 def test_packets_of_a_leaver_are_taken_in_and_none_is_sent_to_it() -> None:
     p = trio()
-    first, second = copies(p["c"].send(b"first")), copies(p["c"].send(b"second"))
+    first = copies(p["c"].send(b"first"))
+    second = copies(p["c"].send(b"second"))
     p["a"].dismiss("c", 2)
     assert [texts(p["a"].receive(packet)) for packet in (second["a"], first["a"])] == [
         [],

@@ -63,7 +63,8 @@ class Twins:
         self.check(name)
 
     def both(self, name: str, call: Call) -> Effects | str:
-        one, two = attempt(call, self.first[name]), attempt(call, self.second[name])
+        one = attempt(call, self.first[name])
+        two = attempt(call, self.second[name])
         assert one == two
         if isinstance(one, Effects) and isinstance(two, Effects):
             assert [packet.encode() for packet in one.packets] == [packet.encode() for packet in two.packets]

@@ -147,7 +147,8 @@ def test_tasks_read_batches():
     """Tasks that get nothing say nothing; batches are put together."""
     numbered = Numbered(table(*without(talk(5, 3, 60, "x", 0.2))))
     match, judging = MatchTask(numbered.catalog), JudgeTask(numbered.catalog)
-    assert not list(match.run(iter([]))) and not list(judging.run(iter([])))
+    assert not list(match.run(iter([])))
+    assert not list(judging.run(iter([])))
     matched = pa.Table.from_batches(match.run(iter(numbered.table.to_batches(7))))
     assert matched.schema == MATCHED and len(matched) == 60
     judged = pa.Table.from_batches(judging.run(iter(matched.to_batches(7))))

@@ -18,7 +18,8 @@ def list_dependents(log: Log) -> list[set[int]]:
 
 def count_needless_waits(log: Log) -> int:
     """How often a message that arrived had to wait for one on which it does not depend."""
-    past, deps = reach(len(log.rows), log.edges), list_dependents(log)
+    past = reach(len(log.rows), log.edges)
+    deps = list_dependents(log)
     source = {d: s for s, d in log.carried}
     count = 0
     for (process, message), (delivery, *_) in log.copies.items():

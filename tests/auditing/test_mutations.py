@@ -125,7 +125,8 @@ def check_witnesses(log: Log, found: list[Row]) -> None:
             *chain, early, late = events
             assert log.sends[log.rows[late]["message"]] == chain[0]
             assert log.sends[log.rows[early]["message"]] == chain[-1]
-            assert log.rows[early]["process"] == log.rows[late]["process"] and early < late
+            assert log.rows[early]["process"] == log.rows[late]["process"]
+            assert early < late
             assert all(after in ahead[before] for before, after in pairwise(chain))
 
 

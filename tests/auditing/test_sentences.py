@@ -10,10 +10,13 @@ from antecede.auditing.wording import LONGEST, Event, describe_place, shorten_na
 SENT = Event("p1", "send", "m4", "p1#1", "a.log", 9)
 GOT = Event("p2", "deliver", "m4", "p2#1", "a.log", 12)
 ANSWER = Event("p2", "send", "m7", "p2#2", "a.log", 19)
-EARLY, LATE = Event("p3", "deliver", "m7", "p3#0"), Event("p3", "deliver", "m4", "p3#1")
+EARLY = Event("p3", "deliver", "m7", "p3#0")
+LATE = Event("p3", "deliver", "m4", "p3#1")
 SAME = Event("p1", "send", "m7", "p1#2", "a.log", 11)
-FIVE, HAD = Event("p2", "send", "m5", None, "a.log", 20), Event("p5", "receive", "m5", None, "c.log", 2)
-SIX, HAD_SIX = Event("p5", "send", "m6"), Event("p6", "deliver", "m6")
+FIVE = Event("p2", "send", "m5", None, "a.log", 20)
+HAD = Event("p5", "receive", "m5", None, "c.log", 2)
+SIX = Event("p5", "send", "m6")
+HAD_SIX = Event("p6", "deliver", "m6")
 SEVEN = Event("p6", "send", "m7", None, "d.log", 3)
 ONE, TWO = (
     Event("p1", "local", None, "e1", "a.log", 3, 30.0),
@@ -249,7 +252,8 @@ def test_a_sentence_does_without_what_is_unknown(kind, event):
 
 
 def test_long_and_hostile_names_are_made_fit_to_read():
-    assert shorten_name("p" * 100) == "p" * 26 + "…" + "p" * 13 and len(shorten_name("p" * 100)) == LONGEST
+    assert shorten_name("p" * 100) == "p" * 26 + "…" + "p" * 13
+    assert len(shorten_name("p" * 100)) == LONGEST
     assert shorten_name("a\x1b[31m\nb\u202e") == "a\ufffd[31m\ufffdb\ufffd"
     deep = Event(file="/var/log/" + "very/" * 20 + "deep/a.log", line=3)
     assert describe_place(deep) == " (…/very/very/very/very/very/deep/a.log:3)"

@@ -33,7 +33,8 @@ def samples(name: str) -> list[tuple[bytes, bytes]]:
 def with_tricks(data: bytes, tricks: Tricks, other: bytes) -> bytes:
     """Bits flipped, pieces cut out, put in twice, or put in from elsewhere."""
     for trick, place, _ in tricks:
-        at, length = place % (len(data) + 1), place // 1000 % 8 + 1
+        at = place % (len(data) + 1)
+        length = place // 1000 % 8 + 1
         if trick <= 1 and at < len(data):
             data = data[:at] + bytes([data[at] ^ 1 << place % 8]) + data[at + 1 :]
         elif trick == 2:

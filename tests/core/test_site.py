@@ -286,7 +286,8 @@ def test_declared_dependence_is_written_down_with_the_send() -> None:
 
 
 def test_a_blocked_send_is_refused_and_the_acknowledgement_ends_it() -> None:
-    a, b = make_site("a", "sync", form="site"), make_site("b", "sync", form="site")
+    a = make_site("a", "sync", form="site")
+    b = make_site("b", "sync", form="site")
     (frame,) = a.apply(Input("send", 0.0, b"1", ("b",))).frames
     with pytest.raises(CallerError, match="blocked"):
         a.apply(Input("send", 0.0, b"2", ("b",)))

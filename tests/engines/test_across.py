@@ -74,7 +74,8 @@ def test_several_logs_are_settled_each_for_itself(reads) -> None:
     by_run = {run: [row for row in rows if row["execution"] == run] for run in "xyz"}
     for row in rows:
         row["execution"] = ""
-    assert by_run["x"] == by_run["y"] and len(by_run["x"]) == len(PLAIN)
+    assert by_run["x"] == by_run["y"]
+    assert len(by_run["x"]) == len(PLAIN)
     assert by_run["z"][0]["message"] is None
 
 
@@ -86,7 +87,9 @@ def test_messages_without_ids_are_matched_across_files(run, records) -> None:
         Path(f"node {node}.log").write_text(lines(*(one for one in records if one["node"] == node)))
     one, several = run("one.log"), run("node*.log")
     assert one["totals"] == several["totals"] and one["totals"]["deliveries"] == 3
-    assert one["counts"] == several["counts"] and one["counts"]["lost"] == 1 and "orphan" not in one["counts"]
+    assert one["counts"] == several["counts"]
+    assert one["counts"]["lost"] == 1
+    assert "orphan" not in one["counts"]
     sentences = [[found["message"] for found in facts["findings"]] for facts in (one, several)]
     assert sentences[0] == sentences[1]
 

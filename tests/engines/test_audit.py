@@ -61,11 +61,16 @@ def test_summary(audit_engine):
     rows = [row for number in range(30) for row in overtaking(f"x{number:02}")] + overtaking(None)
     results = audit_engine.audit(table(*rows), sample=3)
     brief = results.summary
-    assert brief.executions == 31 and brief.counts == {"late": 31} and brief.findings == 31
-    assert brief.totals["pairs"] == 31 and brief.totals["events"] == 155 and brief.uncounted == 0
+    assert brief.executions == 31
+    assert brief.counts == {"late": 31}
+    assert brief.findings == 31
+    assert brief.totals["pairs"] == 31
+    assert brief.totals["events"] == 155
+    assert brief.uncounted == 0
     assert brief.sample["execution"].to_pylist() == ["", "x00", "x01"]
     assert brief.sample["events"].to_pylist()[0] == ["a0", "b0", "b1", "c0", "c1"]
-    assert results.findings.schema.names == FINDINGS.names and results.totals.schema.names == TOTALS.names
+    assert results.findings.schema.names == FINDINGS.names
+    assert results.totals.schema.names == TOTALS.names
 
 
 def test_an_empty_log(audit_engine):
@@ -121,10 +126,12 @@ def test_a_large_log_is_drawn_around_its_finding(audit_engine):
     ids = window.events["event"].to_pylist()
     place = {event: at for at, event in enumerate(ids)}
     witness = [event for row in results.findings.to_pylist() for event in row["events"]]
-    assert len(ids) == DRAWN_NEARBY == len(place) and set(witness) <= set(ids)
+    assert len(ids) == DRAWN_NEARBY == len(place)
+    assert set(witness) <= set(ids)
     assert window.late == {("p2", "m200")} and window.ghosts == set()
     inside = [(a, b) for a, b in window.edges if a in place and b in place]
-    assert inside and all(place[a] < place[b] for a, b in inside)
+    assert inside
+    assert all(place[a] < place[b] for a, b in inside)
     assert set(window.events["process"].to_pylist()) == {"p1", "p2"}
 
 
@@ -132,7 +139,8 @@ def test_windows_of_many_executions(audit_engine):
     events = many_executions()
     (window,) = audit_engine.audit(events, windows=True).windows
     assert window.title == "execution x007" and window.left_out == "500 other executions are not drawn."
-    assert window.events["event"].to_pylist() == ["gone", "e", "f"] and window.ghosts == {"gone"}
+    assert window.events["event"].to_pylist() == ["gone", "e", "f"]
+    assert window.ghosts == {"gone"}
 
 
 def test_windows_of_clean_executions(audit_engine):

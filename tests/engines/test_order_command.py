@@ -37,10 +37,12 @@ def test_a_log_comes_out_causes_first_and_the_rest_in_quarantine(run) -> None:
     assert "9 rows = 5 ordered + 0 held + 4 quarantined" in done.out
     assert "gone in T: 1 event names it" in done.out
     place = {row["event"]: row["position"] for row in rows("ordered") if row["execution"] == ""}
-    assert sorted(place.values()) == [0, 1, 2, 3] and place["a:1"] < place["a:2"] < place["b:2"]
+    assert sorted(place.values()) == [0, 1, 2, 3]
+    assert place["a:1"] < place["a:2"] < place["b:2"]
     bad = {(row["file"], row["line"]): row for row in rows("quarantine")}
     assert set(bad) == {("a.log", 9), ("b.log", None), ("c.log", 1), ("c.log", 2)}
-    assert bad["a.log", 9]["raw"] == "who knows\nwhat" and "cycle of 2" in bad["c.log", 1]["reason"]
+    assert bad["a.log", 9]["raw"] == "who knows\nwhat"
+    assert "cycle of 2" in bad["c.log", 1]["reason"]
     assert rows("held") == []
 
 
@@ -55,7 +57,9 @@ def test_what_is_there_is_not_overwritten_unless_told(run) -> None:
     Path("out").mkdir()
     Path("out/mine").write_text("mine")
     done = run("log", "--out", "out")
-    assert done.code == 2 and "add --overwrite" in done.err and Path("out/mine").read_text() == "mine"
+    assert done.code == 2
+    assert "add --overwrite" in done.err
+    assert Path("out/mine").read_text() == "mine"
     done = run("log", "--out", "out", "--overwrite", "--json")
     assert done.code == 0 and Path("out/mine").read_text() == "mine"
     found = json.loads(done.out)
@@ -97,7 +101,8 @@ def check_messages(done) -> None:
     assert done.code == 1, done
     texts = {(row["topic"], row["position"]): row["text"] for row in rows("ordered")}
     assert texts == {("t", 0): "first", ("t", 1): "second", ("t", 2): "third", ("u", 0): "alone"}
-    assert [row["text"] for row in rows("held")] == ["held"] and "c" in str(rows("held")[0]["missing"])
+    assert [row["text"] for row in rows("held")] == ["held"]
+    assert "c" in str(rows("held")[0]["missing"])
 
 
 def test_messages_as_json_lines_with_a_line_that_is_none(run) -> None:
@@ -120,7 +125,8 @@ def test_the_first_rows_in_quarantine_are_told_with_their_reasons(run) -> None:
     start = told.index("quarantined 4")
     reasons = {(row["file"], row["line"]): row["reason"] for row in rows("quarantine")}
     assert told[start + 1] == f"  a.log:9: {reasons['a.log', 9].removeprefix('a.log: ')}"
-    assert told[start + 2].startswith("  b.log: ") and told[start + 3].startswith("  c.log:1: ")
+    assert told[start + 2].startswith("  b.log: ")
+    assert told[start + 3].startswith("  c.log:1: ")
     assert told[start + 4] == "  ... and 1 more"
 
 
@@ -147,7 +153,9 @@ def test_messages_as_csv_with_stamps_as_json(run) -> None:
     done = run("m.csv", "--group", "topic", "--stamp", "clock", "--out", "out", "--json")
     check_messages(done)
     found = json.loads(done.out)
-    assert found["input"] == 5 and found["gap_count"] == 1 and found["gaps"][0]["waiting"] == 1
+    assert found["input"] == 5
+    assert found["gap_count"] == 1
+    assert found["gaps"][0]["waiting"] == 1
 
 
 def test_messages_as_parquet_with_parents(run) -> None:
@@ -226,7 +234,10 @@ def test_wrong_usage_is_exit_code_2_and_a_sentence(run, words, sentence) -> None
     Path("log").write_text(TRIANGLE)
     Path("empty").write_text("")
     done = run(*words)
-    assert done.code == 2 and sentence in done.err and done.out == "" and "Traceback" not in done.err
+    assert done.code == 2
+    assert sentence in done.err
+    assert done.out == ""
+    assert "Traceback" not in done.err
     assert not Path("out").exists()
 
 
@@ -235,7 +246,8 @@ def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(SAMPLES["xtrace"]))
     done = apart("order", tmp_path / "log.gz", "--out", tmp_path / "out", "--json", "--master", "local[1]")
     assert done.code == 0 and json.loads(done.out)["ordered"] == 2
-    assert done.noise == [] and pq.read_table(tmp_path / "out" / "ordered").num_rows == 2
+    assert done.noise == []
+    assert pq.read_table(tmp_path / "out" / "ordered").num_rows == 2
 
 
 def test_help_has_an_example() -> None:

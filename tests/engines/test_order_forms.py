@@ -65,7 +65,8 @@ def named_pairs(sent: Sent, packet: Row) -> tuple[dict[str, int], dict[str, dict
 
 def log(sent: Sent, packet: Row) -> list[tuple[str, int, list[str]]]:
     _, _, _, waiting = decode(packet["stamp"], strict=False)
-    n, found = len(sent.names), dict[tuple[str, int], list[str]]()
+    n = len(sent.names)
+    found = dict[tuple[str, int], list[str]]()
     for pair, time in waiting.items():
         found.setdefault((sent.names[pair // n], time), []).append(sent.names[pair % n])
     return [(sender, time, dests) for (sender, time), dests in found.items()]
@@ -147,7 +148,8 @@ def test_shared_entries_with_keys(engine):
     is_gone = pc.and_(pc.equal(frame["group"], "p0"), pc.equal(frame["number"], 1))
     gone = engine.order(frame.filter(pc.invert(is_gone)), group="group", keys="keys", number="number")
     told = [row for row in rows_of(gone.held) if row["group"] == "p0"]
-    assert told and all(text.startswith("entry ") for one in told for text in one["missing"])
+    assert told
+    assert all(text.startswith("entry ") for one in told for text in one["missing"])
 
 
 def test_parents(engine):

@@ -88,7 +88,8 @@ def test_what_is_wrong_with_a_matrix(engine):
     outcome = engine.order(frame, form="matrix", receiver="receiver")
     assert [row["told"] for row in rows_of(outcome.ordered)] == [None]
     found = rows_of(outcome.quarantine)
-    assert len(found) == len(rows) - 1 and [row["reason"] for row in found] == [row["told"] for row in found]
+    assert len(found) == len(rows) - 1
+    assert [row["reason"] for row in found] == [row["told"] for row in found]
 
 
 @pytest.mark.parametrize(

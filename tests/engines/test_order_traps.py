@@ -36,8 +36,10 @@ def test_triples_that_leave_out_a_cause_are_told_of(engine):
 @pytest.mark.parametrize("group", [None, "topic"])
 def test_stamps_for_one_receiver_are_put_in_order_at_each(engine, group):
     """0 writes to 1 and to 2, twice each: as matrices the second ones are alike, and no copies."""
-    none, one = [[0, 0, 0]] * 3, [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
-    both, more = [[0, 1, 1], [0, 0, 0], [0, 0, 0]], [[0, 2, 1], [0, 0, 0], [0, 0, 0]]
+    none = [[0, 0, 0]] * 3
+    one = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    both = [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    more = [[0, 2, 1], [0, 0, 0], [0, 0, 0]]
     rows = [(0, 2, "d", more), (0, 1, "c", both), (0, 2, "b", one), (0, 1, "a", none)]
     table = make_table([(*row, "t") for row in rows], f"{MATRIX}, topic string")
     outcome = engine.order(table, sender="src", receiver="dst", group=group)
@@ -61,7 +63,8 @@ def test_first_messages_know_of_nothing(engine):
 
 def test_rows_of_the_receiver_itself_come_before_their_effects(engine):
     """c writes x, b answers y to c: with or without c's own row."""
-    own, answer = ("c", "b", "x", {"c": 1}), ("b", "c", "y", {"b": 1, "c": 1})
+    own = ("c", "b", "x", {"c": 1})
+    answer = ("b", "c", "y", {"b": 1, "c": 1})
     schema = "src string, dst string, m string, stamp map<string,int>"
     for rows, expected in (([answer, own], ["x", "y"]), ([answer], ["y"])):
         outcome = engine.order(make_table(rows, schema), sender="src", receiver="dst")

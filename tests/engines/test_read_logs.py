@@ -120,7 +120,8 @@ def test_only_unknown_files_are_an_error(names, reads, tmp_path) -> None:
 def test_an_empty_file_has_no_events(reads, tmp_path) -> None:
     write(tmp_path, empty="")
     events, refused, logs = reads("empty")
-    assert (events, refused) == ([], []) and logs.files[0].format == "empty"
+    assert (events, refused) == ([], [])
+    assert logs.files[0].format == "empty"
 
 
 @pytest.mark.parametrize(
@@ -189,13 +190,15 @@ def test_a_log_that_goes_on_in_the_next_file(reads, tmp_path) -> None:
     write(tmp_path, a1=node("a", "b", 3, 4), a2=node("a", "b", 1, 2), b=node("b", "a", 1))
     events, _, logs = reads("a1", "a2", "b")
     assert [row[2:] for row in short(events) if row[1] == "a"] == [(n - 1, f"a:{n}") for n in (1, 2, 3, 4)]
-    assert {row["execution"] for row in events} == {""} and logs.note is None
+    assert {row["execution"] for row in events} == {""}
+    assert logs.note is None
 
 
 def test_a_log_whose_parts_take_turns(reads, tmp_path) -> None:
     write(tmp_path, even=node("a", "b", 2, 4, 6), odd=node("a", "b", 1, 3, 5))
     events, _, logs = reads("even", "odd")
-    assert short(events) == [("", "a", n - 1, f"a:{n}") for n in range(1, 7)] and logs.note is None
+    assert short(events) == [("", "a", n - 1, f"a:{n}") for n in range(1, 7)]
+    assert logs.note is None
 
 
 def test_separate_runs_in_files_are_separate_executions(reads, tmp_path) -> None:
@@ -206,7 +209,8 @@ def test_separate_runs_in_files_are_separate_executions(reads, tmp_path) -> None
 
 
 def test_separate_runs_in_folders_of_node_files(reads, tmp_path) -> None:
-    a, b = node("a", "b", 1, 2), node("b", "a", 1, 2)
+    a = node("a", "b", 1, 2)
+    b = node("b", "a", 1, 2)
     write(tmp_path, r1__a=a, r1__b=b, r2__a=a, r2__b=b)
     events, _, _ = reads("r1", "r2")
     assert Counter(row["execution"] for row in events) == {str(tmp_path / "r1"): 4, str(tmp_path / "r2"): 4}
@@ -294,7 +298,8 @@ def test_our_own_tables_with_names_that_spark_does_not_open(reads, tmp_path) -> 
     table(rows, tmp_path / "a:b")
     table(rows, tmp_path / "ab")
     events, _, logs = reads("a:b", "ab")
-    assert sorted(row["index"] for row in events) == [0, 0, 1, 1] and logs.note is None
+    assert sorted(row["index"] for row in events) == [0, 0, 1, 1]
+    assert logs.note is None
 
 
 def test_what_order_wrote_is_native_without_its_columns(reads, tmp_path) -> None:
@@ -326,7 +331,8 @@ def test_rotated_logs_go_on_by_their_times(reads, tmp_path) -> None:
     older, newer = write_timed_log(1.0, 2.0), write_timed_log(2.0, 4.0)
     write(tmp_path, **{"app.log": newer, "app.log.1": older})
     events, _, logs = reads("app.log", "app.log.1", format="jsonl")
-    assert texts_in_order(events) == ["1.0", "2.0", "2.0", "4.0"] and logs.note is None
+    assert texts_in_order(events) == ["1.0", "2.0", "2.0", "4.0"]
+    assert logs.note is None
 
 
 def test_two_files_of_a_process_at_the_same_time(reads, tmp_path) -> None:

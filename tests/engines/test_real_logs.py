@@ -52,7 +52,8 @@ def test_vector_clock_logs_are_clean(audited, file):
     (one, *_) = logs.values()
     totals, brief = audited(file, regex=one["regex"], delimiter=one["delimiter"] or None)
     assert brief.counts == {} and len(brief.sample) == 0
-    assert totals.keys() == logs.keys() and brief.executions == len(logs)
+    assert totals.keys() == logs.keys()
+    assert brief.executions == len(logs)
     names = {"events": "events", "processes": "hosts", "edges": "cross_host_edges"}
     names |= {name: name for name in ("ordered_pairs", "concurrent_pairs")}
     for execution, log in logs.items():

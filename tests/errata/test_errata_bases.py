@@ -52,7 +52,8 @@ def test_rst_for_several_stamps_before_it_counts(kind: type[Matrix], delivered: 
 @pytest.mark.parametrize(("kind", "delivered"), [(Pairs89, "m m2"), (pairs.StampsBeforeTick, "m2 m")])
 def test_ses_ticks_before_it_stamps(kind: type[Pairs89], delivered: str) -> None:
     p0, p1 = cast(kind, 2)
-    m, m2 = send(p0, "m", 1), send(p0, "m2", 1)
+    m = send(p0, "m", 1)
+    m2 = send(p0, "m2", 1)
     assert texts(p1, m2, m) == delivered
 
 
@@ -61,13 +62,15 @@ def test_ses_ticks_before_it_stamps(kind: type[Pairs89], delivered: str) -> None
 )
 def test_ses_test_is_not_strict_unless_deliveries_tick(kind: type[Pairs89], delivered: str) -> None:
     p0, p1 = cast(kind, 2)
-    m, m2 = send(p0, "m", 1), send(p0, "m2", 1)
+    m = send(p0, "m", 1)
+    m2 = send(p0, "m2", 1)
     assert texts(p1, m, m2) == delivered
 
 
 def test_ses_does_not_order_messages_to_oneself() -> None:
     p0, _ = cast(pairs.PairsSelfSends, 2)
-    s, s2 = send(p0, "s", 0), send(p0, "s2", 0)
+    s = send(p0, "s", 0)
+    s2 = send(p0, "s2", 0)
     assert texts(p0, s2, s) == "s2 s"
 
 

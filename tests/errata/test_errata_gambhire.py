@@ -38,7 +38,8 @@ def test_lemmas_3_and_4_miss_the_message_that_fires(variant: str, covered: int) 
 def test_figure_3_is_unsafe_on_channels_that_reorder(variant: str, delivered: str) -> None:
     p0, p1 = cast(Semantic, 2, variant=variant)
     p0.local()
-    m, m2 = send(p0, "m", 1, depends_on=1), send(p0, "m2", 1, depends_on=2)
+    m = send(p0, "m", 1, depends_on=1)
+    m2 = send(p0, "m2", 1, depends_on=2)
     assert texts(p1, m2, m) == delivered
 
 
@@ -54,7 +55,8 @@ def test_fifo_channels_are_not_enough(kind: type[Semantic], variant: str, delive
     p1, p2, p3 = cast(kind, 3, variant=variant)
     x = send(p2, "x", 2, depends_on=0)
     texts(p1, send(p2, "y", 0, depends_on=1))
-    m, m2 = send(p1, "m", 2, depends_on=1), send(p1, "m2", 2, depends_on=2)
+    m = send(p1, "m", 2, depends_on=1)
+    m2 = send(p1, "m2", 2, depends_on=2)
     assert texts(p3, m, m2) == ""  # they arrive in order, and wait for x
     assert texts(p3, x) == delivered
 
@@ -99,7 +101,8 @@ def test_event_cannot_depend_on_itself() -> None:
 @pytest.mark.parametrize(("kind", "delivered"), [(Matrix, "x z"), (ReadsOwnMatrix, "z")])
 def test_rst_test_of_the_introduction_reads_the_wrong_matrix(kind: type[Endpoint], delivered: str) -> None:
     p1, p2, p3 = cast(kind, 3)
-    x, y = send(p1, "x", 2), send(p1, "y", 1)
+    x = send(p1, "x", 2)
+    y = send(p1, "y", 1)
     texts(p2, y)
     assert texts(p3, send(p2, "z", 2), x) == delivered  # z first, and then x waits for itself
 

@@ -27,7 +27,8 @@ def test_shipped_monitor_may_write_to_itself() -> None:
 
 def test_duplicate_that_is_counted_lets_an_effect_through() -> None:
     monitor, p1, p2 = cast(CountsDuplicates, 3, monitor="p0")
-    a, b = send(p1, "a", 0), send(p1, "b", 0)
+    a = send(p1, "a", 0)
+    b = send(p1, "b", 0)
     texts(p2, send(p1, "to p2", 2))
     c = send(p2, "c", 0)
     assert texts(monitor, a, a, c, b) == "a c b"

@@ -29,10 +29,12 @@ def test_get_must_be_atomic(kind: type[Buffered], delivered: str) -> None:
 
 def test_footnote_4_needs_fifo_channels() -> None:
     p0, p1 = cast(buffered.PipelinesAnywhere, 2, pipelined=True)
-    first, second = send(p0, "first", 1), send(p0, "second", 1)
+    first = send(p0, "first", 1)
+    second = send(p0, "second", 1)
     assert texts(p1, second, first) == "second first"
     p0, p1 = cast(Buffered, 2, pipelined=True)
-    first, second = send(p0, "first", 1), send(p0, "second", 1)
+    first = send(p0, "first", 1)
+    second = send(p0, "second", 1)
     with pytest.raises(antecede.InputError, match="FIFO"):
         p1.receive(second)
     assert texts(p1, first, second) == "first second"
@@ -67,11 +69,13 @@ def test_chain_of_the_proof_may_begin_with_the_message_itself() -> None:
 
 def test_rendezvous_blocks_where_an_acknowledging_site_does_not() -> None:
     p1, p2 = cast(Sync, 2, form="rendezvous")
-    a, b = send(p1, "a", 1), send(p2, "b", 0)
+    a = send(p1, "a", 1)
+    b = send(p2, "b", 0)
     assert (texts(p1, b), texts(p2, a)) == ("", "")
     assert p1.blocked and p2.blocked
     p1, p2 = cast(Sync, 2, form="site")
-    a, b = send(p1, "a", 1), send(p2, "b", 0)
+    a = send(p1, "a", 1)
+    b = send(p2, "b", 0)
     to_p2, to_p1 = answer(p1, b), answer(p2, a)
     assert (texts(p1, to_p1), texts(p2, to_p2)) == ("b", "a")
 
@@ -87,5 +91,6 @@ def test_matrix_algorithm_learns_at_delivery_not_at_receipt(kind: type[Endpoint]
 )
 def test_server_algorithm_needs_the_own_entry_or_fifo(kind: type[Server], delivered: str) -> None:
     server, client = cast(kind, 2, server="p0")
-    first, second = send(client, "first", 0), send(client, "second", 0)
+    first = send(client, "first", 0)
+    second = send(client, "second", 0)
     assert texts(server, second, first) == delivered

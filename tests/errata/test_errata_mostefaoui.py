@@ -93,7 +93,8 @@ def test_one_concurrent_message_is_enough_when_set_ids_collide(sets: tuple[int, 
         build_endpoint(Probabilistic, process=f"p{i}", group=names, R=4, K=2, set_id=sets[i])
         for i in range(4)
     ]
-    m, x = copies(made[0], "m"), copies(made[3], "x")
+    m = copies(made[0], "m")
+    x = copies(made[3], "x")
     texts(made[1], m[0])
     effect = copies(made[1], "m'")
     assert texts(made[2], x[2], effect[1], m[1]) == delivered
@@ -109,7 +110,9 @@ def test_newcomer_needs_the_entries_and_the_delivered_set(kind: type[Probabilist
         assert isinstance(made, Probabilistic)
         return made
 
-    a, b, c = make("a", ["a", "b"], 0), make("b", ["a", "b"], 1), make("c", ["a", "b", "c"], 2)
+    a = make("a", ["a", "b"], 0)
+    b = make("b", ["a", "b"], 1)
+    c = make("c", ["a", "b", "c"], 2)
     sent = {"a": a.admit("c"), "b": b.admit("c")}
     m = {packet.target: packet for packet in b.send(b"m").packets}
     a.receive(m["a"])

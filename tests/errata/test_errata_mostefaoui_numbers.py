@@ -13,7 +13,9 @@ EXACT = {2: 0.1105, 3: 0.0968, 4: 0.1008, 5: 0.1146, 6: 0.1358, 7: 0.1635, 8: 0.
 
 def bounds(delivered: list[tuple[int, list[int]]]) -> tuple[int, int]:
     """eps_min and eps_max of section 5.4.1 at one receiver, from the senders and true vector stamps."""
-    clock, wrong, dropped = [0] * len(delivered[0][1]), 0, 0
+    clock = [0] * len(delivered[0][1])
+    wrong = 0
+    dropped = 0
     for sender, stamp in delivered:
         if stamp[sender] <= clock[sender]:
             dropped += 1  # covered by a wrong delivery: in order for eps_min, out of order for eps_max

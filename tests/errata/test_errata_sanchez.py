@@ -65,13 +65,15 @@ def test_extra_counts_as_delivered(kind: type[Bounded], delivered: str) -> None:
 @pytest.mark.parametrize(("kind", "delivered"), [(Bounded, "late e f"), (bounded.ClearsOwnRow, "f e late")])
 def test_own_counter_is_never_cleared(kind: type[Bounded], delivered: str) -> None:
     story = four_entries(kind, k=4)
-    e, f = send(story.p0, "e", 1), send(story.p0, "f", 1)
+    e = send(story.p0, "e", 1)
+    f = send(story.p0, "f", 1)
     assert texts(story.p1, f, e, *story.extras, story.late) == delivered
 
 
 def test_message_to_oneself_loses_its_count() -> None:
     p0, _ = cast(bounded.BoundedSelfSends, 2, k=4)
-    first, second = send(p0, "first", 0), send(p0, "second", 0)
+    first = send(p0, "first", 0)
+    second = send(p0, "second", 0)
     assert texts(p0, first) == "first"
     third = send(p0, "third", 0)
     assert texts(p0, third, second) == "third second"

@@ -187,7 +187,8 @@ def test_an_odd_line_takes_few_others_with_it(monkeypatch):
     text = [lines(PLAIN[0])] * 20_000
     text[15_000] = "odd\n"
     parsed = parse("".join(text), "jsonl")
-    assert len(parsed.events) == 19_999 and parsed.quarantine["line"].to_pylist() == [15_001]
+    assert len(parsed.events) == 19_999
+    assert parsed.quarantine["line"].to_pylist() == [15_001]
     assert len(learnt) < 150
 
 

@@ -37,7 +37,8 @@ def narrow(tmp_path: Path) -> str:
     """A file whose footer says that an integer has 4 bits: Arrow has not implemented that."""
     schema = pa.schema({"index": pa.int64()})
     serialized = schema.serialize().to_pybytes()
-    bits_64, bits_4 = (64).to_bytes(4, "little"), (4).to_bytes(4, "little")
+    bits_64 = (64).to_bytes(4, "little")
+    bits_4 = (4).to_bytes(4, "little")
     assert serialized.count(bits_64) == 1
     good, broken = (base64.b64encode(part) for part in (serialized, serialized.replace(bits_64, bits_4)))
     path = tmp_path / "narrow.parquet"

@@ -52,7 +52,8 @@ def test_an_id_of_two_sources_is_ambiguous_inside_a_correlation_only():
     assert [row["event"] for row in found] == ["/a#1", "/b#1", "2", "1"]
     assert found[2]["parents"] == ["/a#1", "/b#1"]
     assert found[2]["fields"] == {"causationid": "1", "ambiguous": "causationid 1 names /a#1, /b#1"}
-    assert found[0]["fields"] == {"id": "1"} and found[3]["fields"] is None
+    assert found[0]["fields"] == {"id": "1"}
+    assert found[3]["fields"] is None
 
 
 def test_an_event_is_not_its_own_cause_if_another_has_the_id():
@@ -103,12 +104,14 @@ def test_otlp():
     found = rows(SAMPLES["otlp"])
     assert parents(found) == SPAN_PARENTS
     assert [row["kind"] for row in found] == ["send", "receive", "receive", "send"]
-    assert {row["process"] for row in found} == {"shop"} and {row["execution"] for row in found} == {"t"}
+    assert {row["process"] for row in found} == {"shop"}
+    assert {row["execution"] for row in found} == {"t"}
     assert (
         found[0]["time"] == pytest.approx(1.7e12)
         and found[0]["fields"]["startTimeUnixNano"] == "1700000000000000001"
     )
-    assert found[2]["fields"]["links"] == "u:y" and found[2]["fields"]["http.method"] == "GET"
+    assert found[2]["fields"]["links"] == "u:y"
+    assert found[2]["fields"]["http.method"] == "GET"
     assert found[2]["time"] < found[0]["time"], "skewed clocks are not repaired"
     assert [row["index"] for row in found] == [None] * 4
     text = SAMPLES["otlp"].decode().split("\n")
@@ -127,7 +130,8 @@ def test_otlp_one_document_per_line_and_bad_spans():
 def test_a_document_that_is_cut_off_is_one_bad_record():
     parsed = parse(SAMPLES["otlp"][:-20])
     assert parsed.format == "otlp" and parsed.events.num_rows == 0
-    assert parsed.quarantine.num_rows == 1 and parsed.quarantine["line"].to_pylist() == [1]
+    assert parsed.quarantine.num_rows == 1
+    assert parsed.quarantine["line"].to_pylist() == [1]
 
 
 def test_jaeger():
@@ -160,8 +164,10 @@ def zipkin(name, kind=None, parent=None, service="w", **more):
 
 
 def test_zipkin_shared_ids():
-    call, serve = zipkin("1", "CLIENT", "0"), zipkin("1", "SERVER", "0", "db", shared=True)
-    inner, other = zipkin("2", parent="1", service="db"), zipkin("3", parent="1")
+    call = zipkin("1", "CLIENT", "0")
+    serve = zipkin("1", "SERVER", "0", "db", shared=True)
+    inner = zipkin("2", parent="1", service="db")
+    other = zipkin("3", parent="1")
     events = rows(json.dumps([call, serve, inner, other]))
     assert [row["time"] for row in events] == [5.0, 6.0] * 4
     found = parents(events)
@@ -181,7 +187,8 @@ def test_zipkin_shared_ids():
 
 
 def test_several_spans_of_one_id_stay_apart_and_copies_do_not():
-    one, two = zipkin("1", "SERVER", shared=True), zipkin("1", "SERVER", shared=True, timestamp=9_000)
+    one = zipkin("1", "SERVER", shared=True)
+    two = zipkin("1", "SERVER", shared=True, timestamp=9_000)
     events = [row["event"] for row in rows(json.dumps([one, two, one])) if row["event"].startswith("start")]
     assert events == [
         "start of span 1 at the server",
@@ -209,7 +216,8 @@ def test_editing_traces_plain_and_in_runs():
     ]
     found = rows(json.dumps({"txns": txns}, indent=1))
     assert parents(found) == {"0": [], "1": ["0"], "2": ["0"], "3": ["2", "1"]}
-    assert [row["index"] for row in found] == [0, 0, 1, 2] and found[0]["execution"] == "log"
+    assert [row["index"] for row in found] == [0, 0, 1, 2]
+    assert found[0]["execution"] == "log"
     runs = [
         {"span": [0, 10**15], "parents": [], "agent": "x", "seqStart": 0},
         {"span": [10**15, 10**15 + 2], "parents": [4], "agent": "y", "seqStart": 0},

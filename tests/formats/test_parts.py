@@ -163,7 +163,9 @@ def test_files_that_must_be_read_as_a_whole():
 def test_a_line_of_host_and_clock_in_a_later_part_is_not_overlooked():
     text = "process,event,text\n" + "a,e,x\n" * 3 + 'a {"a": 1}\n'
     plan = plan_parts(text[:30].encode(), "x")
-    assert plan is not None and plan.format == "csv" and read(text.encode(), "x").format == "shiviz"
+    assert plan is not None
+    assert plan.format == "csv"
+    assert read(text.encode(), "x").format == "shiviz"
     assert not read_part(text[31:].encode(), "x", plan, Settings(), 3).alone
 
 

@@ -27,8 +27,11 @@ def test_formats_are_detected_by_content(name):
     data = SAMPLES[name]
     assert detect(data, "any") == detect(gzip.compress(data, mtime=0), "any") == name
     parsed = read(gzip.compress(data, mtime=0), "any")
-    assert parsed.format == name and parsed.events.num_rows > 0 and parsed.quarantine.num_rows == 0
-    assert parsed.events.schema.equals(EVENTS) and parsed.quarantine.schema.equals(QUARANTINE)
+    assert parsed.format == name
+    assert parsed.events.num_rows > 0
+    assert parsed.quarantine.num_rows == 0
+    assert parsed.events.schema.equals(EVENTS)
+    assert parsed.quarantine.schema.equals(QUARANTINE)
     parsed.events.validate(full=True)
     assert set(parsed.events["file"].to_pylist()) == {"any"}
 
@@ -217,7 +220,8 @@ def test_sources(tmp_path, monkeypatch):
     assert list_files(["b", "a.log", "b/1.log"]) == ["b/1.log", "b/2.log", "a.log"]
     assert list_files(["*.log", "?"]) == ["a.log", "c[1].log", "b/1.log", "b/2.log"]
     assert list_files(["c[1].log"]) == ["c[1].log"]
-    assert list_files(["**/*.log"])[0] == "a.log" and len(list_files(["."])) == 4
+    assert list_files(["**/*.log"])[0] == "a.log"
+    assert len(list_files(["."])) == 4
     for wrong, words in (("nowhere", "no such file"), ("*.txt", "matches no file"), ("empty", "no files")):
         with pytest.raises(CallerError, match=words):
             list_files([wrong])

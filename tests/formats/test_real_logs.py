@@ -55,14 +55,16 @@ def test_tsviz_log():
     found = events("tsviz/tsviz_fslock_24t_4sp.log")
     assert len(found) == 2001
     assert len({row["process"] for row in found}) == 30
-    assert found[0]["line"] == 3 and found[0]["time"] == pytest.approx(1456966522870.8457)
+    assert found[0]["line"] == 3
+    assert found[0]["time"] == pytest.approx(1456966522870.8457)
 
 
 def test_sends_and_receives_of_ewd998():
     want = EXPECTED["graphs_and_messages"]["ewd998/trace-unstable.ndjson"]
     found = events("ewd998/trace-unstable.ndjson")
     kinds = Counter(row["kind"] for row in found)
-    assert len(found) == want["events"] and found[0]["line"] == want["header_lines"] + 1
+    assert len(found) == want["events"]
+    assert found[0]["line"] == want["header_lines"] + 1
     assert len({row["process"] for row in found}) == want["nodes"]
     assert (kinds["send"], kinds["receive"]) == (want["sends"], want["receive_records"])
     assert kinds["local"] == want["deactivations"]
@@ -82,7 +84,8 @@ def test_editing_trace():
     found = events(file)
     agent = {row["event"]: row["process"] for row in found}
     edges = [(parent, row["event"]) for row in found for parent in row["parents"]]
-    assert len(found) == want["txns"] and len(set(agent.values())) == want["agents"]
+    assert len(found) == want["txns"]
+    assert len(set(agent.values())) == want["agents"]
     assert len(edges) == want["edges"]
     assert sum(agent[parent] != agent[child] for parent, child in edges) == want["cross_agent_edges"]
     assert sum(len(row["parents"]) > 1 for row in found) == want["merges"]
@@ -110,4 +113,5 @@ FORMATS = {"tsviz": "shiviz", "ewd998": "ndjson", "editing-traces": "editing", "
 @pytest.mark.parametrize("folder", FORMATS)
 def test_detection(folder):
     files = [file for file in (DATA / folder).iterdir() if "LICENSE" not in file.name]
-    assert files and {detect(file.read_bytes(), "?") for file in files} == {FORMATS[folder]}
+    assert files
+    assert {detect(file.read_bytes(), "?") for file in files} == {FORMATS[folder]}

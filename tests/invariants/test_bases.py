@@ -78,7 +78,8 @@ class OptimalWorld(Checked):
         self.check_sr(process, vector(endpoint))
         waiting, newest = set(), dict[int, int]()
         for message in list_positions(self.oracle.past[process]):
-            sender, time = self.names.index(str(self.oracle.sender[message])), self.count(message)
+            sender = self.names.index(str(self.oracle.sender[message]))
+            time = self.count(message)
             waiting |= {(sender, time, d) for d in self.duties(process, message)}
             newest[sender] = max(time, newest.get(sender, 0))
         n = endpoint.n

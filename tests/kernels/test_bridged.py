@@ -18,7 +18,9 @@ def find_bridged(trace, edges, n):
     trace, origin = add_bridges(link_trace(trace), source, target)
     verdict = find_violations(trace, n)
     late, early = origin[verdict.late], origin[verdict.early]
-    assert (late >= 0).all() and (early >= 0).all() and (origin[verdict.pair_cause] >= 0).all()
+    assert (late >= 0).all()
+    assert (early >= 0).all()
+    assert (origin[verdict.pair_cause] >= 0).all()
     return set(late.tolist()), set(early.tolist())
 
 

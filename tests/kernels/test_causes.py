@@ -55,10 +55,13 @@ def test_edges_are_there_once_with_all_they_are_known_from(parts):
             want[source, target] = want.get((source, target), 0) | known
     got = zip(found.edges.source.tolist(), found.edges.target.tolist(), found.known.tolist(), strict=True)
     assert {(s, t): k for s, t, k in got} == want
-    assert (np.diff(found.edges.target) >= 0).all() and len(found.known) == len(want)
+    assert (np.diff(found.edges.target) >= 0).all()
+    assert len(found.known) == len(want)
 
 
 def test_names_mean_something_else_in_each_scope():
-    scope, name = np.array([0, 0, 1, 1, 1]), np.array([3, 5, 3, -1, 5])
-    first, names = np.array([0, 2, 3]), np.array([5, 3, 3])
+    scope = np.array([0, 0, 1, 1, 1])
+    name = np.array([3, 5, 3, -1, 5])
+    first = np.array([0, 2, 3])
+    names = np.array([5, 3, 3])
     assert look_up_names(scope, name, first, names, 6).tolist() == [1, 0, 2, -1, -1]

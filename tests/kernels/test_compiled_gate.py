@@ -102,7 +102,9 @@ def test_it_does_not_matter_where_rows_are_cut_into_batches(batch: Batch, cuts: 
             Batch(state, [batch.needs[i] for i in rows], [batch.gains[i] for i in rows], batch.add)
         )
         order += [rows[i] for i in part.order]
-        held, missing, state = [rows[i] for i in part.held], part.missing, part.have.tolist()
+        held = [rows[i] for i in part.held]
+        missing = part.missing
+        state = part.have.tolist()
     check_same(Released(*map(np.array, (order, held, missing, state))), release_compiled(batch))
 
 

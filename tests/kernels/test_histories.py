@@ -128,7 +128,9 @@ def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
     assert (np.bincount(target[across]) > 1).sum() == log["events_with_2plus_cross_host_parents"]
     found = sort_topologically(len(process), source, target)
     assert len(found.stuck) == 0
-    places, causes, effects = process[found.order], found.position[source], found.position[target]
+    places = process[found.order]
+    causes = found.position[source]
+    effects = found.position[target]
     counts = count_pairs(places, causes, effects, log["hosts"])
     assert counts == (log["ordered_pairs"], log["concurrent_pairs"])
     again = compute_clocks(places, causes, effects, log["hosts"])

@@ -62,7 +62,8 @@ def test_slots_are_used_again_and_swept():
 
 def test_beyond_the_cap_pairs_are_only_counted():
     trace = link_trace(events(Random(3), 3, 200))
-    whole, capped = find_violations(trace, 3), find_violations(trace, 3, cap=5)
+    whole = find_violations(trace, 3)
+    capped = find_violations(trace, 3, cap=5)
     assert whole.pairs > 20 and capped.pairs == whole.pairs
     assert [a.tolist() for a in capped[:3]] == [a.tolist() for a in whole[:3]]
     assert [a.tolist() for a in capped[3:6]] == [a[:5].tolist() for a in whole[3:6]]
@@ -97,7 +98,8 @@ def test_what_does_not_fit_is_not_linked():
 
 def test_an_empty_trace_has_no_faults():
     found = find_violations(link_trace([]), 0)
-    assert found.pairs == 0 and all(len(part) == 0 for part in found[:6])
+    assert found.pairs == 0
+    assert all(len(part) == 0 for part in found[:6])
 
 
 @pytest.mark.parametrize(

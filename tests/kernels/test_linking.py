@@ -140,7 +140,8 @@ def test_everything_is_as_defined(seed, size, processes, messages):
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 4), st.integers(1, 6))
 def test_faults_of_rows(seed, size, processes, messages):
     rows = random_rows(Random(seed), size, processes, messages)
-    links, act = match_rows(rows), np.array([row["act"] for row in rows])
+    links = match_rows(rows)
+    act = np.array([row["act"] for row in rows])
     groups = messages_of(rows)
     sends = [[i for i in members if rows[i]["act"] == SEND] for members in groups]
     assert set(links.resent(act).tolist()) == {i for group in sends for i in group[1:]}

@@ -40,7 +40,8 @@ def test_ranges_lie_one_behind_the_other(ranges: list[tuple[int, int]]) -> None:
 
 
 def test_joined_keys_keep_the_order_of_pairs_and_do_not_overflow() -> None:
-    high, low = np.array([0, 1, 1, 2]), np.array([9, 0, 3, 1])
+    high = np.array([0, 1, 1, 2])
+    low = np.array([9, 0, 3, 1])
     assert join_keys(high, low, 10).tolist() == [9, 10, 13, 21]
     with pytest.raises(CallerError, match="63 bits"):
         join_keys(np.array([2**40]), np.array([0]), 2**30)

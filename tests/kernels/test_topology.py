@@ -91,8 +91,11 @@ def test_an_order_is_linear_when_no_effect_comes_first(graph, random):
 
 
 def test_an_order_with_an_event_twice_is_not_linear():
-    assert not is_linear([0, 0], [], []) and not is_linear([0, 5], [], []) and not is_linear([-1, 0], [], [])
-    assert is_linear([1, 0], [], []) and is_linear([], [], [])
+    assert not is_linear([0, 0], [], [])
+    assert not is_linear([0, 5], [], [])
+    assert not is_linear([-1, 0], [], [])
+    assert is_linear([1, 0], [], [])
+    assert is_linear([], [], [])
 
 
 def test_ranks_decide_in_turn_and_unknown_times_come_last():
@@ -104,7 +107,8 @@ def test_ranks_decide_in_turn_and_unknown_times_come_last():
 
 def test_what_is_behind_a_cycle_comes_out_behind_all_its_members():
     found = sort_topologically(5, [0, 1, 2, 1], [1, 2, 1, 3], [[4, 3, 2, 1, 3]])
-    assert found.order.tolist() == [4, 0, 2, 1, 3] and found.stuck.tolist() == [1, 2]
+    assert found.order.tolist() == [4, 0, 2, 1, 3]
+    assert found.stuck.tolist() == [1, 2]
 
 
 def test_long_chains_and_long_cycles_need_no_recursion():
@@ -113,7 +117,8 @@ def test_long_chains_and_long_cycles_need_no_recursion():
     found = sort_topologically(size, names[:-1], names[1:])
     assert found.order.tolist() == names
     ring = find_cycles(size, names, names[1:] + names[:1])
-    assert ring.starts.tolist() == [0, size] and ring.members.tolist() == list(range(size))
+    assert ring.starts.tolist() == [0, size]
+    assert ring.members.tolist() == list(range(size))
 
 
 def test_no_events_give_empty_answers():

@@ -61,7 +61,8 @@ def test_rows_are_kept_until_the_last_effect_and_used_again(seed):
     random, n, size = Random(seed), 5, 120
     process = [random.randrange(n) for _ in range(size)]
     edges = [(a, a + random.randint(1, 9)) for a in random.choices(range(size - 9), k=60)] * 2
-    source, target = [e[0] for e in edges], [e[1] for e in edges]
+    source = [e[0] for e in edges]
+    target = [e[1] for e in edges]
     ordered = sum(map(len, slow_pasts(process, source, target))) - size
     assert count_pairs(process, source, target, n).ordered == ordered
 

@@ -96,7 +96,8 @@ def test_of_equal_chains_the_first_is_told():
     rows = [(0, SEND, 0), (0, SEND, 1), (0, SEND, 2), (1, DELIVER, 2), (1, DELIVER, 1), (1, DELIVER, 0)]
     trace = link_trace(rows)
     shown = find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace))
-    assert shown.late.tolist() == [4, 5] and shown.early.tolist() == [3, 3]
+    assert shown.late.tolist() == [4, 5]
+    assert shown.early.tolist() == [3, 3]
     assert shown.chains.lists() == [[1, 2], [0, 2]]
 
 

@@ -91,7 +91,8 @@ def pasts(trace: list[Event], edges: Edges = ()) -> list[set[int]]:
 
 def violations(trace: list[Event], edges: Edges = ()) -> set[tuple[int, int]]:
     """(early, late) positions of deliveries at one process, where the late one's send happened first."""
-    past, sends = pasts(trace, edges), {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
+    past = pasts(trace, edges)
+    sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     arrived = [(p, process, sends[m]) for p, (process, kind, m) in enumerate(trace) if kind == DELIVER]
     return {
         (e, d)
@@ -106,7 +107,8 @@ def judge_trace(trace: list[Event]) -> tuple[Any, ...]:
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     sender = {p: trace[sends[m]][0] for p, (_, kind, m) in enumerate(trace) if kind == DELIVER}
     found = violations(trace)
-    late, early = {d for _, d in found}, {e for e, _ in found}
+    late = {d for _, d in found}
+    early = {e for e, _ in found}
     fifo = {d for e, d in found if sender[e] == sender[d]}
     pairs = {(e, sends[trace[d][2]], trace[d][0]) for e, d in found}
     return tuple(sorted(part) for part in (late, fifo, early, pairs))

@@ -92,7 +92,8 @@ class HeadOnly(Queueing[T], kw_only=True):
     """A new arrival goes at once if it can; of what waits only the head is looked at."""
 
     def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
-        newest, head = self.arrivals - 1, next(iter(self.items), -1)
+        newest = self.arrivals - 1
+        head = next(iter(self.items), -1)
         return next((at for at in (newest, head) if at in self.ready), None)
 
 

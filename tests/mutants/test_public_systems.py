@@ -46,7 +46,8 @@ def with_gate(kind: type[Endpoint], gate: type | None) -> type[Endpoint]:
 @pytest.mark.parametrize(("kind", "heard"), [(Matrix, "m1 m3"), (CarriesOwnColumn, "m3 m1")])
 def test_partisan_forgets_what_was_sent_to_others(kind: type[Endpoint], heard: str) -> None:
     a, b, c, _ = cast(kind)
-    m1, m2 = say(a, "m1", "c"), say(a, "m2", "b")
+    m1 = say(a, "m1", "c")
+    m2 = say(a, "m2", "b")
     assert hear(b, m2["b"]) == "m2"
     m3 = say(b, "m3", "c")
     assert hear(c, m3["c"], m1["c"]) == heard

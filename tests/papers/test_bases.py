@@ -19,7 +19,8 @@ from tests.papers.stage import cast, have, hear_each, send, stamp, words
 
 def test_ses_triangle() -> None:
     p0, p1, p2 = cast(Pairs89, 3)
-    x, y = send(p0, "x", 2), send(p0, "y", 1)
+    x = send(p0, "x", 2)
+    y = send(p0, "y", 1)
     assert stamp(x) == [[1, 0, 0], {}]
     assert stamp(y) == [[2, 0, 0], {2: [1, 0, 0]}]
     p1.receive(y)
@@ -85,7 +86,8 @@ def test_bss_triangle() -> None:
 
 def test_isis_brings_the_past_along_and_drops_the_original() -> None:
     p0, p1, p2 = cast(History, 3)
-    x, y = send(p0, "x", 2), send(p0, "y", 1)
+    x = send(p0, "x", 2)
+    y = send(p0, "y", 1)
     p1.receive(y)
     z = send(p1, "z", 2)
     assert hear_each(p2, z, x) == ["x z", ""]
@@ -103,7 +105,8 @@ def test_isis_forgets_what_everybody_has() -> None:
 
 def test_kk89_triangle() -> None:
     p0, p1, server = cast(Server, 3, server="p2")
-    x, y = send(p0, "x", 2), send(p0, "y", 1)
+    x = send(p0, "x", 2)
+    y = send(p0, "y", 1)
     assert stamp(x) == stamp(y) == [1, 0, 0]
     p1.receive(y)
     z = send(p1, "z", 2)
@@ -123,7 +126,8 @@ class AsTold(Server, kw_only=True):
 @pytest.mark.parametrize(("kind", "order"), [(AsTold, ["second", "first"]), (Server, ["", "first second"])])
 def test_kk89_as_told_needs_fifo_channels(kind: type[Server], order: list[str]) -> None:
     p0, server = cast(kind, 2, server="p1")
-    first, second = send(p0, "first", 1), send(p0, "second", 1)
+    first = send(p0, "first", 1)
+    second = send(p0, "second", 1)
     assert hear_each(server, second, first) == order
 
 

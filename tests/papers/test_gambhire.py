@@ -23,7 +23,8 @@ def column(packet: Packet, which: Literal["SP", "SC"], j: int, n: int = 3) -> li
 def triangle(m2_depends_on: int, m3_depends_on: int) -> tuple[Packet, Packet, Semantic]:
     """M1 from p0 to p2, M2 from p0 to p1, then M3 from p1 to p2; returns M1, M3 and p2, still to receive."""
     p0, p1, p2 = cast(Semantic, 3)
-    m1, m2 = send(p0, "M1", 2, depends_on=0), send(p0, "M2", 1, depends_on=m2_depends_on)
+    m1 = send(p0, "M1", 2, depends_on=0)
+    m2 = send(p0, "M2", 1, depends_on=m2_depends_on)
     delivery = p1.receive(m2).deliveries[0]
     assert delivery.event == 1
     return m1, send(p1, "M3", 2, depends_on=m3_depends_on), p2
@@ -51,7 +52,8 @@ def test_gambhire_residual_false_causality_m2_depends_on_m1_and_m3_on_nothing() 
 
 def test_gambhire_figure_3_step_by_step() -> None:
     p0, p1, _ = cast(Semantic, 3)
-    m1, m2 = send(p0, "M1", 2, depends_on=0), send(p0, "M2", 1, depends_on=1)
+    m1 = send(p0, "M1", 2, depends_on=0)
+    m2 = send(p0, "M2", 1, depends_on=1)
     assert column(m1, "SP", 2) == column(m1, "SC", 2) == [0, 0, 0]
     assert p0.sp.tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0]]
     assert p0.sc.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
@@ -90,10 +92,12 @@ def test_gambhire_two_processes_without_fifo(variant: str, order: str) -> None:
 @pytest.mark.parametrize(("variant", "eligible"), [("printed", ["M", "M2"]), ("corrected", ["M"])])
 def test_gambhire_fifo_arrival_is_not_enough(variant: str, eligible: list[str]) -> None:
     p1, p2, p3 = cast(Semantic, 3, variant=variant, manual=True)
-    x, y = send(p2, "X", 2, depends_on=0), send(p2, "Y", 0, depends_on=1)
+    x = send(p2, "X", 2, depends_on=0)
+    y = send(p2, "Y", 0, depends_on=1)
     p1.receive(y)
     p1.take()
-    m, m2 = send(p1, "M", 2, depends_on=1), send(p1, "M2", 2, depends_on=2)
+    m = send(p1, "M", 2, depends_on=1)
+    m2 = send(p1, "M2", 2, depends_on=2)
     for packet in (m, m2, x):
         p3.receive(packet)
     assert words(p3.take("p1")) == "X"

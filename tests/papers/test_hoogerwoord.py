@@ -152,7 +152,8 @@ def test_hoogerwoord_triangle() -> None:
 
 def test_hoogerwoord_others_receive_in_any_order() -> None:
     p1, p2, _ = cast(Monitor, 3, monitor="p2")
-    first, second = send(p1, "first", 1), send(p1, "second", 1)
+    first = send(p1, "first", 1)
+    second = send(p1, "second", 1)
     assert hear_each(p2, second, first) == ["second", "first"]
 
 
@@ -189,7 +190,8 @@ def test_hoogerwoord_self_send_through_the_endpoint_is_delivered_at_once_and_blo
 
 @given(n=st.integers(2, 4), script=SCRIPTS)
 def test_hoogerwoord_self_sends_repaired_program_e_agrees_with_d(n: int, script: Script) -> None:
-    d, e = ProgramD(n, MU), ProgramE(n, MU, repaired=True)
+    d = ProgramD(n, MU)
+    e = ProgramE(n, MU, repaired=True)
     on_the_way: list[int] = []
     for action, a, b in script:
         ready = [j for j in on_the_way if d.receiver[j] != MU or d.guard(j)]

@@ -113,7 +113,8 @@ def test_mattern_two_senders_under_buffer_block_if_the_wrong_one_is_first() -> N
 
 def test_mattern_figure_2_life_of_a_message() -> None:
     one, two = cast(Buffered, 2, manual=True)
-    post, later = one.send(b"first", to=["p1"]), one.send(b"second", to=["p1"])
+    post = one.send(b"first", to=["p1"])
+    later = one.send(b"second", to=["p1"])
     assert [packet.payload for packet in post.packets] == [b"first"]
     assert post.packets[0].control_bytes == 0
     assert later.packets == []
@@ -164,7 +165,8 @@ def test_mattern_listing_a_get_in_two_steps_loses_causal_order() -> None:
 
 def test_mattern_footnote_4_posts_to_the_same_destination_without_waiting() -> None:
     one, two, _ = cast(Buffered, 3, pipelined=True)
-    first, second = send(one, "first", 1), send(one, "second", 1)
+    first = send(one, "first", 1)
+    second = send(one, "second", 1)
     assert one.send(b"other", to=["p2"]).packets == []
     acks = [two.receive(packet).packets[0] for packet in (first, second)]
     assert one.receive(acks[0]).packets == []
@@ -173,7 +175,8 @@ def test_mattern_footnote_4_posts_to_the_same_destination_without_waiting() -> N
 
 def test_mattern_footnote_4_refuses_what_overtook() -> None:
     one, two = cast(Buffered, 2, pipelined=True)
-    first, second = send(one, "first", 1), send(one, "second", 1)
+    first = send(one, "first", 1)
+    second = send(one, "second", 1)
     with pytest.raises(InputError, match="FIFO"):
         two.receive(second)
     assert hear_each(two, first, second) == ["first", "second"]

@@ -56,7 +56,8 @@ def test_mostefaoui_figure_2_the_wrong_delivery_and_its_alarms() -> None:
     copies = {packet.target: packet for packet in p["i"].send(b"m").packets}
     p["j"].receive(copies["j"])
     m2 = broadcast(p["j"], "m'", "k")
-    first, second = broadcast(p["one"], "m1", "k"), broadcast(p["two"], "m2", "k")
+    first = broadcast(p["one"], "m1", "k")
+    second = broadcast(p["two"], "m2", "k")
     assert (stamp(first)[2], stamp(second)[2]) == ([1, 0, 0, 1], [0, 1, 0, 1])
     p["k"].receive(first)
     p["k"].receive(second)
@@ -71,7 +72,8 @@ def test_mostefaoui_figure_2_the_wrong_delivery_and_its_alarms() -> None:
 
 
 def test_mostefaoui_figure_2_algorithm_5_as_printed_misses_it_before_the_increment() -> None:
-    before, m = {0: 1, 1: 2, 2: 1, 3: 2}, [1, 1, 0, 0]
+    before = {0: 1, 1: 2, 2: 1, 3: 2}
+    m = [1, 1, 0, 0]
     assert not all(before[x] > m[x] for x in FIGURE_KEYS["i"])
     assert ALGORITHM_5 in find_alarms(FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])])
 

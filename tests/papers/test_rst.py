@@ -17,7 +17,8 @@ from tests.papers.stage import cast, have, hear_each, missing, send, words
 
 def test_rst_triangle() -> None:
     p0, p1, p2 = cast(Matrix, 3)
-    x, y = send(p0, "x", 2), send(p0, "y", 1)
+    x = send(p0, "x", 2)
+    y = send(p0, "y", 1)
     assert p0.sent.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
     p1.receive(y)
     assert p1.sent.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
@@ -96,12 +97,14 @@ class Told:
 @pytest.mark.parametrize("how", ["printed", "mattern"])
 @given(n=st.integers(2, 4), script=SCRIPTS)
 def test_rst_as_told_delivers_what_the_endpoint_delivers(how: str, n: int, script: Script) -> None:
-    endpoints, told = cast(Matrix, n), [Told(n, how) for _ in range(n)]
+    endpoints = cast(Matrix, n)
+    told = [Told(n, how) for _ in range(n)]
     network: list[tuple[Packet, Any]] = []
     for number, (action, a, b) in enumerate(script):
         if action % 2 and network:
             packet, carried = network.pop(a % len(network))
-            j, source = int(packet.target[1:]), int(packet.source[1:])
+            j = int(packet.target[1:])
+            source = int(packet.source[1:])
             got = told[j].arrive(j, int(packet.payload), source, carried)
             effects = endpoints[j].receive(packet)
             assert words(effects).split() == [*map(str, got)]

@@ -203,7 +203,8 @@ def test_sanchez_measured_cost_all_to_all_traffic_fires_again_and_again() -> Non
 
 
 def test_sanchez_section_4_each_process_may_choose_its_own_k() -> None:
-    small, large = maker("bounded", k=3), maker("bounded", k=99)
+    small = maker("bounded", k=3)
+    large = maker("bounded", k=99)
     world = World(lambda process, group: (small if process == "p0" else large)(process, group), 3)
     for turn in range(40):
         world.send(f"p{turn % 3}", [f"p{(turn + 1 + turn // 3 % 2) % 3}"])

@@ -104,10 +104,12 @@ def test_a_finding_leads_to_its_witness(show) -> None:
     assert rows_with(browser, "witness", 1) == set(range(6))
     assert links_with(browser, "witness") == {(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)}
     browser.mouse(".findings a[href='#w0-880']", click=True)
-    assert rows_with(browser, "here", 0) == {880} and rows_with(browser, "witness", 1) == set()
+    assert rows_with(browser, "here", 0) == {880}
+    assert rows_with(browser, "witness", 1) == set()
     assert is_in_sight(browser, "#w0-880") and not is_in_sight(browser, "#w0-10")
     browser.mouse(".findings a[href='#w0-10-880']", click=True)
-    assert rows_with(browser, "witness", 0) == {10, 880} and is_in_sight(browser, "#w0-10")
+    assert rows_with(browser, "witness", 0) == {10, 880}
+    assert is_in_sight(browser, "#w0-10")
 
 
 def is_in_sight(browser, selector):
@@ -119,9 +121,11 @@ def is_in_sight(browser, selector):
 def test_an_arrival_lies_between_its_send_and_its_delivery(show) -> None:
     told = story("a send m, b receive m, b send k, b deliver m, b send n")
     browser = show([], [Window("", told, [("0", "3")])], "#w0-1")
-    assert rows_with(browser, "past") == {0} and rows_with(browser, "future") == {3, 4}
+    assert rows_with(browser, "past") == {0}
+    assert rows_with(browser, "future") == {3, 4}
     browser.mouse("#w0-2 .hit", click=True)
-    assert rows_with(browser, "past") == set() and rows_with(browser, "future") == {3, 4}
+    assert rows_with(browser, "past") == set()
+    assert rows_with(browser, "future") == {3, 4}
 
 
 def test_keys_reach_every_event(show) -> None:
@@ -135,7 +139,8 @@ def test_keys_reach_every_event(show) -> None:
     assert path == [f"w0-{row}" for row in (0, 1, 2, 3, 4, 5, 5, 4, 3)]
     assert browser.run("document.getElementById('card').innerText").startswith("p2 sends z\n")
     browser.press("Enter")
-    assert rows_with(browser, "past") == {0, 1, 2} and rows_with(browser, "future") == {4, 5}
+    assert rows_with(browser, "past") == {0, 1, 2}
+    assert rows_with(browser, "future") == {4, 5}
 
 
 def test_the_filter_finds_what_is_folded(show) -> None:

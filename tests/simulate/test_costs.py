@@ -77,10 +77,12 @@ def test_sizes_of_vector_stamps() -> None:
 def test_acknowledgements_and_messages_held_back_by_buffered() -> None:
     run = play_sends("buffered", [(0.0, 0, [1]), (1.0, 0, [2])], Network(delay="constant:5"))
     costs = run.costs
-    assert costs.control_bytes == Figure(0.0, 0.0) and costs.entries == Figure(0.0, 0.0)
+    assert costs.control_bytes == Figure(0.0, 0.0)
+    assert costs.entries == Figure(0.0, 0.0)
     assert costs.acks == 1.0 and costs.control_packet_bytes == 1.0 and costs.packets == 4
     assert costs.held_back == Figure(9 / 2, 9.0)  # the second waits for the acknowledgement at 10
-    assert costs.latency == Figure((5 + 14) / 2, 14.0) and costs.wait.mean == 0
+    assert costs.latency == Figure((5 + 14) / 2, 14.0)
+    assert costs.wait.mean == 0
 
 
 def test_releases_count_as_acknowledgements() -> None:
@@ -88,17 +90,21 @@ def test_releases_count_as_acknowledgements() -> None:
     assert costs.packets == 6 and costs.acks == 4.0 and costs.control_packet_bytes == 4.0
     assert costs.control_bytes == Figure(1.0, 1.0) and costs.deliveries == 2
     assert costs.wait == Figure(10.0, 10.0)  # from arrival at 5 to the release at 15
-    assert costs.needless == Figure(10.0, 10.0) and costs.waited_needlessly == 2 and costs.peak_held == 1
+    assert costs.needless == Figure(10.0, 10.0)
+    assert costs.waited_needlessly == 2
+    assert costs.peak_held == 1
 
 
 def test_every_copy_of_a_message_counts() -> None:
     constant = Network(delay="constant:5")
     first_all = play_sends("buffered", [(0.0, 0, None), (1.0, 0, [1])], constant).costs
     assert first_all.control_bytes == first_all.entries == Figure(2 / 3, 1.0)  # a mark on the two copies
-    assert first_all.held_back == Figure(9 / 3, 9.0) and first_all.packets == 3 + 3 + 2
+    assert first_all.held_back == Figure(9 / 3, 9.0)
+    assert first_all.packets == 3 + 3 + 2
     then_all = play_sends("buffered", [(0.0, 0, [1]), (1.0, 0, None)], constant).costs
     assert then_all.control_bytes == Figure(2 / 3, 1.0)
-    assert then_all.held_back == Figure(18 / 3, 9.0) and then_all.acks == 5 / 2
+    assert then_all.held_back == Figure(18 / 3, 9.0)
+    assert then_all.acks == 5 / 2
 
 
 def test_extras_of_bounded() -> None:
@@ -106,7 +112,10 @@ def test_extras_of_bounded() -> None:
     sends: Sends = [(0.0, 1, [0]), (0.0, 2, [0]), (0.5, 2, [1]), (0.0, 0, [2]), (0.6, 0, [1])]
     run = play_sends("bounded", sends, Network(delay="constant:5"), k=3)
     costs = run.costs
-    assert not run.broken and costs.packets == 6 and costs.arrivals == 6 and costs.deliveries == 5
+    assert not run.broken
+    assert costs.packets == 6
+    assert costs.arrivals == 6
+    assert costs.deliveries == 5
     assert costs.extras == 1 / 5
     assert costs.control_packet_bytes == 5 / 5  # two pairs of small numbers and a head
     assert costs.control_bytes == Figure((1 + 1 + 4 + 1 + 4) / 5, 4.0)  # two stamps have one triple
@@ -117,7 +126,8 @@ def test_a_needless_wait_is_the_part_that_causality_does_not_explain() -> None:
     """p1 is in a send until 30 + 10 and so does not deliver what arrives at 6."""
     network = Network(delay="constant:5", links={"p1->p2": "constant:30"})
     costs = play_sends("sync", [(0.0, 1, [2]), (1.0, 0, [1])], network, form="site").costs
-    assert costs.wait == Figure((35 - 6) / 2, 29.0) and costs.needless == costs.wait
+    assert costs.wait == Figure((35 - 6) / 2, 29.0)
+    assert costs.needless == costs.wait
     assert (costs.waited, costs.waited_needlessly, costs.acks) == (1, 1, 1.0)
 
 
@@ -142,7 +152,8 @@ def test_mean_and_the_value_that_99_of_100_do_not_exceed(size: int) -> None:
         summarize_counts(Counter(values)),
         summarize_with_zeros(array("d", [x for x in values if x]), size),
     ):
-        assert found.mean == pytest.approx(expected.mean) and found.p99 == expected.p99
+        assert found.mean == pytest.approx(expected.mean)
+        assert found.p99 == expected.p99
 
 
 # -- from the trace ----------------------------------------------------------------------------------
@@ -214,7 +225,8 @@ def test_costs_made_again_from_the_trace(name: str) -> None:
     packets = [packet(row, 0) for row in run.messages]
     kinds = Counter(one.kind for one in packets)
     messages = [one for one in packets if one.kind == "message"]
-    assert costs.messages == len(run.of("send")) and costs.deliveries == len(run.of("deliver"))
+    assert costs.messages == len(run.of("send"))
+    assert costs.deliveries == len(run.of("deliver"))
     assert costs.packets == costs.arrivals == len(packets)
     check_figure(costs.control_bytes, [len(one.stamp) for one in messages])
     check_figure(costs.entries, [count_entries(one) for one in messages])
@@ -259,7 +271,8 @@ def test_copies_count_in_every_tally() -> None:
     run = simulation.run()
     tally = simulation.watch.tally
     assert tally.stamp_entries.total() == tally.stamp_sizes.total() == 3 * run.costs.messages
-    assert tally.backs and all(count % 3 == 0 for count in Counter(tally.backs).values())
+    assert tally.backs
+    assert all(count % 3 == 0 for count in Counter(tally.backs).values())
 
 
 def test_time_that_the_application_waits_to_send() -> None:
@@ -267,7 +280,8 @@ def test_time_that_the_application_waits_to_send() -> None:
     sync, matrix = (
         Simulation(plan_of(name, rate=100.0, network=network)).run() for name in ("sync", "matrix")
     )
-    assert matrix.costs.blocked == Figure(0.0, 0.0) and sync.costs.blocked.mean > 10
+    assert matrix.costs.blocked == Figure(0.0, 0.0)
+    assert sync.costs.blocked.mean > 10
     assert sync.time > matrix.time
 
 
@@ -283,5 +297,8 @@ def test_early_and_late_are_counted_each_by_itself(seed: int) -> None:
         elif row["kind"] == "deliver":
             is_late = oracle.is_late(row["process"], message)
             is_early = bool(oracle.deliver(row["process"], message))
-            early, late, both = early + is_early, late + is_late, both + (is_early and is_late)
-    assert both > 0 and (run.run.verdict.early, run.run.verdict.late) == (early, late)
+            early += is_early
+            late += is_late
+            both += is_early and is_late
+    assert both > 0
+    assert (run.run.verdict.early, run.run.verdict.late) == (early, late)

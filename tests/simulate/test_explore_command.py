@@ -78,8 +78,10 @@ def test_json() -> None:
     assert (found["states"], found["configurations"], found["transitions"]) == (32, 32, 54)
     assert found["verdict"] == "sometimes blocks" and found["protocol"] == "buffered"
     (done,), (stuck,) = found["outcomes"], found["blocked"]
-    assert done["received"] == {"P1": [], "P2": ["x", "y"], "P3": []} and done["steps"] == 8
-    assert stuck["arrived"]["P2"] == ["y", "x"] and stuck["waits"] == {"P2": "a message from P1"}
+    assert done["received"] == {"P1": [], "P2": ["x", "y"], "P3": []}
+    assert done["steps"] == 8
+    assert stuck["arrived"]["P2"] == ["y", "x"]
+    assert stuck["waits"] == {"P2": "a message from P1"}
     assert found["witness"]["text"] == "- | - | -" and not found["witness"]["complete"]
     assert found["witness"]["steps"][2] == {
         "process": "P2",
@@ -87,13 +89,15 @@ def test_json() -> None:
         "note": "ack leaves for P3",
     }
     free = answer(TRIANGLE, "--protocol", "unordered")
-    assert [one["early"] for one in free["outcomes"]] == [[], ["z"]] and free["witness"] is None
+    assert [one["early"] for one in free["outcomes"]] == [[], ["z"]]
+    assert free["witness"] is None
 
 
 def test_options_and_channels() -> None:
     assert answer(CYCLE, "--protocol", "sync", "--option", "form=site")["verdict"] == "always completes"
     held = answer(TRIANGLE, "--protocol", "bounded", "--option", "k=4", "--option", "rule=>")
-    assert held["options"] == {"k": 4, "rule": ">"} and held["verdict"] == "always completes"
+    assert held["options"] == {"k": 4, "rule": ">"}
+    assert held["verdict"] == "always completes"
     twice = "P1: s x->2; s y->2. P2: r; r"
     pipelined = (twice, "--protocol", "buffered", "--option", "pipelined=true")
     assert run(*pipelined).returncode == 2
@@ -127,7 +131,8 @@ def test_program_from_a_file(tmp_path: Path) -> None:
 def test_wrong_usage_is_a_sentence_and_exit_code_2(arguments: list[str], sentence: str) -> None:
     done = run(*arguments)
     assert done.returncode == 2 and done.stdout == ""
-    assert "Traceback" not in done.stderr and sentence in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert sentence in " ".join(done.stderr.split())
 
 
 def test_help_has_an_example() -> None:

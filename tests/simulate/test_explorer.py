@@ -80,7 +80,8 @@ def test_blocked_ends_say_who_waits_for_what_and_what_has_arrived() -> None:
         End(False, ((), ("y",), ()), ((), (), ("x", "z")), ("", "", "a message from P2")),
     ]
     (end,) = explore(TWO_SENDERS, "buffered").blocked
-    assert format_columns(end.arrived) == "- | y x | -" and end.waits == ("", "a message from P1", "")
+    assert format_columns(end.arrived) == "- | y x | -"
+    assert end.waits == ("", "a message from P1", "")
     (end,) = explore(FIG_1, "sync").blocked
     assert end.waits == ("the end of its send of a", "the end of its send of b")
     (end,) = explore("P1: r. P2:", "matrix").blocked
@@ -171,7 +172,8 @@ def test_a_witness_is_a_shortest_schedule() -> None:
         "receive",
     }
     idle = explore("P1: r. P2:", "buffered")
-    assert idle.find_witness(idle.blocked[0]) == [] and idle.states == 1
+    assert idle.find_witness(idle.blocked[0]) == []
+    assert idle.states == 1
 
 
 def test_a_story_reads_as_a_person_would_tell_it() -> None:

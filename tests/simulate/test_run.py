@@ -90,7 +90,9 @@ def test_progress_is_told_and_changes_nothing() -> None:
     told: list[int] = []
     plan = plan_of("fifo", messages=STEP, rate=100.0)
     run = simulate(plan, progress=told.append)
-    assert told == sorted(told) and len(told) > 2 and told[-1] == STEP
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert told[-1] == STEP
     assert run == simulate(plan)
 
 
@@ -123,12 +125,18 @@ def test_buffered_in_its_other_forms_with_all_faults(options: dict[str, Any]) ->
 
 def test_without_order_messages_come_early_and_late() -> None:
     none, fifo = (simulate(plan_of(name, messages=1000, rate=50.0)) for name in ("unordered", "fifo"))
-    assert none.verdict.out_of_turn > 0 and none.verdict.early > 0 and none.verdict.late > 0
-    assert fifo.verdict.out_of_turn == 0 and fifo.verdict.early > 0 and fifo.verdict.late > 0
+    assert none.verdict.out_of_turn > 0
+    assert none.verdict.early > 0
+    assert none.verdict.late > 0
+    assert fifo.verdict.out_of_turn == 0
+    assert fifo.verdict.early > 0
+    assert fifo.verdict.late > 0
     assert not none.broken and not fifo.broken  # they promise no better
     assert none.verdict.examples and " delivered m" in none.verdict.examples[0]
-    assert none.verdict.broken(FACTS["matrix"]) and none.verdict.broken(FACTS["fifo"])
-    assert fifo.verdict.broken(FACTS["matrix"]) and not fifo.verdict.broken(FACTS["fifo"])
+    assert none.verdict.broken(FACTS["matrix"])
+    assert none.verdict.broken(FACTS["fifo"])
+    assert fifo.verdict.broken(FACTS["matrix"])
+    assert not fifo.verdict.broken(FACTS["fifo"])
 
 
 def test_late_messages_and_alarms_of_the_detectors() -> None:
@@ -186,7 +194,8 @@ def test_a_protocol_that_does_not_send_everything_is_caught(monkeypatch, network
 
     monkeypatch.setattr(Matrix, "send", broken)
     run = simulate(plan_of("matrix", network=network))
-    assert run.broken and run.verdict.lost == pytest.approx(200 / 7, abs=2)
+    assert run.broken
+    assert run.verdict.lost == pytest.approx(200 / 7, abs=2)
     assert run.verdict.stuck > 0  # what depends on the lost ones
 
 
@@ -244,13 +253,17 @@ def test_queue_keeps_times_and_the_order_of_planning() -> None:
         queue.schedule(when, lambda subject: seen.append((queue.now, subject)), name)
     assert not queue.run(2)
     assert seen == [(1.0, "a"), (1.0, "b")]
-    assert queue.run(2) and seen[2:] == [(2.0, "c"), (3.0, "d")] and queue.run(1)
+    assert queue.run(2)
+    assert seen[2:] == [(2.0, "c"), (3.0, "d")]
+    assert queue.run(1)
 
 
 def test_names_have_one_length_so_that_ids_follow_them() -> None:
     for n in (2, 10, 11, 101):
         names = plan_of("matrix", processes=n).names
-        assert names == sorted(names) and len({len(name) for name in names}) == 1 and len(set(names)) == n
+        assert names == sorted(names)
+        assert len({len(name) for name in names}) == 1
+        assert len(set(names)) == n
 
 
 def test_special_processes_are_named_where_the_plan_names_none() -> None:
@@ -272,5 +285,6 @@ def test_a_run_that_did_not_end_or_could_not_send_is_broken() -> None:
 def test_time_of_a_run_is_that_of_its_last_happening() -> None:
     plan = Plan(protocol="matrix", messages=1, rate=0.01, network=Network(delay="constant:1"))
     run = simulate(plan)
-    assert run.costs.latency.mean == pytest.approx(1) and run.time < 1e6
+    assert run.costs.latency.mean == pytest.approx(1)
+    assert run.time < 1e6
     assert run.time == pytest.approx(Traced(plan).of("deliver")[-1]["time"])

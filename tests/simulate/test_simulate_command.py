@@ -28,7 +28,8 @@ def test_out_holds_the_tables_and_the_run(tmp_path: Path) -> None:
     done = simulate("--protocol", "vector", "-n", "3", "-m", "50", "--out", str(out), "--json")
     run = json.loads(done.stdout)
     assert run == json.loads((out / "run.json").read_text())
-    events, messages = pq.read_table(out / "events.parquet"), pq.read_table(out / "messages.parquet")
+    events = pq.read_table(out / "events.parquet")
+    messages = pq.read_table(out / "messages.parquet")
     assert events.schema.equals(EVENTS) and messages.schema.equals(MESSAGES)
     assert messages.num_rows == run["costs"]["arrivals"] == 100
     assert events.num_rows == 50 + 2 * 100

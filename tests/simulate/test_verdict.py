@@ -62,7 +62,8 @@ class Expected:
 
     def deliver(self, i: int, message: int, now: float) -> None:
         sender, sent = self.sent[message]
-        late, missing = self.late(i, message), self.oracle.deliver(i, message)
+        late = self.late(i, message)
+        missing = self.oracle.deliver(i, message)
         self.orders.append(EARLY * bool(missing) + LATE * late)
         self.latencies.append(now - sent)
         if self.promised[i]:
@@ -170,7 +171,8 @@ class Script:
 )  # fmt: skip
 def test_judge_is_the_oracle(declared: bool, seed: int, n: int, steps: int, memory: int, room: int) -> None:
     random = Random(seed)
-    eager, cut = random.uniform(0.3, 0.95), random.choice([0.0, 0.02, 0.5])
+    eager = random.uniform(0.3, 0.95)
+    cut = random.choice([0.0, 0.02, 0.5])
     with patch.multiple(judges, HELD=room, EVENTS=room):
         script = Script(random, n, declared, memory)
         for _ in range(steps):
@@ -192,7 +194,9 @@ def test_scripts_go_wrong_in_every_way_and_outgrow_the_room() -> None:
     assert {0, EARLY, LATE, EARLY | LATE} == set(found["orders"])
     assert judge.out_of_turn and found["waits"] and found["needless"] and found["backs"]
     state = judge.state
-    assert len(state.free) > 64 and len(state.places) > 64 and state.events.shape[1] > 64
+    assert len(state.free) > 64
+    assert len(state.places) > 64
+    assert state.events.shape[1] > 64
 
 
 def steady(judge: Judge, declared: bool) -> Iterator[None]:
@@ -219,7 +223,8 @@ def steady(judge: Judge, declared: bool) -> Iterator[None]:
 def test_memory_follows_what_is_in_flight_not_the_length_of_the_run(declared: bool) -> None:
     judge = Judge([True] * 6, 20 if declared else 0)
     for _ in steady(judge, declared):
-        assert len(judge.state.free) <= 256 and judge.state.events.shape[1] <= 20
+        assert len(judge.state.free) <= 256
+        assert judge.state.events.shape[1] <= 20
     assert judge.state.flights[:, 0].max() > 14_000
 
 

@@ -39,7 +39,9 @@ def receivers(run: Traced) -> Counter[tuple[str, str]]:
 def test_number_of_messages_is_exact(name: str, n: int, messages: int) -> None:
     run = trace_workload(name, processes=n, messages=messages)
     assert run.run.costs.messages == messages == len(run.of("send"))
-    assert run.run.finished and not run.run.verdict.lost and not run.run.verdict.stuck
+    assert run.run.finished
+    assert not run.run.verdict.lost
+    assert not run.run.verdict.stuck
     assert {row["process"] for row in run.of("send")} <= set(run.plan.names)
     assert all(row["process"] not in row["receivers"] for row in run.of("send"))
 
@@ -160,7 +162,10 @@ def test_openings_come_at_the_rate() -> None:
 def test_what_is_declared_does_not_depend_on_the_protocol(protocol: str) -> None:
     run, declared = talk(protocol, messages=200, network=QUICK)
     events = [event or 0 for event in declared]
-    assert not run.run.broken and None not in declared and 0 in events and max(events) > 0
+    assert not run.run.broken
+    assert None not in declared
+    assert 0 in events
+    assert max(events) > 0
     for row, event in zip(run.of("send"), events, strict=True):
         own = [one for one in run.events if one["process"] == row["process"] and one["kind"] != "receive"]
         assert row["parents"] == ([own[event - 1]["event"]] if event else [])

@@ -78,7 +78,8 @@ def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypa
     monkeypatch.setattr(module, "_measure_executions", None)
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)), number=len(made))
-    assert found.sources[0].rdd.getNumPartitions() == 1 and found.summary().counts == {"late": 12}
+    assert found.sources[0].rdd.getNumPartitions() == 1
+    assert found.summary().counts == {"late": 12}
     found.done()
 
 

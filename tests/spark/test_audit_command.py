@@ -16,7 +16,8 @@ pytestmark = pytest.mark.spark
 def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
     (tmp_path / "log").write_text(TRIANGLE)
     done = apart("audit", tmp_path / "log", "--json", "--master", "local[1]")
-    assert done.code == 1 and json.loads(done.out)["counts"] == {"late": 1}
+    assert done.code == 1
+    assert json.loads(done.out)["counts"] == {"late": 1}
     assert done.noise == []
 
 
