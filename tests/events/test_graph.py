@@ -97,9 +97,9 @@ columns_left_out = st.sampled_from(
 )
 def test_each_source_of_causes_tells_the_whole_past(plans, left_out, seed):
     made: list[dict[str, Any]] = []
-    want = {}
-    for execution, plan in enumerate(plans):
-        part = talk(*plan, f"x{execution}")
+    want: dict[tuple[int, str], set[str]] = {}
+    for execution, (own_seed, processes, size) in enumerate(plans):
+        part = talk(own_seed, processes, size, f"x{execution}")
         made += part
         want |= {(execution, row["event"]): row["past"] for row in part}
     rows = without(made, *left_out)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.cli.engine import estimate_text
+from antecede.cli.engine import estimate_text_size
 from antecede.core.errors import AntecedeError, InputError
 from antecede.formats import Settings
 from antecede.formats.message_files import are_packets, find_parquet_fault
@@ -49,7 +49,7 @@ def narrow(tmp_path: Path) -> str:
 
 
 def test_types_that_arrow_has_not_implemented_are_told_as_broken_files(narrow: str) -> None:
-    assert estimate_text([narrow]) == 0
+    assert estimate_text_size([narrow]) == 0
     assert not are_packets([narrow])
     assert count_native_rows(narrow, None, Settings()) is None
     assert "Parquet cannot be read" in (find_parquet_fault(narrow) or "")

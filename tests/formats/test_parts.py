@@ -8,9 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.formats import NotInParts, PartPlan, Settings, common_basis, plan_parts, read, read_part
+from antecede.formats import (
+    NotInParts,
+    PartPlan,
+    Settings,
+    find_common_index_basis,
+    plan_parts,
+    read,
+    read_part,
+)
 from antecede.formats.matching import match_again
-from antecede.formats.part_staging import LineCounter, cut_file, measure_part, place_parts, read_lines_between
+from antecede.formats.part_staging import (
+    LineCounter,
+    compute_part_offsets,
+    cut_file,
+    measure_part,
+    read_lines_between,
+)
 from antecede.formats.settle import name_events
 from antecede.tables import EVENTS
 from tests.formats.samples import SAMPLES, lines
@@ -28,7 +42,7 @@ def put_together(tables: list[pa.Table], basis: str | None, unmatched: bool) -> 
     spans = pa.concat_tables([measure_part(table, part) for part, table in enumerate(tables)])
     further = {
         (row["part"], row["execution"], row["process"]): row["further"]
-        for row in place_parts(spans, basis).to_pylist()
+        for row in compute_part_offsets(spans, basis).to_pylist()
     }
     events = []
     for part, table in enumerate(tables):
@@ -44,7 +58,7 @@ def check_parts(data: bytes, plan: PartPlan, cuts: list[int], settings: Settings
     """Whether the parts of a file can be put together; then they are the file."""
     parts = [read_part(part, "log", plan, settings, line) for line, part in cut_at_lines(data, cuts)]
     try:
-        basis, unmatched = common_basis((part.basis, part.unmatched, part.alone) for part in parts)
+        basis, unmatched = find_common_index_basis((part.basis, part.unmatched, part.alone) for part in parts)
         events = put_together([part.events for part in parts], basis, unmatched)
     except NotInParts:
         return False

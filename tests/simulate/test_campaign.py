@@ -127,7 +127,7 @@ def test_alarms_that_never_ring_are_found(monkeypatch) -> None:
 
 
 def test_messages_that_were_never_sent_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Applications, "put_back", lambda self, wish: None)
+    monkeypatch.setattr(Applications, "put_wish_back", lambda self, wish: None)
     reasons = [failure.reason for failure in run("matrix", number=80).failures]
     assert reasons and all("never sent" in reason for reason in reasons)
 

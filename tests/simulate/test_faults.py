@@ -259,5 +259,5 @@ def test_a_wish_that_a_crash_undid_comes_before_later_ones() -> None:
     first = Wish(0, [1], None)
     second = Wish(0, [2], None)
     applications.line[0].append(second)
-    applications.put_back(first)
+    applications.put_wish_back(first)
     assert [wish.targets for wish in applications.line[0]] == [[1], [2]]

@@ -54,7 +54,7 @@ def judge_false_causality(graph: EventGraph, ordered: Ints) -> FalseCausality:
     """
     is_known = _find_known_executions(graph)
     if not is_known.any():
-        return _find_nothing(len(is_known))
+        return _report_nothing_known(len(is_known))
     events = _collect_events(graph, is_known)
     waits = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
     needless_waits = _sum_by_execution(events, _count_needless_waits(events), len(is_known))
@@ -67,7 +67,7 @@ def judge_false_causality(graph: EventGraph, ordered: Ints) -> FalseCausality:
     return FalseCausality(_list_first(graph, events, waits), counts)
 
 
-def _find_nothing(executions: int) -> FalseCausality:
+def _report_nothing_known(executions: int) -> FalseCausality:
     """What is found where no execution tells what its sends depend on."""
     unknown = np.full(executions, -1, dtype=np.int64)
     zero = np.zeros(executions, dtype=np.int64)

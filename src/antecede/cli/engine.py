@@ -59,7 +59,7 @@ def choose_engine(wanted: str, inputs: list[str], master: str | None, out: str |
         return Engine("local", "as you chose")
     if needs_spark:
         return Engine("spark", needs_spark)
-    size, limit = estimate_text(files), local_limit()
+    size, limit = estimate_text_size(files), local_limit()
     if size <= limit:
         return Engine("local", f"input of {show_bytes(size)}")
     if find_spec("pyspark") is None:
@@ -79,7 +79,7 @@ def _find_need_of_spark(master: str | None, out: str | None) -> str | None:
     return None
 
 
-def estimate_text(files: list[str]) -> int:
+def estimate_text_size(files: list[str]) -> int:
     """How many bytes the contents of the files are as text, about."""
     return sum(_estimate_file(Path(file)) for file in files)
 

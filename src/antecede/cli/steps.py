@@ -42,10 +42,10 @@ def show_spark_stages(spark: object, what: str) -> Iterator[None]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
-        def show(state: progress.Progress) -> None:
+        def update_bar(state: progress.Progress) -> None:
             bar.update(task, description=describe_stage(state), completed=state.done, total=state.tasks)
 
-        with watch_jobs(spark, show):  # type: ignore[arg-type]
+        with watch_jobs(spark, update_bar):  # type: ignore[arg-type]
             yield
 
 

@@ -168,7 +168,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     @cached_property
     def tag(self) -> int:
         """Fingerprint of the group and of the options that all members must share."""
-        return zlib.crc32(wire.encode(self._list_agreement()))
+        return zlib.crc32(wire.encode(self._list_shared_settings()))
 
     @cached_property
     def label(self) -> tuple[str, int, str]:
@@ -254,10 +254,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             raise CallerError(f"a destination is named twice in {names}")
         if to is not None and not names:
             raise CallerError("no destination: name at least one process, or leave `to` out to broadcast")
-        self._check_traffic(len({*names} - {self.process}))
+        self._check_receiver_count(len({*names} - {self.process}))
         return names
 
-    def _check_traffic(self, others: int) -> None:
+    def _check_receiver_count(self, others: int) -> None:
         """Refuse a message to so many other processes if the protocol cannot send it."""
         facts = self.facts
         only_broadcasts = facts.broadcast and not facts.unicast
@@ -293,7 +293,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     # -- the hooks of a protocol -----------------------------------------------------------------
 
-    def _list_agreement(self) -> tuple[object, ...]:
+    def _list_shared_settings(self) -> tuple[object, ...]:
         """What all members must have in common; packets of those who differ are refused."""
         options = [getattr(self, name) for name in self.shared]
         return (self.group, *options)

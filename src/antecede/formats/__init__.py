@@ -6,7 +6,7 @@ from (except for `sources`, which lists files), what is done with the rows, Spar
 here runs inside Spark tasks: functions of modules, plain arguments.
 """
 
-from antecede.formats.parts import NotInParts, PartPlan, common_basis, plan_parts, read_part
+from antecede.formats.parts import NotInParts, PartPlan, find_common_index_basis, plan_parts, read_part
 from antecede.formats.registry import FORMATS, Format, detect, read
 from antecede.formats.rows import Parsed, Part
 from antecede.formats.settings import Settings
@@ -19,8 +19,8 @@ __all__ = [
     "Part",
     "PartPlan",
     "Settings",
-    "common_basis",
     "detect",
+    "find_common_index_basis",
     "plan_parts",
     "read",
     "read_part",

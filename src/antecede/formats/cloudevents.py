@@ -119,7 +119,8 @@ def _rank_by_sequence(events: list[_CloudEvent]) -> list[int | None]:
         kinds.setdefault(group, set()).add(type(key))
     good = [row for row, group in enumerate(groups) if group not in unnumbered and len(kinds[group]) == 1]
     ranks: dict[Any, int] = {
-        key: rank for rank, key in enumerate(sorted({keys[row] for row in good}, key=_by_type))
+        key: rank
+        for rank, key in enumerate(sorted({keys[row] for row in good}, key=_order_numbers_before_texts))
     }
     numbers = np.array([ranks[keys[row]] for row in good], np.int64)
     found = order.place_rows(order.number_values(groups[row] for row in good), numbers)
@@ -129,7 +130,7 @@ def _rank_by_sequence(events: list[_CloudEvent]) -> list[int | None]:
     return result
 
 
-def _by_type(key: int | str | None) -> tuple[bool, int, str]:
+def _order_numbers_before_texts(key: int | str | None) -> tuple[bool, int, str]:
     return (True, 0, key) if isinstance(key, str) else (False, key or 0, "")
 
 

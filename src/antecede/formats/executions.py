@@ -6,8 +6,8 @@ executions. Which of several runs a file belongs to, its folder tells. Without c
 and a process goes on from file to file: in the order of their times where these do not overlap, event by
 event where they do, and in the order in which files were named where there are no times.
 
-The spans of processes in files decide this, and they are few: `measure_spans` makes them when a file is read,
-`gather_executions` decides, and each engine applies the decision to its own kind of table.
+The spans of processes in files decide this, and they are few: `measure_process_spans` makes them when a file
+is read, `gather_executions` decides, and each engine applies the decision to its own kind of table.
 """
 
 import os
@@ -254,7 +254,7 @@ def _have_common_event(one: FileSpan, two: FileSpan) -> bool:
     return one.high >= two.low and (share_an_end or one_has_no_holes)
 
 
-def measure_spans(events: pa.Table, format: str | None, number: int) -> pa.Table:
+def measure_process_spans(events: pa.Table, format: str | None, number: int) -> pa.Table:
     """The part of each process's order that a file has, where its events have positions; and which other
     processes its clocks name."""
     ordered = events.filter(pc.is_valid(events["index"]))

@@ -12,7 +12,7 @@ def require_name(record: dict[str, Any], *keys: str) -> str:
         value = record.get(key)
         if type(value) is str and value:
             return value
-        if (value := open_single(value)) is not None:
+        if (value := unwrap_single_value(value)) is not None:
             return values.read_name(value, key)
     raise Refused(f"no {' or '.join(keys)}")
 
@@ -23,13 +23,13 @@ def find_text(record: dict[str, Any], *keys: str) -> str | None:
         value = record.get(key)
         if type(value) is str and value:
             return value
-        value = open_single(value)
+        value = unwrap_single_value(value)
         if value is not None and value != "":
             return values.as_text(value)
     return None
 
 
-def open_single(value: Any) -> Any:
+def unwrap_single_value(value: Any) -> Any:
     """X-Trace writes single values as lists of one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 

@@ -162,7 +162,7 @@ def measure_part(events: pa.Table, part: int) -> pa.Table:
     return spans.select(PART_SPANS.names).cast(PART_SPANS)
 
 
-def place_parts(spans: pa.Table, basis: str | None) -> pa.Table:
+def compute_part_offsets(spans: pa.Table, basis: str | None) -> pa.Table:
     """The OFFSETS of all parts. Raises NotInParts if clocks do not count on from part to part."""
     if basis not in (BY_LINE, BY_CLOCK):
         return OFFSETS.empty_table()

@@ -1,9 +1,10 @@
 """Reading a file with lines in parts, each of them by a task of its own.
 
 First `plan_parts` looks at the head of the file; it answers None if the file must be read as a whole. Then
-each part, which is made of whole lines, goes through `read_part`. When all are there, `common_basis` says
-whether they were read on the same grounds; if it raises NotInParts, the file must be read as a whole after
-all, since what one part lacks another one has (an index, clocks, parents, ids of messages).
+each part, which is made of whole lines, goes through `read_part`. When all are there,
+`find_common_index_basis` says whether they were read on the same grounds; if it raises NotInParts, the file
+must be read as a whole after all, since what one part lacks another one has (an index, clocks, parents, ids
+of messages).
 
 What is then left to do, so that the table is the one that `read` would have given:
 
@@ -90,7 +91,7 @@ def _read_lines(data: bytes, name: str, plan: PartPlan, settings: Settings, firs
     return part
 
 
-def common_basis(parts: Iterable[tuple[str | None, bool, bool]]) -> tuple[str | None, bool]:
+def find_common_index_basis(parts: Iterable[tuple[str | None, bool, bool]]) -> tuple[str | None, bool]:
     """The basis of the index in all parts, and whether messages are unmatched; of each part basis, unmatched
     and alone are given."""
     bases: set[str] = set()

@@ -50,7 +50,7 @@ class Form(NamedTuple):
 
     def pieces(self, text: str) -> list[Piece]:
         """The text cut at delimiters and at GoVector's headers of appended logs."""
-        cuts = sorted(self._cuts(text), key=lambda cut: cut[0].start())
+        cuts = sorted(self._find_delimiters(text), key=lambda cut: cut[0].start())
         pieces, label, run, begin = [], "", None, self.begin
         used: dict[str, int] = {}
         for number, (cut, new) in enumerate(cuts, start=1):
@@ -63,7 +63,7 @@ class Form(NamedTuple):
         pieces.append(Piece(label, run, begin, len(text)))
         return pieces
 
-    def _cuts(self, text: str) -> list[tuple[re.Match[str], bool]]:
+    def _find_delimiters(self, text: str) -> list[tuple[re.Match[str], bool]]:
         if self.delimiter is not None and self.delimiter is not USUAL:
             return [
                 (cut, True) for cut in self.delimiter.finditer(text, self.begin) if cut.end() > cut.start()

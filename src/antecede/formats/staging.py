@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.formats import Parsed, Settings, read
-from antecede.formats.executions import measure_spans
+from antecede.formats.executions import measure_process_spans
 from antecede.formats.logs import list_unknown_kinds
 from antecede.formats.native import count_native_rows, read_native_table
 from antecede.tables import EVENTS, QUARANTINE
@@ -78,7 +78,7 @@ class Stage(NamedTuple):
         numbers = pa.repeat(pa.scalar(number), len(events))
         tables = {"events": events.append_column("number", numbers), "quarantine": quarantine}
         if self.is_one_of_several and not is_native:
-            tables["spans"] = measure_spans(events, parsed.format, number)
+            tables["spans"] = measure_process_spans(events, parsed.format, number)
         for kind, table in tables.items():
             if len(table):
                 write_whole_file(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))

@@ -114,7 +114,7 @@ class TypedRecords:
         if len(records) != lines:
             raise Odd
         columns = _Columns(self.type, records)
-        columns.check_needed(self.needed)
+        columns.check_needed_columns(self.needed)
         return columns.build_events(self.kinds, first_line, self.file)
 
 
@@ -218,7 +218,7 @@ class _Columns:
             self.inner[steps] = [empty if one is None else one for one in objects]
         return self.inner[steps]
 
-    def _values_of(self, own: str) -> list[Any] | None:
+    def _collect_column_values(self, own: str) -> list[Any] | None:
         """What the records have for a column of ours; None if they have nothing."""
         path = self.type.columns.get(own)
         if path is None:
@@ -230,9 +230,9 @@ class _Columns:
                 raise Odd
         return column
 
-    def check_needed(self, needed: Sequence[str]) -> None:
+    def check_needed_columns(self, needed: Sequence[str]) -> None:
         """Raise Odd if a record has none of these columns."""
-        columns = [self._values_of(own) or [None] * len(self.records) for own in needed]
+        columns = [self._collect_column_values(own) or [None] * len(self.records) for own in needed]
         if all(None in column for column in columns):
             rows = zip(*columns, strict=True)
             if any(row.count(None) == len(row) for row in rows):
@@ -243,7 +243,7 @@ class _Columns:
         columns: dict[str, pa.Array] = {}
         fields = self._other_fields()
         for own in (*NAME_COLUMNS, *LIST_COLUMNS, "index", "line"):
-            given = self._values_of(own)
+            given = self._collect_column_values(own)
             if given is None:
                 continue
             if own in NAME_COLUMNS:
@@ -255,15 +255,15 @@ class _Columns:
         if "process" not in columns:
             raise Odd
         owns = pa.nulls(len(self.records), pa.int64())
-        if (given := self._values_of("clock")) is not None:
+        if (given := self._collect_column_values("clock")) is not None:
             columns["clock"], owns = build_clocks(given, columns["process"])
-        if (given := self._values_of("text")) is not None:
+        if (given := self._collect_column_values("text")) is not None:
             columns["text"] = build_texts(given)
-        if (given := self._values_of("kind")) is not None:
+        if (given := self._collect_column_values("kind")) is not None:
             columns["kind"], words = build_kinds(pa.array(given, pa.string()), kinds)
             if words.null_count < len(words):
                 fields = _add_field(fields, "kind", words.to_pylist())
-        if (given := self._values_of("time")) is not None:
+        if (given := self._collect_column_values("time")) is not None:
             columns["time"], texts = build_times(given)
             if texts:
                 fields = _add_field(fields, "time", texts)
@@ -274,7 +274,7 @@ class _Columns:
 
     def _other_fields(self) -> list[dict[str, str]] | None:
         """What is not for our columns, as fields; None if there is nothing of that kind."""
-        given = self._values_of("fields")
+        given = self._collect_column_values("fields")
         others = {path: self._values_at(path) for path in self.type.others}
         others = {path: column for path, column in others.items() if column.count(None) < len(column)}
         if not others and (given is None or given.count(None) == len(given)):

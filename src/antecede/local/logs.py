@@ -16,7 +16,7 @@ from antecede.formats.across import (
     describe_ambiguous_cause,
     settle_across,
 )
-from antecede.formats.executions import gather_executions, measure_spans
+from antecede.formats.executions import gather_executions, measure_process_spans
 from antecede.formats.logs import (
     FileRead,
     Logs,
@@ -92,7 +92,7 @@ def _gather_files(tables: list[_FileTables]) -> tuple[pa.Table, str | None]:
         numbers = pa.array(np.full(len(table.events), number))
         numbered.append(table.events.append_column("number", numbers))
         if not table.is_native and len(tables) > 1:
-            spans.append(measure_spans(table.events, table.file.format, number))
+            spans.append(measure_process_spans(table.events, table.file.format, number))
     events = pa.concat_tables(numbered)
     if len(spans) < 2:
         return events, None

@@ -12,7 +12,7 @@ from antecede.core.gate import Pairs
 from antecede.kernels.ragged import Ints, Rows
 from antecede.ordering.columns import Faults, read_integers
 from antecede.ordering.slots import Places, number_slots, place_singly
-from antecede.ordering.stamps import Reading, Stamps, last_present, read_shared, sum_rows
+from antecede.ordering.stamps import Reading, Stamps, find_last_present_messages, read_shared, sum_rows
 from antecede.protocols.keys import count_sets, unrank_keys
 from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
 from antecede.protocols.registry import get_protocol
@@ -50,7 +50,7 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     first_gain = np.append(gains.counts, 0)[gains.starts[:-1]]
     counts = np.where(np.diff(gains.starts) > 0, first_gain, numbers)
     if protocol.brings_past:
-        needs = needs._replace(counts=last_present(needs.slots, needs.counts, own, counts))
+        needs = needs._replace(counts=find_last_present_messages(needs.slots, needs.counts, own, counts))
     causal_rank = sum_rows(gains) if protocol.gains_time else None
     return Stamps(
         needs,

@@ -28,7 +28,7 @@ from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import (
     Reading,
     Stamps,
-    last_present,
+    find_last_present_messages,
     read_entries,
     read_pairs,
     read_parents,
@@ -114,7 +114,7 @@ def _arrival_order(table: pa.Table, stamps: Stamps, content: Ints, faults: Fault
 def _put_causes_first(stamps: Stamps, past: Rows, rows: Ints, faults: Faults) -> Ints:
     """The rows, but each behind those of its past that are there; rows that cannot be so come last."""
     numbers = np.where(faults.bad, 0, stamps.number)
-    present = last_present(past.slots, past.counts, stamps.own, numbers)
+    present = find_last_present_messages(past.slots, past.counts, stamps.own, numbers)
     before = Rows(past.starts, past.slots, present)
     own = Rows(np.arange(len(stamps.own) + 1), stamps.own, stamps.number)
     have = np.zeros(stamps.slots.size, dtype=np.int64)

@@ -180,7 +180,8 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
     number = pc.add(sent_before.fill_null(0), 1)
     is_odd = _has_null(flat, source, to, count)
     fault = _choose_fault(
-        *_find_nobody(columns, receiver), (is_odd, "the stamp has an entry without from, to or count")
+        *_find_wrong_receivers(columns, receiver),
+        (is_odd, "the stamp has an entry without from, to or count"),
     )
     needs = _make_pairs(flat.starts, is_for_receiver, source, count, stamp)
     apart = _order_apart(columns)
@@ -203,7 +204,7 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     needs = pc.if_else(stamp.is_valid(), needs, null)
     has_no_last = pc.and_(stamp.is_valid(), last.is_null())
     fault = _choose_fault(
-        *_find_nobody(columns, receiver),
+        *_find_wrong_receivers(columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
         (_has_null(flat, process, times), "the stamp has a last message without a process or a time"),
     )
@@ -228,7 +229,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
         projected["past"] = _add_own_past(past, sender, number)
         is_odd = _has_null(flat, source, count, to) | _has_null_inside(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
-        projected["fault"] = _choose_fault(*_find_nobody(columns, receiver), (is_odd, fault))
+        projected["fault"] = _choose_fault(*_find_wrong_receivers(columns, receiver), (is_odd, fault))
     projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
     if "receiver" in columns:
         receiver = match_names(columns["receiver"], source.type, plan.members)
@@ -389,7 +390,7 @@ def _has_null_inside(flat: FlatLists, names: pa.Array) -> Bools:
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
-def _find_nobody(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
+def _find_wrong_receivers(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
     """Rows whose receiver is null, or not to be found among those inside stamps."""
     is_missing = columns["receiver"].is_null()
     return [(is_missing, NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]

@@ -148,10 +148,12 @@ def _build_stamps(
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
         entries = needs_list.places.find(processes.receiver, good)
         in_table = np.where(faults.bad, 0, number)
-        needs.counts[entries] = last_present(needs.slots[entries], needs.counts[entries], own, in_table)
+        needs.counts[entries] = find_last_present_messages(
+            needs.slots[entries], needs.counts[entries], own, in_table
+        )
     if reading.ticks:  # of the numbers up to an entry only those of rows are messages
         in_table = np.where(faults.bad, 0, number)
-        needs = needs._replace(counts=last_present(needs.slots, needs.counts, own, in_table))
+        needs = needs._replace(counts=find_last_present_messages(needs.slots, needs.counts, own, in_table))
     gains = Rows(np.arange(len(own) + 1), own, number)
     if not other_lists:
         return Stamps(needs, gains, slots, own, number, number)
@@ -161,7 +163,7 @@ def _build_stamps(
     return Stamps(needs, other, slots, own, number, number, causal_rank=sum_rows(other))
 
 
-def last_present(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
+def find_last_present_messages(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
     """The last message of each slot up to the count that is in the table, 0 if none is.
 
     The messages of the table are those with the slots `own` and these numbers. Counts are coded by their

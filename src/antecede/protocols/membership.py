@@ -61,7 +61,7 @@ class Probabilistic(Sharing, kw_only=True):
 
     left: dict[str, int] = {}
 
-    def _list_agreement(self) -> tuple[object, ...]:
+    def _list_shared_settings(self) -> tuple[object, ...]:
         return (self.R, self.K)
 
     def admit(self, name: str) -> int:

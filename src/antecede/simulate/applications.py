@@ -88,7 +88,7 @@ class Applications:
             self.watch.tally.blocked.append(self.queue.now - wish.since)
             self.carrier.send(wish)
 
-    def put_back(self, wish: Wish) -> None:
+    def put_wish_back(self, wish: Wish) -> None:
         """A wish came to nothing because the process crashed: it is still there, before all others."""
         self.line[wish.process].appendleft(msgspec.structs.replace(wish, since=self.queue.now))
 

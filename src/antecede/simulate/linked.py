@@ -82,7 +82,7 @@ class LinkedCarrier:
         """The application of a process sends; if the process crashes before that is written down, again."""
         i = wish.process
         if self.homes[i].doom == UNWRITTEN:
-            self.applications.put_back(wish)
+            self.applications.put_wish_back(wish)
             self._crash(i)
             return
         targets = [x for x in range(len(self.homes)) if x != i] if wish.targets is None else wish.targets

@@ -107,13 +107,13 @@ class Moves:
 
     def start(self) -> ProgramState:
         """Nothing has happened yet."""
-        endpoints = self.endpoints()
+        endpoints = self.make_endpoints()
         if not any(hasattr(endpoint, "step") for endpoint in endpoints):
             self._internal = []
         numbers = tuple(self._remember(endpoint) for endpoint in endpoints)
         return ProgramState(numbers, (), (0,) * len(numbers), ((),) * len(numbers))
 
-    def endpoints(self) -> list[Endpoint]:
+    def make_endpoints(self) -> list[Endpoint]:
         """Fresh endpoints of all processes."""
         names = list(self.program.processes)
         return [self.make(name, names) for name in names]

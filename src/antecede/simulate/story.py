@@ -28,13 +28,13 @@ class Story:
         names = exploration.program.processes
         self.lines: list[StoryLine] = []
         self.early: list[str] = []
-        self._endpoints = dict(zip(names, exploration.moves.endpoints(), strict=True))
+        self._endpoints = dict(zip(names, exploration.moves.make_endpoints(), strict=True))
         self._oracle = Oracle(names)
         self._numbers: dict[str, int] = {}
         for step in exploration.find_witness(end):
-            self._play(step)
+            self._play_step(step)
 
-    def _play(self, step: Step) -> None:
+    def _play_step(self, step: Step) -> None:
         endpoint = self._endpoints[step.process]
         effects = perform(endpoint, step)
         assert effects is not None, f"possible when explored, and not now: {step}"

@@ -8,7 +8,7 @@ from pyspark.sql import functions as sf
 
 from antecede.ordering.events import order_event_partition
 from antecede.spark.event_columns import event_columns
-from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome, name_columns_beside
+from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome, name_our_columns
 from antecede.spark.partition_kernel import count_partitions, quote_column, with_partition_kernel
 
 _ANSWER_TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
@@ -23,7 +23,7 @@ def order_events(events: DataFrame, partitions: int | None = None) -> SparkOutco
     - `held` has no rows here: an event whose parent is missing still comes out;
     - `gaps`: the ghosts of each execution, and how many events name each.
     """
-    names = name_columns_beside(events, "position", "ghosts", "missing", "since", "reason")
+    names = name_our_columns(events, "position", "ghosts", "missing", "since", "reason")
     columns = event_columns(events)
     execution = columns["execution"]
     spread = events.repartition(partitions or count_partitions(events), execution)

@@ -29,7 +29,7 @@ from antecede.spark.ordering.outcome import (
     ANSWER,
     OutcomeTables,
     SparkOutcome,
-    name_columns_beside,
+    name_our_columns,
 )
 from antecede.spark.partition_kernel import count_partitions, quote_column, with_partition_kernel
 
@@ -73,7 +73,7 @@ def order(
     how they are read: for packets, and where texts stand for places in stamps.
     """
     options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
-    names = name_columns_beside(messages, *ADDED)
+    names = name_our_columns(messages, *ADDED)
     plan = plan_messages(_list_columns(messages), options)
     names = plan.name_arrival(names)
     frame = messages

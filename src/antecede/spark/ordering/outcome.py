@@ -94,7 +94,7 @@ class SparkOutcome:
         self.rows.unpersist()
 
 
-def name_columns_beside(frame: DataFrame, *names: str) -> dict[str, str]:
+def name_our_columns(frame: DataFrame, *names: str) -> dict[str, str]:
     """What columns of ours are called beside those of a DataFrame."""
     exact = compares_exactly(frame.sparkSession)
     return name_added_columns(frame.columns, names, exact=exact)

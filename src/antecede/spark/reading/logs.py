@@ -124,10 +124,10 @@ def _stage_files(
     for row in rows:
         if row["is_callers_error"]:
             raise CallerError(row["error"])
-    return {row["number"]: _file_read(files[row["number"]], row.asDict()) for row in rows}
+    return {row["number"]: _make_file_read(files[row["number"]], row.asDict()) for row in rows}
 
 
-def _file_read(name: str, row: dict[str, Any]) -> FileRead:
+def _make_file_read(name: str, row: dict[str, Any]) -> FileRead:
     if row["error"] is not None:
         return FileRead(name, None, 0, 1, str(row["error"]))
     return FileRead(name, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))

@@ -34,7 +34,7 @@ from antecede.ordering.text_tables import (
     plan_text_table,
     summarize_lines,
 )
-from antecede.spark.ordering.outcome import compares_exactly, name_columns_beside
+from antecede.spark.ordering.outcome import compares_exactly, name_our_columns
 from antecede.spark.partition_kernel import quote_column
 from antecede.spark.reading.lines import map_lines, plan_ranges
 from antecede.spark.reading.native import as_path, can_open, path_of
@@ -57,7 +57,7 @@ class MessageFiles(NamedTuple):
     @property
     def names(self) -> dict[str, str]:
         """What the columns that are added to quarantine are called, by what they should be called."""
-        return name_columns_beside(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
+        return name_our_columns(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
 
     def count_rows(self) -> tuple[int, int]:
         """How many rows can and cannot be read."""
@@ -122,7 +122,7 @@ def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
     footers = [pq.read_metadata(file) for file in good]
     differ = any(not footer.schema.equals(footers[0].schema) for footer in footers)
     table = spark.read.option("mergeSchema", differ).parquet(*map(as_path, good))
-    rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _file_number(good, files)})
+    rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _find_file_number(good, files)})
     unreadable_schema = f"`{FILE}` int, `{LINE}` bigint, `{REASON}` string, `{RAW}` string"
     unreadable = spark.createDataFrame(broken, unreadable_schema)
     row_count = sum(footer.num_rows for footer in footers)
@@ -137,7 +137,7 @@ def _find_fault(file: str) -> str | None:
     return find_parquet_fault(file)
 
 
-def _file_number(good: list[str], files: list[str]) -> Column:
+def _find_file_number(good: list[str], files: list[str]) -> Column:
     """The number of the file of each row."""
     numbers = {os.path.abspath(file): number for number, file in enumerate(files)}
     if len(good) == 1:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from antecede.formats import NotInParts, Settings, common_basis, plan_parts, read_part
+from antecede.formats import NotInParts, Settings, find_common_index_basis, plan_parts, read_part
 from antecede.formats.logs import LISTED_WORDS, FileRead
 from antecede.formats.part_staging import (
     LINE_COUNTS,
@@ -19,8 +19,8 @@ from antecede.formats.part_staging import (
     STAGED_PARTS,
     LineCounter,
     PartStage,
+    compute_part_offsets,
     cut_file,
-    place_parts,
 )
 from antecede.formats.parts import HEAD_BYTES
 from antecede.tables import EVENTS, QUARANTINE
@@ -61,8 +61,8 @@ def read_in_parts(
     staged = _spread(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
     try:
         columns = [staged[key].to_pylist() for key in ("basis", "unmatched", "alone")]
-        basis, is_unmatched = common_basis(zip(*columns, strict=True))
-        offsets = place_parts(_load_spans(folder), basis)
+        basis, is_unmatched = find_common_index_basis(zip(*columns, strict=True))
+        offsets = compute_part_offsets(_load_spans(folder), basis)
     except NotInParts:
         return None
     events = _load(spark, os.path.join(folder, "events"), PART_EVENTS)
