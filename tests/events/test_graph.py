@@ -68,15 +68,15 @@ def make_row(process, index, event, **more):
 
 
 def make_send(process, index, event, message, **more):
-    return make_send(process, index, event, message, **more)
+    return make_row(process, index, event, kind="send", message=message, **more)
 
 
 def make_receive(process, index, event, message, **more):
-    return make_receive(process, index, event, message, **more)
+    return make_row(process, index, event, kind="receive", message=message, **more)
 
 
 def make_delivery(process, index, event, message, **more):
-    return make_delivery(process, index, event, message, **more)
+    return make_row(process, index, event, kind="deliver", message=message, **more)
 
 
 plans_of_executions = st.tuples(seeds, st.integers(1, 4), st.integers(1, 25))
