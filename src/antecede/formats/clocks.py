@@ -1,30 +1,100 @@
 """Vector clocks as logs write them: a JSON object of counts. Entries of 0 say nothing and are dropped."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from antecede.core.wire import Count
+from antecede.formats.maps import open_maps
 from antecede.formats.rows import Clock, Refused, build_maps
+from antecede.kernels.clock_texts import ABSENT, scan_clocks
+from antecede.kernels.ragged import Ints
 from antecede.tables import EVENTS
 
 CLOCK = EVENTS.field("clock").type
+NO_ENTRY = -1
+"""In the place of an own entry that a clock does not have."""
 
 _one = msgspec.json.Decoder(dict[str, Count], strict=False)
 _many = msgspec.json.Decoder(list[dict[str, Count]], strict=False)
 
 
-def decode_clocks(texts: Sequence[str], hosts: Sequence[str]) -> tuple[list[int], pa.Array]:
-    """Own entries and clocks of some records; -1, and an empty clock, where `decode` would refuse."""
-    decoded = _decode_clocks(texts)
-    full = [{} if clock is None else clock for clock in decoded] if None in decoded else decoded
-    owns = [clock.get(host, -1) for clock, host in zip(full, hosts, strict=True)]  # type: ignore[union-attr]
-    array = build_maps(full, CLOCK)
-    if 0 in array.items.to_numpy():
-        array = build_maps([clock and without_zeros(clock) for clock in full], CLOCK)
-    return owns, array
+class ClockColumn(NamedTuple):
+    """Some clocks without entries of 0, and the entries of their own processes."""
+
+    clocks: pa.MapArray
+    owns: Ints
+    """NO_ENTRY where a clock has none for its process."""
+
+
+def read_clocks(texts: pa.Array, hosts: pa.Array) -> ClockColumn:
+    """The clocks of some records; an empty one, without an own entry, where `decode_clock` would refuse."""
+    plain = read_plain_clocks(texts, hosts)
+    if plain is not None:
+        return plain
+    decoded = _decode_clocks(texts.to_pylist())
+    return build_clocks([{} if clock is None else clock for clock in decoded], hosts)
+
+
+def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | None:
+    """The clocks of records that all have plain ones, or say `null`; None if one is not plain."""
+    _, offsets_buffer, text_buffer = texts.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    text = np.frombuffer(text_buffer or b"", np.uint8)
+    scanned = scan_clocks(text, offsets)
+    if scanned is None:
+        return None
+    spans = zip(scanned.key_begins.tolist(), scanned.key_ends.tolist(), strict=True)
+    try:
+        keys = pa.array([text[begin:end].tobytes().decode() for begin, end in spans], pa.string())
+    except UnicodeDecodeError:
+        return None
+    is_absent = scanned.sizes == ABSENT
+    sizes = np.where(is_absent, 0, scanned.sizes)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    codes, counts = scanned.codes, scanned.counts
+    own_codes = pc.fill_null(pc.index_in(processes, keys), -1).to_numpy()
+    is_own = codes == own_codes[rows]
+    owns = np.full(len(sizes), NO_ENTRY, np.int64)
+    owns[rows[is_own]] = counts[is_own]
+    is_counted = counts > 0
+    if not is_counted.all():
+        codes, counts = codes[is_counted], counts[is_counted]
+        sizes = np.bincount(rows[is_counted], minlength=len(sizes))
+    offsets_of_maps = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=offsets_of_maps[1:])
+    mask = np.append(is_absent, False) if is_absent.any() else None
+    ends = pa.array(offsets_of_maps, mask=mask)
+    clocks = pa.MapArray.from_arrays(ends, keys.take(pa.array(codes)), pa.array(counts))
+    return ClockColumn(clocks, owns)
+
+
+def build_clocks(given: Sequence[Clock | None], processes: pa.Array) -> ClockColumn:
+    """The clocks of records that were decoded one by one."""
+    column = build_maps(given, CLOCK)
+    owns = pc.fill_null(find_entries(column, processes), NO_ENTRY).to_numpy()
+    if 0 in column.items.to_numpy():
+        column = build_maps([clock and without_zeros(clock) for clock in given], CLOCK)
+    return ClockColumn(column, owns)
+
+
+def null_unknown_entries(owns: Ints) -> pa.Array:
+    """Own entries, null where a clock has none."""
+    return pa.array(owns, mask=owns == NO_ENTRY)
+
+
+def find_entries(column: pa.MapArray, processes: pa.Array) -> pa.Array:
+    """The entry of each clock for a process; null if it has none."""
+    rows, keys, items = open_maps(column)
+    is_own = pc.fill_null(pc.equal(keys, processes.take(pa.array(rows))), False)
+    is_own = is_own.to_numpy(zero_copy_only=False)
+    entry_of_row = np.full(len(column), -1, np.int64)
+    entry_of_row[rows[is_own]] = np.flatnonzero(is_own)
+    return items.take(pa.array(entry_of_row, mask=entry_of_row < 0))
 
 
 def _decode_clocks(texts: Sequence[str]) -> list[Clock | None]:

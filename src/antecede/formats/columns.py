@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats import clocks, values
-from antecede.formats.maps import open_maps
-from antecede.formats.rows import Clock, Fields, build_maps
+from antecede.formats import values
+from antecede.formats.rows import Fields, build_maps
 from antecede.tables import EVENTS
 
 NAME_COLUMNS = ("execution", "process", "event", "message", "sender", "file")
@@ -95,25 +94,6 @@ def join_lists(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
     np.cumsum(sizes, out=offsets[1:])
     mask = None if is_given.all() else np.append(~is_given, False)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=mask), flat)
-
-
-def build_clocks(given: Sequence[Clock | None], processes: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Clocks without entries of 0, and each process's own entry; null where it has none."""
-    column = build_maps(given, clocks.CLOCK)
-    owns = find_entries(column, processes)
-    if 0 in column.items.to_numpy():
-        column = build_maps([clock and clocks.without_zeros(clock) for clock in given], clocks.CLOCK)
-    return column, owns
-
-
-def find_entries(column: pa.MapArray, processes: pa.Array) -> pa.Array:
-    """The entry of each clock for a process; null if it has none."""
-    rows, keys, items = open_maps(column)
-    is_own = pc.fill_null(pc.equal(keys, processes.take(pa.array(rows))), False)
-    is_own = is_own.to_numpy(zero_copy_only=False)
-    entry_of_row = np.full(len(column), -1, np.int64)
-    entry_of_row[rows[is_own]] = np.flatnonzero(is_own)
-    return items.take(pa.array(entry_of_row, mask=entry_of_row < 0))
 
 
 def build_kinds(words: pa.Array, kinds: dict[str, str]) -> tuple[pa.Array, pa.Array]:

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from antecede.core.wire import Count
+from antecede.formats.clocks import build_clocks, null_unknown_entries, read_plain_clocks
 from antecede.formats.columns import (
     LIST_COLUMNS,
     NAME_COLUMNS,
     Odd,
     assemble_events,
-    build_clocks,
     build_fields,
     build_kinds,
     build_lists,
@@ -98,8 +98,7 @@ class CsvBlocks:
             _add_other(others, "time", texts)
         owns = pa.nulls(len(lines), pa.int64())
         if "clock" in given:
-            clocks = _decode_cells(given["clock"], _clocks)
-            columns["clock"], owns = build_clocks(clocks, columns["process"])
+            columns["clock"], owns = _read_clocks(given["clock"], columns["process"])
         if "fields" in given and given["fields"].null_count < len(lines):
             columns["fields"] = _merge_fields(_decode_cells(given["fields"], _fields), others)
         elif others:
@@ -158,6 +157,17 @@ def _read_times(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
         pass
     times, texts = build_times(cells.to_pylist())
     return times, pa.array(texts, pa.string()) if texts else pa.nulls(len(cells), pa.string())
+
+
+def _read_clocks(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Clocks, and the entries of their own processes."""
+    # A clock that is absent is null, but a cell that says so has no clock that could be read.
+    if pc.any(pc.equal(cells, "null")).as_py():
+        raise Odd
+    column = read_plain_clocks(pc.fill_null(cells, "null"), processes)
+    if column is None:
+        column = build_clocks(_decode_cells(cells, _clocks), processes)
+    return column.clocks, null_unknown_entries(column.owns)
 
 
 def _split_lists(cells: pa.Array) -> pa.Array:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.formats.columns import find_entries
+from antecede.formats.clocks import find_entries
 from antecede.formats.maps import add_map_entry, drop_map_key
 from antecede.formats.settle import replace_column
 

@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class FileRows:
-    """The columns of one file. A reader with many rows may put an Arrow array in the place of a list."""
+    """The columns of one file. A reader with many rows may put an array of Arrow's in the place of a list."""
 
     def __init__(self, file: str, refused: list[tuple[int, str, str]] | None = None) -> None:
         self.file = file
@@ -122,7 +122,7 @@ class FileRows:
 
     def _array(self, field: pa.Field) -> pa.Array:
         values: Any = getattr(self, "origin" if field.name == "file" else field.name)
-        if isinstance(values, pa.Array):
+        if isinstance(values, pa.Array | pa.ChunkedArray):
             return values
         if not values and len(self):
             return pa.nulls(len(self), field.type)

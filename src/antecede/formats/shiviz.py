@@ -22,12 +22,13 @@ from antecede.formats.shiviz_gaps import TextGap, pick_damaged, trim_gap
 from antecede.formats.shiviz_pairs import Pairs, read_pairs
 from antecede.formats.source import Source
 
-INITIAL = {"Initialization Complete", "Initilization Complete"}
+INITIAL = pa.array(["Initialization Complete", "Initilization Complete"])
 EXPECTED = 'expected a line of host and clock (a {"a": 1}) beside a line of text'
 NO_MATCH = "the expression does not match it"
 BLOCK_CHARS = 400_000
 """Text that is looked at together."""
 Faults = tuple[int, int, int, int]
+Ints = order.Ints
 
 
 class Scan:
@@ -35,111 +36,124 @@ class Scan:
 
     def __init__(self, text: str, form: Form) -> None:
         self.text, self.form = text, form
-        self.starts: list[int] = []
-        self.ends: list[int] = []
+        self.records = 0
+        self.starts: list[Ints] = []
+        self.ends: list[Ints] = []
+        self.lines: list[Ints] = []
+        """Where records begin and end, and on which lines: an array for each block."""
         self.pieces: list[Piece] = []
         self.counts: list[int] = []
         """How many records each piece has."""
         self.gaps: list[TextGap] = []
-        self.owns: list[int] = []
-        """The own entry of each record; -1 if its clock cannot be read."""
+        self.owns: list[Ints] = []
+        """The own entry of each record; NO_ENTRY if its clock cannot be read."""
         self.reasons: list[str] = []
         """Why not, for each of those."""
-        self.lines: list[int] = []
         self.counted = (0, 1)
         """A position, and its line."""
         self.rest = 0
         """Where the last record ends."""
         self.tally = FormTally()
-        self.clocks = [clocks.decode_clocks([], [])[1]]
+        self.clocks: list[pa.Array] = []
         names = [name for name in form.pattern.groupindex if name != "clock"]
-        self.columns = {name: [pa.array([], pa.string())] for name in names}
+        self.columns: dict[str, list[pa.Array]] = {name: [] for name in names}
         for piece in form.pieces(text):
             self._take_piece(piece)
 
     def _take_piece(self, piece: Piece) -> None:
         """The records of a piece: whole blocks where lines alternate, match by match elsewhere."""
-        before = len(self.starts)
+        before = self.records
         self.rest = position = piece.begin
         while position < piece.end:
             end = self._block_end(position, piece.end)
             block = read_pairs(self.text, position, end, self.form) if end > position else None
             if block is not None:
                 self._take_pairs(block, piece, position, before)
-                position = end
+                position = min(self.rest + 1, piece.end)
             else:
                 position = self._take_matches(position, max(end, position + BLOCK_CHARS), piece, before)
-        self._note_gap(self.rest, piece.end, before, is_last=True)
+        self._note_gap(self.rest, piece.end, self.records - before, is_last=True)
         self.pieces.append(piece)
-        self.counts.append(len(self.starts) - before)
+        self.counts.append(self.records - before)
 
     def _block_end(self, begin: int, limit: int) -> int:
         """Where a block of whole lines that begins here ends; `begin` if it would not begin a line."""
         if begin > 0 and self.text[begin - 1] != "\n":
             return begin
         end = self.text.find("\n", begin + BLOCK_CHARS, limit) + 1
-        if end and self.text.count("\n", begin, end) % 2:
-            end = self.text.find("\n", end, limit) + 1
         return end if end else limit
 
     def _take_pairs(self, block: Pairs, piece: Piece, position: int, before: int) -> None:
         if position > self.rest + 1:
-            self._note_gap(self.rest, position, before, is_last=False)
+            self._note_gap(self.rest, position, self.records - before, is_last=False)
+        size = len(block.hosts)
         first_line = self._line_at(position)
-        self.lines += range(first_line, first_line + 2 * len(block.hosts), 2)
-        self.starts += (block.starts + position).tolist()
-        self.ends += (block.ends + position).tolist()
-        self.rest = self.ends[-1]
-        empty = [""] * len(block.hosts)
-        columns = {"host": block.hosts, "clock": block.clocks, "event": block.events, "timestamp": empty}
+        self._note_places(
+            block.starts + position,
+            block.ends + position,
+            np.arange(first_line, first_line + 2 * size, 2),
+        )
+        self.rest = int(self.ends[-1][-1])
+        self.counted = self.rest, first_line + 2 * size - 1
+        absent = pa.repeat(pa.scalar(""), size)
+        columns = {"host": block.hosts, "clock": block.clocks, "event": block.events, "timestamp": absent}
         self._note_columns(columns, piece)
 
     def _take_matches(self, position: int, end: int, piece: Piece, before: int) -> int:
         """The records that begin before `end`; returns where to go on."""
-        found: list[tuple[str, ...]] = []
+        found: list[re.Match[str]] = []
+        lines: list[int] = []
         for match in self.form.pattern.finditer(self.text, position, piece.end):
             if match.end() == match.start():
                 continue
             start = match.start()
             if start >= end:
-                self._note_matches(found, piece)
+                self._note_matches(found, lines, piece)
                 return start
             if start > self.rest + 1:
-                self._note_gap(self.rest, self._line_start(start), before, is_last=False)
+                records_of_piece = self.records + len(found) - before
+                self._note_gap(self.rest, self._line_start(start), records_of_piece, is_last=False)
             self.rest = match.end()
-            self.lines.append(self._line_at(start))
-            self.starts.append(start)
-            self.ends.append(self.rest)
-            found.append(match.groups(""))
-        self._note_matches(found, piece)
+            lines.append(self._line_at(start))
+            found.append(match)
+        self._note_matches(found, lines, piece)
         return piece.end
 
-    def _note_matches(self, found: list[tuple[str, ...]], piece: Piece) -> None:
-        if found:
-            turned = list(zip(*found, strict=True))
-            places = self.form.pattern.groupindex
-            self._note_columns({name: turned[place - 1] for name, place in places.items()}, piece)
+    def _note_matches(self, found: list[re.Match[str]], lines: list[int], piece: Piece) -> None:
+        if not found:
+            return
+        starts = np.array([match.start() for match in found])
+        ends = np.array([match.end() for match in found])
+        self._note_places(starts, ends, np.array(lines))
+        turned = zip(*[match.groups("") for match in found], strict=True)
+        groups = [pa.array(group, pa.string()) for group in turned]
+        places = self.form.pattern.groupindex
+        self._note_columns({name: groups[place - 1] for name, place in places.items()}, piece)
 
-    def _note_columns(self, columns: Mapping[str, Sequence[str]], piece: Piece) -> None:
+    def _note_places(self, starts: Ints, ends: Ints, lines: Ints) -> None:
+        self.records += len(starts)
+        self.starts.append(starts)
+        self.ends.append(ends)
+        self.lines.append(lines)
+
+    def _note_columns(self, columns: Mapping[str, pa.Array], piece: Piece) -> None:
         """What the named groups of some matches have."""
         for name, arrays in self.columns.items():
-            arrays.append(pa.array(columns[name], pa.string()))
+            arrays.append(columns[name])
         texts, hosts = columns["clock"], columns["host"]
-        owns, array = clocks.decode_clocks(texts, hosts)
-        self.owns += owns
-        self.clocks.append(array)
-        if -1 in owns:
-            self.reasons += [
-                _explain_clock(texts[row], hosts[row]) for row, own in enumerate(owns) if own < 0
-            ]
-        self.tally.note(piece.label, hosts, owns, columns["event"])
+        column = clocks.read_clocks(texts, hosts)
+        self.owns.append(column.owns)
+        self.clocks.append(column.clocks)
+        for row in np.flatnonzero(column.owns == clocks.NO_ENTRY).tolist():
+            self.reasons.append(_explain_clock(texts[row].as_py(), hosts[row].as_py()))
+        self.tally.note(piece.label, hosts, column.owns, columns["event"])
 
-    def _note_gap(self, begin: int, end: int, records_before: int, is_last: bool) -> None:
-        """Lines that are in no record, unless they are blank; so many records are in the pieces before.
+    def _note_gap(self, begin: int, end: int, records_of_piece: int, is_last: bool) -> None:
+        """Lines that are in no record, unless they are blank; so many records of the piece are before them.
 
         An expression of a user's may leave out the ends of a line: what stands there is part of the record.
         """
-        is_behind_record = len(self.starts) > records_before
+        is_behind_record = records_of_piece > 0
         if is_behind_record:
             begin = self._line_end(begin)
         if self.text[begin:end].strip():
@@ -166,7 +180,7 @@ class Scan:
         """The gaps that are quarantined."""
         gaps = self.gaps
         if not self.form.is_usual:
-            gaps = list(pick_damaged(self.text, gaps, len(self.starts)))
+            gaps = list(pick_damaged(self.text, gaps, self.records))
         return [trim_gap(self.text, gap) for gap in gaps]
 
     def count_faults(self) -> Faults:
@@ -183,13 +197,14 @@ class FormTally:
         self.begun: set[tuple[str, str]] = set()
         self.wrong = self.empty = 0
 
-    def note(self, label: str, hosts: Sequence[str], owns: Sequence[int], events: Sequence[str]) -> None:
+    def note(self, label: str, hosts: pa.Array, owns: Ints, events: pa.Array) -> None:
         """Some records of one execution."""
-        self.hosts |= {(label, host) for host in set(hosts)}
-        self.begun |= {(label, host) for host, own in zip(hosts, owns, strict=True) if own == 1}
-        if not INITIAL.isdisjoint(events):
-            self.wrong += sum(e in INITIAL and own > 1 for e, own in zip(events, owns, strict=True))
-        self.empty += events.count("")
+        first = hosts.filter(pa.array(owns == 1))
+        self.hosts |= {(label, host) for host in hosts.unique().to_pylist()}
+        self.begun |= {(label, host) for host in first.unique().to_pylist()}
+        is_initial = pc.is_in(events, INITIAL).to_numpy(zero_copy_only=False)
+        self.wrong += int(np.count_nonzero(is_initial & (owns > 1)))
+        self.empty += pc.sum(pc.equal(events, "")).as_py()
 
 
 def read(source: Source, settings: Settings) -> FileRows:
@@ -207,23 +222,24 @@ def _choose_scan(text: str, candidates: Sequence[Form]) -> Scan:
     scans: list[tuple[bool, Faults, int, Scan]] = []
     for form in candidates:
         scan = Scan(text, form)
-        if scan.starts and not form.is_usual:
+        if scan.records and not form.is_usual:
             return scan
         faults = scan.count_faults()
-        if scan.starts and not any(faults):
+        if scan.records and not any(faults):
             return scan
-        scans.append((not scan.starts, faults, len(scans), scan))
+        scans.append((not scan.records, faults, len(scans), scan))
     best = min(scans)[-1]
-    if not best.starts:
+    if not best.records:
         raise InputError("no record found; give --regex with the groups host, clock and event, or --format")
     return best
 
 
 def _refuse_damaged(scan: Scan, rows: FileRows) -> None:
     """Records whose clocks cannot be read, and text between records."""
-    bad = [row for row, own in enumerate(scan.owns) if own < 0]
-    for row, reason in zip(bad, scan.reasons, strict=True):
-        rows.refuse(scan.lines[row], reason, scan.text[scan.starts[row] : scan.ends[row]])
+    bad = np.flatnonzero(np.concatenate(scan.owns) == clocks.NO_ENTRY)
+    places = [np.concatenate(blocks)[bad].tolist() for blocks in (scan.lines, scan.starts, scan.ends)]
+    for line, start, end, reason in zip(*places, scan.reasons, strict=True):
+        rows.refuse(line, reason, scan.text[start:end])
     reason = f"belongs to no record: {EXPECTED if scan.form.is_usual else NO_MATCH}"
     gaps = scan.find_damaged()
     for gap, line in zip(gaps, _number_lines(scan.text, [gap.begin for gap in gaps]), strict=True):
@@ -240,15 +256,15 @@ def _explain_clock(clock: str, host: str) -> str:
 
 def _fill_columns(scan: Scan, rows: FileRows) -> None:
     """The columns of all records that can be read."""
-    owns = np.array(scan.owns, np.int64)
-    good = np.flatnonzero(owns >= 0)
+    owns = np.concatenate(scan.owns)
+    good = np.flatnonzero(owns != clocks.NO_ENTRY)
     owns = owns[good]
 
-    def column(blocks: list[pa.Array]) -> pa.Array:
-        whole = pa.concat_arrays(blocks)
+    def column(blocks: list[pa.Array]) -> pa.ChunkedArray:
+        whole = pa.chunked_array(blocks)
         return whole if len(good) == len(whole) else whole.take(pa.array(good))
 
-    hosts = column(scan.columns.pop("host"))
+    hosts = column(scan.columns.pop("host")).combine_chunks()
     pieces = np.repeat(np.arange(len(scan.pieces)), scan.counts)[good]
     labels = pa.array([piece.label for piece in scan.pieces], pa.string()).take(pa.array(pieces))
     groups = _number_groups(labels, hosts)
@@ -259,8 +275,8 @@ def _fill_columns(scan: Scan, rows: FileRows) -> None:
     others = {name: column(blocks) for name, blocks in scan.columns.items()}
     runs = pa.array([piece.run for piece in scan.pieces], pa.string()).take(pa.array(pieces))
     _name_fields(others | {"run": runs}, rows)
-    rows.origin = [rows.file] * len(good)
-    rows.line = pa.array(np.array(scan.lines, np.int64)[good])
+    rows.origin = pa.repeat(pa.scalar(rows.file), len(good))
+    rows.line = pa.array(np.concatenate(scan.lines)[good])
 
 
 def _number_groups(labels: pa.Array, hosts: pa.Array) -> order.Ints:
@@ -281,8 +297,9 @@ def _make_ids(hosts: pa.Array, owns: order.Ints, copies: order.Ints) -> pa.Array
 
 def _name_fields(others: dict[str, pa.Array], rows: FileRows) -> None:
     """All other named groups are fields; a group `timestamp` is the time in nanoseconds."""
-    found = {name: array.to_pylist() for name, array in others.items() if array.null_count < len(array)}
-    found = {name: values for name, values in found.items() if any(values)}
+    found = {
+        name: array.to_pylist() for name, array in others.items() if pc.any(pc.not_equal(array, "")).as_py()
+    }
     if found:
         table = zip(*found.values(), strict=True)
         rows.fields = [{name: v for name, v in zip(found, row, strict=True) if v} or None for row in table]

@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from antecede.core.wire import Count
 from antecede.formats import values
+from antecede.formats.clocks import ClockColumn, build_clocks, null_unknown_entries, read_plain_clocks
 from antecede.formats.columns import (
     LIST_COLUMNS,
     NAME_COLUMNS,
     Odd,
     assemble_events,
-    build_clocks,
     build_fields,
     build_kinds,
     build_lists,
@@ -50,13 +50,15 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(LIST_COLUMNS, list[Name] | Name | None),
     "index": Count | None,
     "line": Count | None,
-    "clock": dict[str, Count] | None,
+    "clock": msgspec.Raw,
     "kind": str | None,
     "time": Whole | float | str | None,
     "text": Any,
     "fields": dict[str, str] | None,
 }
-"""What a plain record has in each column."""
+"""What a plain record has in each column. Clocks are scanned later, those of all records together."""
+NULL = b"null"
+_clocks = msgspec.json.Decoder(list[dict[str, Count] | None])
 
 
 class TypedBlock(NamedTuple):
@@ -204,7 +206,9 @@ class _Columns:
         if path not in self.values:
             *above, (name, _) = self.type.getters[path]
             objects = self._objects_at(tuple(above))
-            self.values[path] = list(map(attrgetter(name), objects))
+            found = list(map(attrgetter(name), objects))
+            is_clock = path == self.type.columns.get("clock")
+            self.values[path] = list(map(_null_to_none, found)) if is_clock else found
         return self.values[path]
 
     def _objects_at(self, steps: Steps) -> Sequence[Any]:
@@ -256,7 +260,8 @@ class _Columns:
             raise Odd
         owns = pa.nulls(len(self.records), pa.int64())
         if (given := self._collect_column_values("clock")) is not None:
-            columns["clock"], owns = build_clocks(given, columns["process"])
+            columns["clock"], own_entries = _read_clocks(given, columns["process"])
+            owns = null_unknown_entries(own_entries)
         if (given := self._collect_column_values("text")) is not None:
             columns["text"] = build_texts(given)
         if (given := self._collect_column_values("kind")) is not None:
@@ -290,6 +295,28 @@ class _Columns:
         for fields, more in zip(result, given or [], strict=given is not None):
             fields |= more or {}
         return result
+
+
+def _null_to_none(raw: msgspec.Raw | None) -> msgspec.Raw | None:
+    if raw is None or (len(raw) == len(NULL) and bytes(raw) == NULL):
+        return None
+    return raw
+
+
+def _read_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> ClockColumn:
+    """Clocks from their JSON; raises Odd if one is none."""
+    texts = [NULL if raw is None else raw for raw in raws]
+    offsets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
+    column = read_plain_clocks(pa.Array.from_buffers(pa.binary(), len(texts), buffers), processes)
+    if column is not None:
+        return column
+    try:
+        clocks = _clocks.decode(b"[" + b",".join(texts) + b"]")
+    except ERRORS:
+        raise Odd from None
+    return build_clocks(clocks, processes)
 
 
 def _add_field(
