@@ -12,7 +12,7 @@ from antecede.formats import Parsed, Settings, csv_table, mapped_events, read, s
 from antecede.formats.columns import Odd
 from antecede.formats.csv_blocks import CsvBlocks
 from antecede.formats.typed_records import TypedRecords
-from tests.formats.samples import lines, parse
+from tests.formats.samples import in_plain_form, lines, parse
 
 ODD_VALUES: list[Any] = [
     None,
@@ -119,15 +119,6 @@ def logs(draw) -> bytes:
     mark = draw(st.sampled_from(["", "\ufeff"]))
     data: bytes = (mark + end.join(text) + tail).encode(errors="surrogatepass")
     return data.replace(b"hello", b"\xff") if draw(st.booleans()) else data
-
-
-def in_plain_form(parsed: Parsed) -> tuple[list[Any], list[Any]]:
-    """Rows with maps as dictionaries: the order of their entries tells nothing."""
-    events = parsed.events.to_pylist()
-    for row in events:
-        for name in ("clock", "fields"):
-            row[name] = None if row[name] is None else dict(row[name])
-    return events, parsed.quarantine.to_pylist()
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """Which format a file has, told by its content. The name of the file plays no part."""
 
 import re
-from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from antecede.core.errors import InputError
 from antecede.formats import jsons, ndjson
@@ -62,28 +60,25 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
 
 
 def _guess_json(data: bytes, settings: Settings) -> str | None:
-    for record in islice(_sample_objects(data), SAMPLE):
+    for raw in islice(jsons.split_records(data), SAMPLE):
+        # What is in a record is decoded only if its keys tell nothing: it may be the whole file.
+        members = jsons.list_keys(raw.data)
         for keys, name in SIGNS:
-            if all(key in record for key in keys):
+            if all(key in members for key in keys):
                 return name
-        if found := _guess_record(record, settings):
+        if found := _guess_record(raw.data, settings):
             return found
     return _guess_broken(data)
 
 
-def _sample_objects(data: bytes) -> Iterator[dict[str, Any]]:
-    """The first records that are objects."""
-    for raw in islice(jsons.split_records(data), SAMPLE):
-        try:
-            value = jsons.decode_value(raw.data)
-        except Refused:
-            continue
-        if isinstance(value, dict):
-            yield value
-
-
-def _guess_record(record: dict[str, Any], settings: Settings) -> str | None:
+def _guess_record(raw: bytes, settings: Settings) -> str | None:
     """Our own table, or sends and receives under other names."""
+    try:
+        record = jsons.decode_value(raw)
+    except Refused:
+        return None
+    if not isinstance(record, dict):
+        return None
     keys = record.keys()
     word = str(record.get("event", record.get("type", record.get("op"))))
     named = any(name in keys for name in ndjson.NAMES["process"]) or "process" in settings.fields

@@ -37,7 +37,41 @@ class Record(NamedTuple):
 
     line: int
     value: dict[str, Any]
-    raw: bytes
+    place: "bytes | ElementPlace"
+    """Its text, or where that can be had."""
+
+    @property
+    def raw(self) -> bytes:
+        """The record as it stands in the file."""
+        return self.place if isinstance(self.place, bytes) else self.place.cut_text()
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether it ends on the line on which it begins. Only then its elements are not located at once."""
+        return b"\n" not in self.place if isinstance(self.place, bytes) else True
+
+
+class ElementTexts:
+    """The texts of the elements of a list inside an object, which are cut out when they are asked for."""
+
+    def __init__(self, parent: Record, key: str) -> None:
+        self.parent, self.key = parent, key
+        self.texts: list[bytes] | None = None
+
+    def cut_texts(self) -> list[bytes]:
+        if self.texts is None:
+            self.texts = _split_list(_cut_member(self.parent.raw, self.key))
+        return self.texts
+
+
+class ElementPlace(NamedTuple):
+    """The place of an element in its list."""
+
+    texts: ElementTexts
+    number: int
+
+    def cut_text(self) -> bytes:
+        return self.texts.cut_texts()[self.number]
 
 
 def read_objects(data: bytes, rows: FileRows) -> Iterator[Record]:
@@ -75,6 +109,14 @@ def decode_value(raw: bytes) -> Any:
         raise Refused(f"not JSON: {error}") from None
 
 
+def list_keys(raw: bytes) -> set[str]:
+    """The keys of a JSON object; none if it is no object."""
+    try:
+        return set(_members.decode(raw))
+    except ERRORS:
+        return set()
+
+
 def _is_by_line(data: bytes) -> bool:
     """Whether records are lines: the first one is a value, or a later line is, from its first column on."""
     first_line = data.lstrip()[:LONGEST_LINE].partition(b"\n")[0]
@@ -93,6 +135,17 @@ def begins_with_object_on_line(data: bytes) -> bool:
     """Whether the first line that is not blank is an object, and there are others: then records are lines."""
     first, _, rest = data.lstrip().partition(b"\n")
     return first.startswith(b"{") and _is_json(first.strip()) and bool(rest.strip())
+
+
+def are_objects_by_line(body: bytes, lines: int) -> bool:
+    """Whether each of the lines begins with { and ends with }.
+
+    A line's end between } and { can only be where a value of JSON ends: if there are as many values as lines
+    then, each line is one.
+    """
+    if not (body.startswith(b"{") and body.endswith(b"}")):
+        return False
+    return lines - 1 in (body.count(end) for end in (b"}\n{", b"}\r\n{"))
 
 
 def _is_json(data: bytes) -> bool:
@@ -141,22 +194,32 @@ def open_list(parent: Record, key: str, rows: FileRows) -> Iterator[Record]:
     elements = parent.value.get(key)
     if not isinstance(elements, list):
         return
-    raws_of_elements = _locate_elements(parent, key)
-    for raw, value in zip(raws_of_elements, elements, strict=True):
+    places = _locate_elements(parent, key, len(elements))
+    for value, (line, place) in zip(elements, places, strict=True):
+        record = Record(line, value, place)
         if isinstance(value, dict):
-            yield Record(raw.line, value, raw.data)
+            yield record
         else:
-            yield from decode_objects([raw], rows)
+            yield from decode_objects([Raw(record.line, record.raw)], rows)
 
 
-def _locate_elements(parent: Record, key: str) -> Iterator[Raw]:
-    inner = bytes(_members.decode(parent.raw)[key])
-    parts = map(bytes, _listed.decode(inner))
+def _locate_elements(parent: Record, key: str, size: int) -> Iterable[tuple[int, bytes | ElementPlace]]:
+    """The line and the place of each of so many elements."""
+    texts = ElementTexts(parent, key)
+    if parent.is_one_line:
+        return ((parent.line, ElementPlace(texts, number)) for number in range(size))
+    inner = _cut_member(parent.raw, key)
     begin = max(parent.raw.find(inner), 0)
-    if b"\n" not in inner:
-        line = parent.line + parent.raw.count(b"\n", 0, begin)
-        return (Raw(line, part) for part in parts)
-    return locate_parts(parent.raw[begin:], parts, parent.line + parent.raw.count(b"\n", 0, begin))
+    first_line = parent.line + parent.raw.count(b"\n", 0, begin)
+    return locate_parts(parent.raw[begin:], texts.cut_texts(), first_line)
+
+
+def _cut_member(text: bytes, key: str) -> bytes:
+    return bytes(_members.decode(text)[key])
+
+
+def _split_list(text: bytes) -> list[bytes]:
+    return list(map(bytes, _listed.decode(text)))
 
 
 def locate_parts(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]:

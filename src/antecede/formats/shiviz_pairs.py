@@ -42,7 +42,8 @@ def read_pairs(text: str, begin: int, end: int, form: Form) -> Pairs | None:
     block = text[begin:end]
     if not block.endswith("\n"):
         block += "\n"
-    data = np.frombuffer(block.encode(), np.uint8)
+    encoded = block.encode()
+    data = np.frombuffer(encoded, np.uint8)
     line_ends = np.flatnonzero(data == ord("\n"))
     pairs = len(line_ends) // 2
     if pairs == 0:
@@ -60,7 +61,7 @@ def read_pairs(text: str, begin: int, end: int, form: Form) -> Pairs | None:
         return None
     clocks = _cut_texts(data, clock_begins, clock_ends)
     # A second opening bracket behind a blank could make the host a time stamp.
-    if block.count(" {") > pairs and pc.any(pc.match_substring(clocks, " {")).as_py():
+    if encoded.count(b" {", 0, line_ends[-1]) > pairs and pc.any(pc.match_substring(clocks, " {")).as_py():
         return None
     hosts = _cut_texts(data, host_begins, host_ends)
     if not all(_HOST.fullmatch(host) for host in hosts.unique().to_pylist()):

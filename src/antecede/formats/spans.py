@@ -7,20 +7,34 @@ are kept in the field `links`). A span without a duration has no end. A service 
 its events have no index, and clocks are not repaired: times stay as they were written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from antecede.formats.rows import Fields, FileRows
+from antecede.formats.rows import Fields, FileRows, build_maps
+from antecede.tables import EVENTS
 
-STARTS = {
+TEXT = pa.string()
+NAMES = EVENTS.field("parents").type
+FIELDS = EVENTS.field("fields").type
+STARTS: dict[str | None, str] = {
     "client": "send",
     "producer": "send",
     "server": "receive",
     "consumer": "receive",
     "internal": "local",
 }
-ENDS = {"client": "receive", "server": "send", "producer": "local", "consumer": "local", "internal": "local"}
+ENDS: dict[str | None, str] = {
+    "client": "receive",
+    "server": "send",
+    "producer": "local",
+    "consumer": "local",
+    "internal": "local",
+}
 
 
 class Span(msgspec.Struct):
@@ -61,41 +75,58 @@ def _name_start(id: str) -> str:
 
 
 Halves = dict[tuple[str, str], list[Span]]
-EventRow = tuple[int, str, str | None, str, str | None, list[str], float | None, str | None, Fields | None]
-"""Line, execution, process, event, kind, parents, time, text and fields."""
 
 
 def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
-    """The events of all spans of a file."""
+    """The events of all spans of a file: the start of each one, and behind it its end."""
+    if not spans:
+        return
     halves: Halves = {}
     for span in spans:
         halves.setdefault((span.trace, span.id), []).append(span)
     for group in halves.values():
         _mark_shared(group)
-    replies: dict[tuple[str, str], list[str]] = {}
     parents = [_find_parent(span, halves) for span in spans]
+    replies = _find_replies(spans, parents)
+    size = len(spans)
+    has_end = np.fromiter((span.ended for span in spans), np.bool_, size)
+    # Starts are numbered as spans are, and ends go on behind them.
+    span_of_event = np.repeat(np.arange(size), 1 + has_end)
+    is_end = np.append(False, span_of_event[1:] == span_of_event[:-1])
+    event = pa.array(span_of_event + size * is_end)
+    span_of_event = pa.array(span_of_event)
+
+    def spread(column: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
+        """A value for each span, for both of its events."""
+        return pa.array(column, kind).take(span_of_event)
+
+    def pair(starts: Iterable[Any], ends: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
+        return pa.array([*starts, *ends], kind).take(event)
+
+    rows.line = spread([span.line for span in spans], pa.int64())
+    rows.execution = spread([span.trace for span in spans])
+    rows.process = spread([span.service for span in spans])
+    rows.text = spread([span.name for span in spans])
+    rows.event = pair([span.start_event for span in spans], [span.end_event for span in spans])
+    rows.kind = pair([STARTS.get(span.kind) for span in spans], [ENDS.get(span.kind) for span in spans])
+    rows.time = pair([span.start for span in spans], [span.end for span in spans], pa.float64())
+    rows.parents = pair(
+        [_list_start_parents(span, parent, halves) for span, parent in zip(spans, parents, strict=True)],
+        [_list_end_parents(span, replies) for span in spans],
+        NAMES,
+    )
+    fields = build_maps([_complete_fields(span) for span in spans], FIELDS)
+    rows.fields = fields.take(pc.if_else(pa.array(is_end), None, span_of_event))
+    rows.origin = pa.repeat(pa.scalar(rows.file), len(event))
+
+
+def _find_replies(spans: Sequence[Span], parents: Sequence[Span | None]) -> dict[tuple[str, str], list[str]]:
+    """The ends of servers that came before the end of a client, by its trace and its end."""
+    replies: dict[tuple[str, str], list[str]] = {}
     for span, parent in zip(spans, parents, strict=True):
         if parent and parent.kind == "client" and span.kind == "server" and span.ended:
             replies.setdefault((span.trace, parent.end_event), []).append(span.end_event)
-    events: list[EventRow] = []
-    for span, parent in zip(spans, parents, strict=True):
-        events.append(_make_start(span, parent, halves))
-        if span.ended:
-            events.append(_make_end(span, replies.get((span.trace, span.end_event), [])))
-    if events:
-        columns = map(list, zip(*events, strict=True))
-        (
-            rows.line,
-            rows.execution,
-            rows.process,
-            rows.event,
-            rows.kind,
-            rows.parents,
-            rows.time,
-            rows.text,
-            rows.fields,
-        ) = columns
-        rows.origin = [rows.file] * len(events)
+    return replies
 
 
 def _mark_shared(group: list[Span]) -> None:
@@ -126,33 +157,13 @@ def _find_parent(span: Span, halves: Halves) -> Span | None:
     return next(iter(same if len(same) == 1 else servers or named), None)
 
 
-def _make_start(span: Span, parent: Span | None, halves: Halves) -> EventRow:
+def _list_start_parents(span: Span, parent: Span | None, halves: Halves) -> list[str]:
     parents = [parent.start_event] if parent else _name_absent_parents(span)
-    fields = span.fields
-    foreign = []
     for trace, linked in span.links:
         if trace == span.trace:
             target = next(iter(halves.get((trace, linked), [])), None)
             parents.append(target.start_event if target else _name_start(linked))
-        else:
-            foreign.append(f"{trace}:{linked}")
-    if foreign:
-        fields["links"] = " ".join(foreign)
-    if span.kind:
-        fields.setdefault("span.kind", span.kind)
-    parents = list(dict.fromkeys(parents)) if len(parents) > 1 else parents
-    kind = STARTS.get(span.kind or "")
-    return (
-        span.line,
-        span.trace,
-        span.service,
-        span.start_event,
-        kind,
-        parents,
-        span.start,
-        span.name,
-        fields or None,
-    )
+    return list(dict.fromkeys(parents)) if len(parents) > 1 else parents
 
 
 def _name_absent_parents(span: Span) -> list[str]:
@@ -161,7 +172,17 @@ def _name_absent_parents(span: Span) -> list[str]:
     return [_name_start(one) for one in [*ids, span.parent] if one]
 
 
-def _make_end(span: Span, replies: list[str]) -> EventRow:
-    parents = list(dict.fromkeys([span.start_event, *replies]))
-    kind = ENDS.get(span.kind or "")
-    return span.line, span.trace, span.service, span.end_event, kind, parents, span.end, span.name, None
+def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> list[str]:
+    before = replies.get((span.trace, span.end_event))
+    return list(dict.fromkeys([span.start_event, *before])) if before else [span.start_event]
+
+
+def _complete_fields(span: Span) -> Fields | None:
+    """The fields of a span with what has no column: links to other traces, and the kind."""
+    fields = span.fields
+    foreign = [f"{trace}:{linked}" for trace, linked in span.links if trace != span.trace]
+    if foreign:
+        fields["links"] = " ".join(foreign)
+    if span.kind:
+        fields.setdefault("span.kind", span.kind)
+    return fields or None

@@ -3,9 +3,6 @@
 The keys of records that were read one by one make a type: a struct with a field for every key, whose type
 is the plain one for what the key holds. A block whose lines are all records of that type is decoded at once.
 Every other block is odd: a line that is no record, a key that was not seen before, a value of another type.
-
-Lines are records if every line's end stands between } and {: there, a value of JSON can only end. If there
-are as many values as lines then, each line is one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +28,7 @@ from antecede.formats.columns import (
     build_texts,
     build_times,
 )
-from antecede.formats.jsons import ERRORS
+from antecede.formats.jsons import ERRORS, are_objects_by_line
 
 MOST_KEYS = 500
 """Keys of a file for which a type is worth its making."""
@@ -107,7 +104,7 @@ class TypedRecords:
             self.type = _make_type(self.keys, self.paths)
             self.is_possible = self.type is not None
         body = block.removesuffix(b"\n").removesuffix(b"\r")
-        if self.type is None or not _are_records(body, lines):
+        if self.type is None or not are_objects_by_line(body, lines):
             raise Odd
         try:
             records = self.type.decoder.decode_lines(body)
@@ -118,13 +115,6 @@ class TypedRecords:
         columns = _Columns(self.type, records)
         columns.check_needed_columns(self.needed)
         return columns.build_events(self.kinds, first_line, self.file)
-
-
-def _are_records(body: bytes, lines: int) -> bool:
-    """Whether each of the lines begins with { and ends with }."""
-    if not (body.startswith(b"{") and body.endswith(b"}")):
-        return False
-    return lines - 1 in (body.count(end) for end in (b"}\n{", b"}\r\n{"))
 
 
 class _RecordType(NamedTuple):

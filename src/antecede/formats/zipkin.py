@@ -1,31 +1,67 @@
 """Zipkin v2 spans: a JSON array of spans (or of traces, which are arrays of spans), or one span per line.
 
 Times are microseconds. Both halves of a call may share one id (`shared`, or a client and a server of one id).
+A file in which every span is plain, by the format's own schema, is decoded at once; any other span by span.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import read_objects
-from antecede.formats.rows import FileRows, Refused
+from antecede.formats.jsons import ERRORS, are_objects_by_line, read_objects, split_elements
+from antecede.formats.rows import Fields, FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 
 KINDS = {"CLIENT": "client", "SERVER": "server", "PRODUCER": "producer", "CONSUMER": "consumer"}
 USED = {"traceId", "id", "parentId", "kind", "name", "timestamp", "duration", "localEndpoint.serviceName"}
 
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Micros = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class PlainSpan(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc=False):
+    """A span as Zipkin itself writes it."""
+
+    trace_id: Name
+    id: Name
+    parent_id: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    timestamp: Micros | None = None
+    duration: Micros | None = None
+    debug: bool | None = None
+    shared: bool | None = None
+    local_endpoint: msgspec.Raw = msgspec.Raw(b"null")
+    remote_endpoint: msgspec.Raw = msgspec.Raw(b"null")
+    annotations: Any = None
+    tags: dict[str, str] | None = None
+
+
+_by_line = msgspec.json.Decoder(PlainSpan)
+_in_array = msgspec.json.Decoder(list[PlainSpan | list[PlainSpan]])
+
 
 def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
+    found = _read_plain_spans(source.data)
+    if found is None:
+        found = _read_spans(source.data, rows)
+    spans.fill_rows(rows, found)
+    return rows
+
+
+def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
     found = []
-    for record in read_objects(source.data, rows):
+    for record in read_objects(data, rows):
         try:
             found.append(_make_span(record.line, record.value))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    spans.fill_rows(rows, found)
-    return rows
+    return found
 
 
 def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
@@ -36,7 +72,7 @@ def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
         line=line,
         trace=graphs.require_name(value, "traceId"),
         id=graphs.require_name(value, "id"),
-        service=graphs.find_text(endpoint, "serviceName") if isinstance(endpoint, dict) else None,
+        service=_name_service(endpoint),
         kind=KINDS.get(str(value.get("kind")).upper()),
         parent=graphs.find_text(value, "parentId"),
         shared=value.get("shared") is True,
@@ -46,3 +82,104 @@ def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
         ended=duration is not None,
         fields=values.collect_others(value, USED),
     )
+
+
+def _name_service(endpoint: Any) -> str | None:
+    return graphs.find_text(endpoint, "serviceName") if isinstance(endpoint, dict) else None
+
+
+def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
+    """The spans of a file in which all are plain; None if one is not."""
+    body = data.strip()
+    try:
+        if body.startswith(b"["):
+            plain = _open_traces(_in_array.decode(body))
+            lines = _number_elements(data, len(plain))
+        else:
+            first = _count_lines_before(data) + 1
+            lines = range(first, first + body.count(b"\n") + 1)
+            plain = _by_line.decode_lines(body) if are_objects_by_line(body, len(lines)) else []
+        if len(plain) != len(lines):
+            return None
+        convert = _PlainSpans()
+        return [convert.make_span(line, span) for line, span in zip(lines, plain, strict=True)]
+    except ERRORS:
+        return None
+
+
+def _open_traces(found: list[PlainSpan | list[PlainSpan]]) -> list[PlainSpan]:
+    opened = []
+    for one in found:
+        opened += one if isinstance(one, list) else [one]
+    return opened
+
+
+def _number_elements(data: bytes, size: int) -> Sequence[int]:
+    """The lines of the elements of an array."""
+    if b"\n" in data.strip():
+        return [element.line for element in split_elements(data)]
+    return [_count_lines_before(data) + 1] * size
+
+
+def _count_lines_before(data: bytes) -> int:
+    """How many lines end before there is anything."""
+    return data.count(b"\n", 0, len(data) - len(data.lstrip()))
+
+
+class _PlainSpans:
+    """Turns plain spans into spans. What many of them have in common is looked at once."""
+
+    def __init__(self) -> None:
+        self.names_of_tags: dict[str, str] = {}
+        self.endpoints: dict[tuple[str, bytes], tuple[str | None, Fields]] = {}
+
+    def make_span(self, line: int, plain: PlainSpan) -> spans.Span:
+        """What `_make_span` makes of the same span."""
+        start = None if plain.timestamp is None else float(plain.timestamp)
+        duration = None if plain.duration is None else float(plain.duration)
+        service, fields = self._open_endpoint("localEndpoint", plain.local_endpoint)
+        _, further = self._open_endpoint("remoteEndpoint", plain.remote_endpoint)
+        fields = fields | further
+        if plain.tags is not None:
+            self._add_tags(fields, plain.tags)
+        for name, value in (
+            ("debug", plain.debug),
+            ("shared", plain.shared),
+            ("annotations", plain.annotations),
+        ):
+            if value is not None:
+                fields |= values.collect_others({name: value}, USED)
+        return spans.Span(
+            line=line,
+            trace=plain.trace_id,
+            id=plain.id,
+            service=service,
+            kind=KINDS.get(plain.kind.upper()) if plain.kind else None,
+            parent=plain.parent_id or None,
+            shared=plain.shared is True,
+            name=plain.name or None,
+            start=None if start is None else start / 1e3,
+            end=(start + duration) / 1e3 if start is not None and duration is not None else None,
+            ended=duration is not None,
+            fields=fields,
+        )
+
+    def _open_endpoint(self, name: str, raw: msgspec.Raw) -> tuple[str | None, Fields]:
+        """The service of an endpoint, and what else it says."""
+        key = (name, bytes(raw))
+        known = self.endpoints.get(key)
+        if known is None:
+            endpoint = msgspec.json.decode(raw)
+            known = _name_service(endpoint), values.collect_others({name: endpoint}, USED)
+            self.endpoints[key] = known
+        return known
+
+    def _add_tags(self, fields: Fields, tags: Fields) -> None:
+        names = self.names_of_tags
+        for key, value in tags.items():
+            name = names.get(key)
+            if name is None:
+                name = names[key] = f"tags.{key}"
+            fields[name] = value
+        if not tags:
+            fields["tags"] = "{}"

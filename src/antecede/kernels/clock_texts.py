@@ -136,21 +136,21 @@ def _scan(
 
 
 @compiled
-def _skip_blanks(text: Bytes, at: int, end: int) -> int:
+def _skip_blanks(text: Bytes, at: Any, end: Any) -> Any:
     while at < end and (text[at] == _BLANK or text[at] == _TAB):
         at += 1
     return at
 
 
 @compiled
-def _is_null(text: Bytes, begin: int, end: int) -> Any:
+def _is_null(text: Bytes, begin: Any, end: Any) -> Any:
     if end - begin != 4 or text[begin] != _NULL[0]:
         return False
     return text[begin + 1] == _NULL[1] and text[begin + 2] == _NULL[2] and text[begin + 3] == _NULL[2]
 
 
 @compiled
-def _has_key_at(text: Bytes, at: int, end: int, key_begin: int, key_end: int) -> Any:
+def _has_key_at(text: Bytes, at: Any, end: Any, key_begin: Any, key_end: Any) -> Any:
     """Whether this key stands here, with a quote behind it."""
     size = key_end - key_begin
     if at + size >= end or text[at + size] != _QUOTE:
@@ -162,7 +162,7 @@ def _has_key_at(text: Bytes, at: int, end: int, key_begin: int, key_end: int) ->
 
 
 @compiled
-def _pass_key(text: Bytes, at: int, end: int) -> Any:
+def _pass_key(text: Bytes, at: Any, end: Any) -> Any:
     """Where the quote behind a key stands, and the key's hash; -1 if the key is not plain."""
     key_hash = _HASH_BEGIN
     while at < end and text[at] != _QUOTE:
@@ -174,7 +174,7 @@ def _pass_key(text: Bytes, at: int, end: int) -> Any:
 
 
 @compiled
-def _pass_digits(text: Bytes, at: int, end: int) -> Any:
+def _pass_digits(text: Bytes, at: Any, end: Any) -> Any:
     """Where some digits end, and their number, unless they are too many."""
     number = 0
     while at < end:
@@ -189,11 +189,11 @@ def _pass_digits(text: Bytes, at: int, end: int) -> Any:
 @compiled
 def _find_code(
     text: Bytes,
-    key_begin: int,
-    key_end: int,
+    key_begin: Any,
+    key_end: Any,
     key_hash: Any,
     slots: Ints,
-    keys: int,
+    keys: Any,
     key_begins: Ints,
     key_ends: Ints,
 ) -> Any:
