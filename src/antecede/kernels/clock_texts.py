@@ -54,10 +54,19 @@ def scan_clocks(text: Bytes, offsets: Offsets) -> ScannedClocks | None:
     slots = np.full(_table_size(most_entries), -1, np.int64)
     sizes = np.zeros(len(offsets) - 1, np.int64)
     codes, counts, key_begins, key_ends = (np.empty(most_entries, np.int64) for _ in range(4))
+    # Kernels are compiled anew for arrays that can be written to: here, none can.
+    text, offsets = _lock(text), _lock(offsets)
     entries, keys = _scan(text, offsets, slots, sizes, codes, counts, key_begins, key_ends)
     if entries < 0:
         return None
     return ScannedClocks(sizes, codes[:entries], counts[:entries], key_begins[:keys], key_ends[:keys])
+
+
+def _lock(array: Any) -> Any:
+    """The array, not to be written to."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 def _table_size(most_keys: int) -> int:
@@ -176,7 +185,7 @@ def _pass_key(text: Bytes, at: Any, end: Any) -> Any:
 @compiled
 def _pass_digits(text: Bytes, at: Any, end: Any) -> Any:
     """Where some digits end, and their number, unless they are too many."""
-    number = 0
+    number: Any = 0
     while at < end:
         digit = np.int64(text[at]) - _ZERO
         if digit < 0 or digit > 9:
