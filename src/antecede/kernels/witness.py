@@ -1,9 +1,25 @@
-"""The shortest chain of causes from one event to another: what shows a person why one came before the other.
+r"""The shortest chain of causes from one event to another: what shows a person why one came before the other.
 
-A chain goes along the lines of processes and crosses from one to another. The shortest has the fewest
-crossings; of the events on a line it keeps the first and the last, since those between say nothing more.
-Chains are sought backwards from their ends and never behind their beginning, so that the cost is the part of
-the execution between the two that is nearest to the end.
+A chain goes along lines and crosses from one to another. A line is an unbroken run of events of one process,
+of which each is a cause of the next. The shortest chain has the fewest crossings; of the events on a line it
+keeps the first and the last, since those between say nothing more.
+
+Theory of operation. Whatever is behind a reached event on its line is reached, too. So what can be reached
+with k crossings is one number for each line, the first position there: its `reach`. To get to k + 1 crossings,
+the events that are new on each line are walked over; an effect on another line becomes the reach of that line
+if it lies before it.
+
+    line of the source  ---S---a-------b-----     k = 0: reach is S, and the walk meets the effects of a and b
+                                \       \
+    another line        ---------x-------y---     k = 1: reach is x, and the line was entered at x from a
+
+The search ends as soon as the reach of a line is not behind a target on it. So the lines of the last crossing
+are never walked, and mostly the line of the source is the only one that is. `entered_from[x]` is the event
+from which a line was entered at x, and `entry_before[x]` is where the line of that event was entered: so the
+chain is read backwards, with two events for each line.
+
+A chain that begins with an effect of the source itself has one event less on the first line. So if there are
+crossings, the search is repeated without the rest of that line, and counts if it needs no more of them.
 """
 
 from __future__ import annotations
@@ -12,7 +28,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
@@ -23,6 +39,9 @@ from antecede.kernels.ragged import Ints
 
 MOST = 100_000
 """Events that are looked at for one chain, before it is given as its two ends."""
+_NO_LIMIT = 2**62
+Positions = NDArray[np.int32]
+"""Of events, of which a trace has less than 2^31."""
 
 
 class CauseGraph(NamedTuple):
@@ -122,32 +141,90 @@ def _search_chains(
     targets: Ints,
     most: int,
 ) -> Chains:
-    return Chains(*_search_all(*events, source, starts, targets, most))
+    """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
+    processes = int(events.process.max(initial=-1)) + 1
+    lines, number = _find_lines(*events, processes)
+    search = _Search(
+        stamp=np.full(number, -1, dtype=np.int64),
+        reach=np.empty(number, dtype=np.int32),
+        walked=np.empty(number, dtype=np.int32),
+        entered_from=np.empty(len(events.process), dtype=np.int32),
+        entry_before=np.empty(len(events.process), dtype=np.int32),
+    )
+    return Chains(*_search_all(lines, search, source, starts, targets, most))
+
+
+class _Lines(NamedTuple):
+    """The lines of all events, and what leads from one to another."""
+
+    line: Positions  # of each event
+    following: Positions  # the next event on the line, or the number of all events
+    effect_starts: Ints  # event e has its effects on other lines at effect_starts[e]:effect_starts[e + 1]
+    effects: Positions
+
+
+class _Search(NamedTuple):
+    """What a search writes down. Entries of earlier searches need not be cleared."""
+
+    stamp: Ints  # of each line, the search that its reach is of
+    reach: Positions  # of each line, the first event that is reached
+    walked: Positions  # of each line, the event from which on it is walked already
+    entered_from: Positions  # of an event at which a line was entered: the cause that led there
+    entry_before: Positions  # and the event at which the line of that cause was entered
+
+
+@compiled
+def _find_lines(process: Ints, first_cause: Ints, causes: Ints, processes: int) -> tuple[_Lines, int]:
+    """The lines, and how many there are."""
+    size = len(process)
+    line = np.full(size, -1, dtype=np.int32)
+    following = np.full(size, size, dtype=np.int32)
+    latest = np.full(processes, -1, dtype=np.int32)
+    starts = np.zeros(size + 1, dtype=np.int64)
+    number = 0
+    for event in range(size):
+        before = latest[process[event]]
+        latest[process[event]] = event
+        own_causes = causes[first_cause[event] : first_cause[event + 1]]
+        for cause in own_causes:
+            if cause == before:
+                line[event] = line[before]
+                following[before] = event
+        if line[event] < 0:
+            line[event] = number
+            number += 1
+        for cause in own_causes:
+            starts[cause + 1] += line[cause] != line[event]
+    for event in range(size):
+        starts[event + 1] += starts[event]
+    effects = np.empty(starts[size], dtype=np.int32)
+    ends = starts[:-1].copy()
+    for event in range(size):
+        for cause in causes[first_cause[event] : first_cause[event + 1]]:
+            if line[cause] != line[event]:
+                effects[ends[cause]] = event
+                ends[cause] += 1
+    return _Lines(line, following, starts, effects), number
 
 
 @compiled
 def _search_all(
-    process: Ints,
-    first_cause: Ints,
-    causes: Ints,
-    source: Ints,
-    starts: Ints,
-    targets: Ints,
-    most: int,
+    lines: _Lines, search: _Search, source: Ints, starts: Ints, targets: Ints, most: int
 ) -> tuple[Ints, Ints]:
-    """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
-    size = len(process)
-    stamp = np.full(size, -1, dtype=np.int64)
-    after = np.empty(size, dtype=np.int64)
+    """All chains; where none is found, the source and the first of the targets."""
     ends = np.zeros(len(source) + 1, dtype=np.int64)
     chains = [0 for _ in range(0)]
     for i in range(len(source)):
         ahead = targets[starts[i] : starts[i + 1]]
-        if _reach_source(process, first_cause, causes, source[i], ahead, i, most, stamp, after):
-            _append_chain(process, source[i], after, chains)
-        else:
-            chains.append(source[i])
-            chains.append(ahead[0])
+        chain = [np.int64(source[i]), np.int64(ahead[0])]
+        target, fewest = _reach_target(lines, search, source[i], ahead, True, _NO_LIMIT, most, 2 * i)
+        if target >= 0:
+            chain = _read_chain(lines, search, source[i], target)
+        if fewest > 0:
+            target, _ = _reach_target(lines, search, source[i], ahead, False, fewest, most, 2 * i + 1)
+            if target >= 0:
+                chain = _read_chain(lines, search, source[i], target)
+        chains.extend(chain)
         ends[i + 1] = len(chains)
     events = np.empty(len(chains), dtype=np.int64)
     for k in range(len(chains)):
@@ -156,92 +233,76 @@ def _search_all(
 
 
 @compiled
-def _reach_source(
-    process: Ints,
-    first_cause: Ints,
-    causes: Ints,
+def _reach_target(
+    lines: _Lines,
+    search: _Search,
     source: int,
     targets: Ints,
-    mark: int,
+    is_whole_line: bool,
+    fewest: int,
     most: int,
-    stamp: Ints,
-    after: Ints,
-) -> bool:
-    """Go back from the targets, one crossing at a time, until the source is met; `after` is the way there.
+    mark: int,
+) -> tuple[int, int]:
+    """The first of the targets with the fewest crossings, and how many these are.
 
-    What is seen keeps the order of the targets, so that of equal chains the first one's is found.
+    -1 and the limit if all have more than `fewest`, or if more than `most` events would have to be looked at.
     """
-    seen = [0 for _ in range(0)]
-    wave, came = list(targets), [-1 for _ in targets]
-    while len(wave):
-        first = len(seen)
-        for k in range(len(wave)):
-            _walk_line(process, first_cause, causes, wave[k], came[k], source, mark, most, stamp, after, seen)
-        if stamp[source] == mark:
-            return True
-        if len(seen) > most:
-            return False
-        wave = [0 for _ in range(0)]
-        came = [0 for _ in range(0)]
-        for k in range(first, len(seen)):
-            event = seen[k]
-            for c in range(first_cause[event], first_cause[event + 1]):
-                cause = causes[c]
-                if cause == source:
-                    after[source] = event
-                    return True
-                if cause > source and stamp[cause] != mark:
-                    wave.append(cause)
-                    came.append(event)
-    return False
+    line, following, effect_starts, effects = lines
+    stamp, reach, walked, entered_from, entry_before = search
+    beyond = targets.max() + 1
+    for target in targets:
+        stamp[line[target]] = mark
+        reach[line[target]] = walked[line[target]] = beyond
+    stamp[line[source]] = mark
+    reach[line[source]] = walked[line[source]] = source
+    # What is to be walked over: each line from its entry to where it was walked before.
+    entries = [np.int64(source)]
+    stops = [np.int64(beyond if is_whole_line else source + 1)]
+    looked_at = crossings = 0
+    while len(entries):
+        for target in targets:
+            if reach[line[target]] <= target:
+                return target, crossings
+        if crossings == fewest:
+            break
+        crossings += 1
+        entered_lines = [0 for _ in range(0)]
+        for k in range(len(entries)):
+            event = entries[k]
+            while event < stops[k]:
+                looked_at += 1
+                for effect in effects[effect_starts[event] : effect_starts[event + 1]]:
+                    other = line[effect]
+                    if stamp[other] != mark:
+                        stamp[other] = mark
+                        reach[other] = walked[other] = beyond
+                    if effect < reach[other]:
+                        if reach[other] == walked[other]:
+                            entered_lines.append(np.int64(other))
+                        reach[other] = effect
+                        entered_from[effect] = event
+                        entry_before[effect] = entries[k]
+                event = np.int64(following[event])
+            if looked_at > most:
+                return -1, fewest
+        entries = [np.int64(reach[other]) for other in entered_lines]
+        stops = [np.int64(walked[other]) for other in entered_lines]
+        for other in entered_lines:
+            walked[other] = reach[other]
+    return -1, fewest
 
 
 @compiled
-def _walk_line(
-    process: Ints,
-    first_cause: Ints,
-    causes: Ints,
-    event: int,
-    effect: int,
-    source: int,
-    mark: int,
-    most: int,
-    stamp: Ints,
-    after: Ints,
-    seen: list[int],
-) -> None:
-    """See an event and all that is before it on its line, down to the source."""
-    if stamp[event] == mark:
-        return
-    stamp[event] = mark
-    after[event] = effect
-    at = len(seen)
-    seen.append(event)
-    while at < len(seen) <= most:
-        event = seen[at]
-        at += 1
-        for c in range(first_cause[event], first_cause[event + 1]):
-            cause = causes[c]
-            same = process[cause] == process[event]
-            if same and cause >= source and stamp[cause] != mark:
-                stamp[cause] = mark
-                after[cause] = event
-                seen.append(cause)
-
-
-@compiled
-def _append_chain(
-    process: Ints,
-    source: int,
-    after: Ints,
-    chains: list[int],
-) -> None:
-    """Append the chain from the source, without the events that are between others on a line."""
-    chains.append(source)
-    event, line = after[source], 1
-    while event >= 0:
-        line = line + 1 if process[event] == process[chains[-1]] else 1
-        if line > 2:
-            chains.pop()
-        chains.append(event)
-        event = after[event]
+def _read_chain(lines: _Lines, search: _Search, source: int, target: int) -> list[int]:
+    """The chain to a target that was reached: where each line was entered and left."""
+    entry = np.int64(search.reach[lines.line[target]])
+    backwards = [np.int64(target)]
+    if entry != target:
+        backwards.append(entry)
+    while entry != source:
+        leaving = np.int64(search.entered_from[entry])
+        entry = np.int64(search.entry_before[entry])
+        backwards.append(leaving)
+        if entry != leaving:
+            backwards.append(entry)
+    return backwards[::-1]
