@@ -27,8 +27,8 @@ from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
 from antecede.kernels.topology import Cycles
 
-ENCODED = ("execution", "process", "event", "kind", "message", "sender", "file")
-"""Columns of names that are dictionaries in the table of a graph."""
+ENCODED = ("execution", "process", "kind", "message", "sender", "file")
+"""Columns of names that are dictionaries in the table of a graph; ids of events hardly ever repeat."""
 
 
 class GraphEvents(NamedTuple):

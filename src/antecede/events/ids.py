@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import flatten_lists, get_column, number_names
+from antecede.events.columns import decode_names, flatten_lists, get_column, number_names
 from antecede.kernels.arrays import ScopedCodes, number_in_scopes
 from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
+from antecede.kernels.row_hashes import chain_texts
 
 GHOSTS = pa.schema(
     {
@@ -37,6 +38,8 @@ def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     lists_of_parents = flatten_lists(get_column(table, "parents"))
     parents = lists_of_parents.items[0] if lists_of_parents.items else pa.nulls(0, pa.string())
     events = get_column(table, "event")
+    if not len(parents) and not _may_repeat(execution, events):
+        return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), (_NONE, _NONE))
     names, (event, parent) = number_names([events, parents])
     ids = number_in_scopes(execution, event, len(names))
     doubles = _find_reused_ids(ids)
@@ -58,6 +61,20 @@ def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
         ghosts=_list_ghosts(executions, execution[naming], names, parent[is_ghost], naming),
         doubles=doubles,
     )
+
+
+def _may_repeat(execution: Ints, events: pa.Array) -> bool:
+    """Whether two ids of an execution have the same hash: found out sooner than whether two are the same."""
+    is_valid = events.is_valid().to_numpy(zero_copy_only=False)
+    hashes = execution[is_valid].astype(np.uint64)
+    ids = decode_names(events).drop_null().cast(pa.large_binary())
+    one_each = np.arange(len(ids) + 1)
+    _, offset_buffer, byte_buffer = ids.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int64)[ids.offset :][: len(ids) + 1]
+    data = np.frombuffer(byte_buffer or b"", np.uint8)
+    chain_texts(hashes, one_each, offsets, data, np.ones(len(ids), dtype=np.bool_))
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _list_ghosts(executions: pa.Array, execution: Ints, names: pa.Array, parent: Ints, row: Ints) -> pa.Table:

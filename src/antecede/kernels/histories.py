@@ -131,20 +131,6 @@ def _sort_slots(rows: Rows, size: int) -> tuple[Ints, Ints, Ints]:
 
 
 @compiled
-def find_event(first: Ints, owns: Ints, events: Ints, process: int, count: int) -> int:
-    """The first event of the process with this own entry, or -1; arrays as in `Histories`."""
-    low, end = first[process], first[process + 1]
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if owns[middle] < count:
-            low = middle + 1
-        else:
-            high = middle
-    return int(events[low]) if low < end and owns[low] == count else -1
-
-
-@compiled
 def find_last_place(first: Ints, owns: Ints, process: int, count: int) -> int:
     """The place in `owns` of the first event of the process with this own entry; where there is none, of the
     last one with a smaller entry; -1 if there is none either."""
@@ -160,6 +146,13 @@ def find_last_place(first: Ints, owns: Ints, process: int, count: int) -> int:
         return int(low)
     is_there = low > first[process] and owns[low - 1] >= 1
     return int(low - 1) if is_there else -1
+
+
+@compiled
+def find_event(first: Ints, owns: Ints, events: Ints, process: int, count: int) -> int:
+    """The first event of the process with this own entry, or -1; arrays as in `Histories`."""
+    place = find_last_place(first, owns, process, count)
+    return int(events[place]) if place >= 0 and owns[place] == count else -1
 
 
 @compiled
