@@ -5,9 +5,9 @@ of which each is a cause of the next. The shortest chain has the fewest crossing
 keeps the first and the last, since those between say nothing more.
 
 Theory of operation. Whatever is behind a reached event on its line is reached, too. So what can be reached
-with k crossings is one number for each line, the first position there: its `reach`. To get to k + 1 crossings,
-the events that are new on each line are walked over; an effect on another line becomes the reach of that line
-if it lies before it.
+with k crossings is one number for each line, the first position there: its `reach`. To get to k + 1
+crossings, the events that are new on each line are walked over; an effect on another line becomes the reach
+of that line if it lies before it.
 
     line of the source  ---S---a-------b-----     k = 0: reach is S, and the walk meets the effects of a and b
                                 \       \
