@@ -58,7 +58,8 @@ def plain_texts(draw) -> str:
     entries = [
         f'{blank}"{key}"{blank}:{blank}{count}{blank}' for key, count in zip(keys, counts, strict=True)
     ]
-    return blank + "{" + (",".join(entries) or blank) + "}" + blank
+    inside: str = ",".join(entries) or blank
+    return f"{blank}{{{inside}}}{blank}"
 
 
 def scan(texts: Sequence[str]):

@@ -198,7 +198,7 @@ class _Columns:
             objects = self._objects_at(tuple(above))
             found = list(map(attrgetter(name), objects))
             is_clock = path == self.type.columns.get("clock")
-            self.values[path] = list(map(_null_to_none, found)) if is_clock else found
+            self.values[path] = _null_to_none(found) if is_clock else found
         return self.values[path]
 
     def _objects_at(self, steps: Steps) -> Sequence[Any]:
@@ -287,10 +287,9 @@ class _Columns:
         return result
 
 
-def _null_to_none(raw: msgspec.Raw | None) -> msgspec.Raw | None:
-    if raw is None or (len(raw) == len(NULL) and bytes(raw) == NULL):
-        return None
-    return raw
+def _null_to_none(raws: Sequence[msgspec.Raw | None]) -> list[msgspec.Raw | None]:
+    size = len(NULL)
+    return [None if raw is None or (len(raw) == size and bytes(raw) == NULL) else raw for raw in raws]
 
 
 def _read_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> ClockColumn:
