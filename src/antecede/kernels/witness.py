@@ -28,7 +28,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
@@ -40,8 +40,6 @@ from antecede.kernels.ragged import Ints
 MOST = 100_000
 """Events that are looked at for one chain, before it is given as its two ends."""
 _NO_LIMIT = 2**62
-Positions = NDArray[np.int32]
-"""Of events, of which a trace has less than 2^31."""
 
 
 class CauseGraph(NamedTuple):
@@ -146,10 +144,10 @@ def _search_chains(
     lines, number = _find_lines(*events, processes)
     search = _Search(
         stamp=np.full(number, -1, dtype=np.int64),
-        reach=np.empty(number, dtype=np.int32),
-        walked=np.empty(number, dtype=np.int32),
-        entered_from=np.empty(len(events.process), dtype=np.int32),
-        entry_before=np.empty(len(events.process), dtype=np.int32),
+        reach=np.empty(number, dtype=np.int64),
+        walked=np.empty(number, dtype=np.int64),
+        entered_from=np.empty(len(events.process), dtype=np.int64),
+        entry_before=np.empty(len(events.process), dtype=np.int64),
     )
     return Chains(*_search_all(lines, search, source, starts, targets, most))
 
@@ -157,29 +155,29 @@ def _search_chains(
 class _Lines(NamedTuple):
     """The lines of all events, and what leads from one to another."""
 
-    line: Positions  # of each event
-    following: Positions  # the next event on the line, or the number of all events
+    line: Ints  # of each event
+    following: Ints  # the next event on the line, or the number of all events
     effect_starts: Ints  # event e has its effects on other lines at effect_starts[e]:effect_starts[e + 1]
-    effects: Positions
+    effects: Ints
 
 
 class _Search(NamedTuple):
     """What a search writes down. Entries of earlier searches need not be cleared."""
 
     stamp: Ints  # of each line, the search that its reach is of
-    reach: Positions  # of each line, the first event that is reached
-    walked: Positions  # of each line, the event from which on it is walked already
-    entered_from: Positions  # of an event at which a line was entered: the cause that led there
-    entry_before: Positions  # and the event at which the line of that cause was entered
+    reach: Ints  # of each line, the first event that is reached
+    walked: Ints  # of each line, the event from which on it is walked already
+    entered_from: Ints  # of an event at which a line was entered: the cause that led there
+    entry_before: Ints  # and the event at which the line of that cause was entered
 
 
 @compiled
 def _find_lines(process: Ints, first_cause: Ints, causes: Ints, processes: int) -> tuple[_Lines, int]:
     """The lines, and how many there are."""
     size = len(process)
-    line = np.full(size, -1, dtype=np.int32)
-    following = np.full(size, size, dtype=np.int32)
-    latest = np.full(processes, -1, dtype=np.int32)
+    line = np.full(size, -1, dtype=np.int64)
+    following = np.full(size, size, dtype=np.int64)
+    latest = np.full(processes, -1, dtype=np.int64)
     starts = np.zeros(size + 1, dtype=np.int64)
     number = 0
     for event in range(size):
@@ -197,7 +195,7 @@ def _find_lines(process: Ints, first_cause: Ints, causes: Ints, processes: int) 
             starts[cause + 1] += line[cause] != line[event]
     for event in range(size):
         starts[event + 1] += starts[event]
-    effects = np.empty(starts[size], dtype=np.int32)
+    effects = np.empty(starts[size], dtype=np.int64)
     ends = starts[:-1].copy()
     for event in range(size):
         for cause in causes[first_cause[event] : first_cause[event + 1]]:
@@ -216,7 +214,7 @@ def _search_all(
     chains = [0 for _ in range(0)]
     for i in range(len(source)):
         ahead = targets[starts[i] : starts[i + 1]]
-        chain = [np.int64(source[i]), np.int64(ahead[0])]
+        chain = [source[i], ahead[0]]
         target, fewest = _reach_target(lines, search, source[i], ahead, True, _NO_LIMIT, most, 2 * i)
         if target >= 0:
             chain = _read_chain(lines, search, source[i], target)
@@ -256,8 +254,8 @@ def _reach_target(
     stamp[line[source]] = mark
     reach[line[source]] = walked[line[source]] = source
     # What is to be walked over: each line from its entry to where it was walked before.
-    entries = [np.int64(source)]
-    stops = [np.int64(beyond if is_whole_line else source + 1)]
+    entries = [source]
+    stops = [beyond if is_whole_line else source + 1]
     looked_at = crossings = 0
     while len(entries):
         for target in targets:
@@ -278,15 +276,15 @@ def _reach_target(
                         reach[other] = walked[other] = beyond
                     if effect < reach[other]:
                         if reach[other] == walked[other]:
-                            entered_lines.append(np.int64(other))
+                            entered_lines.append(other)
                         reach[other] = effect
                         entered_from[effect] = event
                         entry_before[effect] = entries[k]
-                event = np.int64(following[event])
+                event = following[event]
             if looked_at > most:
                 return -1, fewest
-        entries = [np.int64(reach[other]) for other in entered_lines]
-        stops = [np.int64(walked[other]) for other in entered_lines]
+        entries = [reach[other] for other in entered_lines]
+        stops = [walked[other] for other in entered_lines]
         for other in entered_lines:
             walked[other] = reach[other]
     return -1, fewest
@@ -295,13 +293,13 @@ def _reach_target(
 @compiled
 def _read_chain(lines: _Lines, search: _Search, source: int, target: int) -> list[int]:
     """The chain to a target that was reached: where each line was entered and left."""
-    entry = np.int64(search.reach[lines.line[target]])
-    backwards = [np.int64(target)]
+    entry = search.reach[lines.line[target]]
+    backwards = [target]
     if entry != target:
         backwards.append(entry)
     while entry != source:
-        leaving = np.int64(search.entered_from[entry])
-        entry = np.int64(search.entry_before[entry])
+        leaving = search.entered_from[entry]
+        entry = search.entry_before[entry]
         backwards.append(leaving)
         if entry != leaving:
             backwards.append(entry)
