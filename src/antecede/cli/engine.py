@@ -21,7 +21,11 @@ EngineOption = Annotated[
 Master = Annotated[str | None, typer.Option(help="Spark's master; an embedded Spark if none is named.")]
 
 LOCAL_BYTES = 256 * 2**20
-"""Text that is read in this process, at most, unless the user wants more."""
+"""Text that is read in this process, at most, unless the user wants more.
+
+The audit of 60 MB of JSON lines took 4 seconds of processor time here and 84 on Spark, on 2 busy cores.
+Where both take equally long was not measured.
+"""
 MEMORY_SHARE = 1 / 16
 """The same as a share of the machine's memory: an audit was seen to take 8 bytes for a byte of JSON lines."""
 GZIP_EXPANSION = 12
