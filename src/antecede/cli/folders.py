@@ -19,13 +19,14 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an ea
 
 
 def check_output_folder(out: str, tables: Iterable[str], files: list[str], overwrite: bool) -> None:
-    """Refuse a folder that holds something, before any work is done. Addresses are left to Spark.
+    """Refuse a folder that holds something, before any work is done. Addresses elsewhere are left to Spark.
 
     With --overwrite the folders of the tables are replaced, but neither input files nor the user's own.
     """
-    if "://" in out:
+    local = _find_local_path(out)
+    if local is None:
         return
-    path = Path(out)
+    path = Path(local)
     if path.exists() and not path.is_dir():
         raise CallerError(f"--out {out}: is a file; name a folder")
     nearest = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
@@ -34,7 +35,15 @@ def check_output_folder(out: str, tables: Iterable[str], files: list[str], overw
     if not overwrite and path.is_dir() and any(path.iterdir()):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
     for name in tables:
-        _check_replaced_folder(Path(place_of_table(out, name)), out, files)
+        _check_replaced_folder(path.absolute() / name, out, files)
+
+
+def _find_local_path(out: str) -> str | None:
+    """The path of a folder on this machine; None if the address is elsewhere."""
+    if "://" not in out:
+        return out
+    scheme, _, place = out.partition("://")
+    return place[place.find("/") :] if scheme.lower() == "file" and "/" in place else None
 
 
 def _check_replaced_folder(place: Path, out: str, files: list[str]) -> None:

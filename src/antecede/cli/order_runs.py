@@ -12,7 +12,7 @@ from antecede.cli.folders import write_arrow_table, write_spark_table
 from antecede.cli.sentences import SHOWN_SENTENCES
 from antecede.cli.steps import show_spark_stages, show_step
 from antecede.core.errors import AntecedeError, CallerError
-from antecede.ordering.added_columns import describe_renamed_columns
+from antecede.ordering.added_columns import describe_renamed_columns, list_renamed_columns
 from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
@@ -101,13 +101,14 @@ def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
-    facts = {"files": o.list_file_facts(logs.files), "note": logs.note, "notes": []}
+    facts = {"files": o.list_file_facts(logs.files), "note": logs.note, "notes": [], "renamed": {}}
     return rows, lines, facts
 
 
 def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dict[str, Any]]:
     lines = [f"a table of messages: {kind}, {pluralize(rows, 'row')}"]
-    return lines, {"files": [{"format": kind, "files": files}], "note": None, "notes": []}
+    facts = {"files": [{"format": kind, "files": files}], "note": None, "notes": [], "renamed": {}}
+    return lines, facts
 
 
 def _read_first_refused(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
@@ -146,6 +147,7 @@ def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
+    facts["renamed"] = list_renamed_columns(names)
     facts["notes"] = outcome.notes
     tables = {
         "ordered": outcome.ordered,
@@ -181,11 +183,13 @@ def _write_locally(
     lines: list[str],
     facts: dict[str, Any],
 ) -> OrderRun:
+    from antecede.ordering.root_gaps import list_gap_keys
+
     places = {
         name: write_arrow_table(table, request.out, name, request.overwrite) for name, table in tables.items()
     }
     counts = {part: tables[name].num_rows for part, name in TABLES.items()}
-    sorted_gaps = gaps.sort_by([("waiting", "descending"), ("missing", "ascending")])
+    sorted_gaps = gaps.sort_by(list_gap_keys(gaps.column_names))
     first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
     refused = _read_first_refused(places["quarantine"], names)
     return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), refused, places, lines, facts)
@@ -227,6 +231,7 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
         outcome = order(table.rows, **request.columns)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
+    facts["renamed"] = list_renamed_columns(names)
     return _write_on_spark(
         engine, request, outcome, (good + bad, good), table.add_unreadable, names, lines, facts
     )

@@ -44,9 +44,11 @@ def _describe_gaps(run: OrderRun) -> Iterator[str]:
     if run.gaps:
         yield f"[bold]missing[/] {run.gap_count:,}"
     for gap in run.gaps:
-        # The other column is the group, or the execution of an event.
-        where = next((value for name, value in gap.items() if name not in ("missing", "waiting")), None)
-        place = f" in {where}" if where else ""
+        # Events have an execution; messages have a group, and some a receiver, which may be the group.
+        where, receiver = gap.get("execution", gap.get("group")), gap.get("receiver")
+        place = f" to {receiver}" if receiver else ""
+        if where and str(where) != receiver:
+            place += f" in {where}"
         # Messages wait for what is missing; an event whose parent is missing comes out and names it.
         rows = pluralize(gap["waiting"], "event" if "execution" in gap else "row")
         verb = ("names", "name") if "execution" in gap else ("waits for", "wait for")

@@ -6,7 +6,7 @@ A caller may have any of the columns, in any type that can be cast to ours. Both
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 
 import pyarrow as pa
@@ -52,11 +52,21 @@ def _nesting(kind: pa.DataType) -> str:
     return "list" if any(check(kind) for check in is_list) else "plain"
 
 
+def check_event_columns(names: Collection[str]) -> None:
+    """Refuse a table without any column of EVENTS."""
+    if not set(names) & set(EVENTS.names):
+        given = f"there are: {', '.join(names)}" if names else "there are none"
+        raise CallerError(
+            f"the table has no column of events ({', '.join(EVENTS.names)}); {given}: rename those that are"
+        )
+
+
 def coerce_events(table: pa.Table) -> pa.Table:
     """The columns of EVENTS that the table has, with the types of EVENTS. Others are left out.
 
     Without `execution`, and where it is null, all events are of one execution, whose name is empty.
     """
+    check_event_columns(table.column_names)
     columns = {
         field.name: _convert_column(table[field.name], field)
         for field in EVENTS

@@ -1,7 +1,9 @@
 """Which format a file has, told by its content. The name of the file plays no part."""
 
 import re
+from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from antecede.core.errors import InputError
 from antecede.formats import jsons, ndjson
@@ -52,7 +54,13 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
         return "shiviz"
     if _is_table(head if "\n" in head.lstrip() else source.text(), settings):
         return "csv"
-    if CLOCK_LIKE.search(source.text()):
+    if found := _find_stamps(data):
+        raise InputError(
+            f"{found!r} looks like clocks or stamps, but nothing tells the process; name it with --field "
+            f"process=KEY --field clock={found}, or, if these are messages, give antecede order --sender KEY "
+            f"--stamp {found}"
+        )
+    if CLOCK_LIKE.search(source.text()) and not _has_objects(data):
         raise InputError(
             "it has vector clocks, but in a layout of its own; give --regex with host, clock and event"
         )
@@ -69,6 +77,33 @@ def _guess_json(data: bytes, settings: Settings) -> str | None:
         if found := _guess_record(raw.data, settings):
             return found
     return _guess_broken(data)
+
+
+def _find_stamps(data: bytes) -> str | None:
+    """The key of the first record that holds stamps, by its name, or because it has a count for each name."""
+    first = next(_sample_objects(data), {})
+    if "stamp" in first:
+        return "stamp"
+    return next((key for key, value in first.items() if _is_clock(value)), None)
+
+
+def _is_clock(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(type(count) is int for count in value.values())
+
+
+def _has_objects(data: bytes) -> bool:
+    return next(_sample_objects(data), None) is not None
+
+
+def _sample_objects(data: bytes) -> Iterator[dict[str, Any]]:
+    """The first records that are objects."""
+    for raw in islice(jsons.split_records(data), SAMPLE):
+        try:
+            value = jsons.decode_value(raw.data)
+        except Refused:
+            continue
+        if isinstance(value, dict):
+            yield value
 
 
 def _guess_record(raw: bytes, settings: Settings) -> str | None:

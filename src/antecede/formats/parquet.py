@@ -46,6 +46,7 @@ def read(source: Source, settings: Settings) -> Parsed:
         )
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
+    _check_columns(table, source.name, settings)
     return _by_row(table, source.name, settings)
 
 
@@ -73,6 +74,18 @@ def fill_places(table: pa.Table, name: str) -> pa.Table:
         position = EVENTS.get_field_index(column)
         table = table.set_column(position, EVENTS.field(position), pc.coalesce(table[column], value))
     return table
+
+
+def _check_columns(table: pa.Table, name: str, settings: Settings) -> None:
+    """Refuse a table of which no row could be an event."""
+    chosen = settings.fields.get("process")
+    columns = [chosen, chosen.split(".")[0]] if chosen else list(OWN["process"])
+    if not set(columns) & set(table.schema.names):
+        raise InputError(
+            f"{name}: no column is {' or '.join(columns)}, so this is no table of events; name the column of "
+            "processes with --field process=COLUMN, or, if these are messages, give antecede order "
+            "--sender COLUMN --stamp COLUMN"
+        )
 
 
 def _by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:

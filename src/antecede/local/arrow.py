@@ -31,7 +31,15 @@ def to_plain_types(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if _is_struct_of_counts(column.type):
         return pa.chunked_array([_make_maps(chunk) for chunk in column.chunks], _COUNTS)
     plain = choose_plain_type(column.type)
-    return column if plain.equals(column.type) else column.cast(plain)
+    if plain.equals(column.type):
+        return column
+    try:
+        return column.cast(plain)
+    except pa.ArrowInvalid:
+        raise CallerError(
+            f"a column of {column.type} has numbers above 2^63 - 1: cast it to text if they are names, or "
+            "leave out the rows if they are counts"
+        ) from None
 
 
 def _is_struct_of_counts(kind: pa.DataType) -> bool:

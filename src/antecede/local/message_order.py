@@ -62,7 +62,7 @@ def order(
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
     - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
     - `gaps`: what is missing and not itself held, or a cycle of rows, with how many held rows wait for it,
-      directly or through others;
+      directly or through others; and the receiver that lacks it, if stamps are made for one;
     - `notes`: what stamps cannot tell, and what they may have been taken for in error.
 
     A column of ours whose name the input has is called so with `antecede_` in front.
@@ -175,14 +175,17 @@ def _split_rows(
         for name in place.column_names:
             quarantine = quarantine.append_column(name, place[name])
     quarantine = quarantine.append_column(names["reason"], refused.field("reason"))
-    named_groups = pa.nulls(len(table), pa.string()) if plan.group is None else groups
-    gaps = _list_gaps(answers.field("gaps"), named_groups)
+    nobody = pa.nulls(len(table), pa.string())
+    named_groups = nobody if plan.group is None else groups
+    receivers = nobody if plan.ordered_at is None else to_text_column(table[plan.ordered_at])
+    gaps = _list_gaps(answers.field("gaps"), named_groups, receivers)
     notes = answers.field("note").drop_null().unique()
     return Outcome(ordered, held, quarantine, gaps, names, plan.notes + notes.to_pylist())
 
 
-def _list_gaps(gaps: pa.ListArray, group: pa.ChunkedArray) -> pa.Table:
+def _list_gaps(gaps: pa.ListArray, group: pa.ChunkedArray, receiver: pa.ChunkedArray) -> pa.Table:
     """The root gaps, which stand beside some of the held rows."""
     missing, waiting = pc.list_flatten(gaps).flatten()
-    groups = group.take(pc.list_parent_indices(gaps))
-    return pa.table({"group": groups, "missing": missing, "waiting": waiting})
+    rows = pc.list_parent_indices(gaps)
+    places = {"group": group.take(rows), "receiver": receiver.take(rows)}
+    return pa.table({**places, "missing": missing, "waiting": waiting})

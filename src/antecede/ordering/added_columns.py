@@ -39,6 +39,10 @@ def describe_renamed_columns(names: dict[str, str]) -> list[str]:
     """A line for each column of ours whose name the table has already."""
     return [
         f"the table has a column {name!r} of its own: ours is called {ours}"
-        for name, ours in names.items()
-        if name != ours
+        for name, ours in list_renamed_columns(names).items()
     ]
+
+
+def list_renamed_columns(names: dict[str, str]) -> dict[str, str]:
+    """The columns of ours whose names the table has already, by what they should be called."""
+    return {name: ours for name, ours in names.items() if name != ours}

@@ -14,7 +14,7 @@ import pyarrow.types as pt
 
 from antecede.core.errors import CallerError
 from antecede.ordering.forms import FOR_ONE_RECEIVER, FORMS, OPTION_MEANINGS
-from antecede.ordering.notes import describe_left_out_causes
+from antecede.ordering.notes import describe_kept_order, describe_left_out_causes
 from antecede.ordering.partition import order_partition
 from antecede.ordering.projection import StampPlan, choose_reading, project_columns
 from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_moment
@@ -79,6 +79,11 @@ class MessagePlan(NamedTuple):
             left_out.add(self.columns["stamp"])
         return left_out
 
+    @property
+    def ordered_at(self) -> str | None:
+        """The column of the receivers, if the rows of a group are put in order for each of them."""
+        return self.columns.get("receiver") if self.stamps.form in FOR_ONE_RECEIVER else None
+
     def name_arrival(self, names: dict[str, str]) -> dict[str, str]:
         """The names of added columns; the arrivals in a column of this name need no other one."""
         return names | {"arrival": "arrival"} if self.arrival == "arrival" else names
@@ -92,7 +97,7 @@ class MessagePlan(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """What a user must know of the order before any row is seen."""
-        return describe_left_out_causes(self.stamps)
+        return describe_kept_order(self.stamps) + describe_left_out_causes(self.stamps)
 
     def run_kernel(self, table: pa.Table) -> pa.StructArray:
         """What becomes of each row of some groups; the table has the columns of the plan."""
@@ -263,7 +268,7 @@ def plan_packets(plan: MessagePlan, named_protocols: set[str], members: Collecti
         raise CallerError(
             f"packets of {', '.join(sorted(named_protocols))}: order those of one known protocol at a time"
         )
-    name = min(named_protocols, default="unordered")  # of no packets at all any will do
+    name = min(named_protocols, default="vector")  # of no packets at all any will do
     protocol = get_protocol(name)
     names = plan.stamps.members or tuple(sorted(members))
     reading = Reading(
@@ -272,5 +277,6 @@ def plan_packets(plan: MessagePlan, named_protocols: set[str], members: Collecti
         noun="time" if protocol.gains_time else "message",
         members=names,
         protocol=name,
+        silent=not protocol.dense and not protocol.gains_time,
     )
     return plan._replace(stamps=plan.stamps._replace(members=names, protocol=name), reading=reading)

@@ -28,6 +28,7 @@ from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import (
     Reading,
     Stamps,
+    add_rows_before,
     find_last_present_messages,
     read_entries,
     read_pairs,
@@ -65,6 +66,8 @@ def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
         group, group_count = _split_by_receiver(group, table["ordered_at"])
     read_stamps = _READERS[reading.shape]
     stamps = read_stamps(table, reading, group, group_count, faults)
+    if reading.silent:
+        stamps = add_rows_before(stamps, faults)
     content = read_integers(table["content"], 0)
     rows = _arrival_order(table, stamps, content, faults)
     rows = _drop_duplicates(stamps, reading, content, rows, faults)

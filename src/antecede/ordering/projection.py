@@ -202,11 +202,13 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)
     needs = pc.if_else(entry.is_valid(), entry, empty)
     needs = pc.if_else(stamp.is_valid(), needs, null)
+    times_of_receiver = np.bincount(rows[is_for_receiver], minlength=len(stamp))
     has_no_last = pc.and_(stamp.is_valid(), last.is_null())
     fault = _choose_fault(
         *_find_wrong_receivers(columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
         (_has_null(flat, process, times), "the stamp has a last message without a process or a time"),
+        (times_of_receiver > 1, "the stamp has two last messages to the receiver"),
     )
     projected = _name_processes(columns, time, plan)
     return {"needs": needs, "gains": time, "fault": fault, **projected, **_order_apart(columns)}
@@ -330,7 +332,7 @@ def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
         members = plan.members if by_place else None
         return Reading(shape, stretches=False, noun="time", members=members)
     if plan.form in ("log", "predecessors"):
-        return Reading("pairs", stretches=False)
+        return Reading("pairs", stretches=False, silent=True)
     return Reading(plan.form, whole=plan.form in ("shared", "parents"))
 
 

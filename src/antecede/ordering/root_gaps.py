@@ -6,22 +6,32 @@ held rows that need it, directly or through others, wait for it. A cycle of held
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 
 from antecede.kernels.gate import Released
-from antecede.kernels.ragged import Ints, starts_of_lengths
+from antecede.kernels.ragged import Ints, Rows, list_owners, starts_of_lengths
 from antecede.kernels.root_gaps import HeldPlaces, RootGaps, find_root_gaps, play_root_gaps, select_unmet
 from antecede.ordering.columns import Mask, take_rows
 from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
-from antecede.ordering.stamps import Reading, Stamps
+from antecede.ordering.stamps import Reading, Stamps, count_present
 
 HOLES = 3
 """One hole for so many messages is no accident."""
+FEW_ROWS = 10
+"""Among so few rows, one hole that a receive would explain is enough to tell of it."""
 TICKS = (
-    "there are many holes between the numbers of messages: if these clocks count other events as well, "
-    "such as receives, name the form 'clock'"
+    "there are holes in the numbers of messages, before rows that know of others: if these clocks count other "
+    "events as well, such as receives, name the form 'clock'"
 )
+
+
+def list_gap_keys(columns: Iterable[str]) -> list[tuple[str, str]]:
+    """By what a table of gaps is sorted: those that most rows wait for come first, and no two are equal."""
+    places = [name for name in columns if name not in ("missing", "waiting")]
+    return [("waiting", "descending"), *((name, "ascending") for name in ("missing", *places))]
 
 
 def explain_held_rows(
@@ -36,6 +46,8 @@ def explain_held_rows(
     unseen = released.held[~is_seen[released.held]]
     held, have = np.concatenate((seen, unseen)), released.have
     unmet = select_unmet(stamps.needs, held, have)
+    if reading.silent or reading.shape == "parents":  # these may name one thing twice
+        unmet = _drop_repeated(unmet)
     if stamps.add:
         roots = play_root_gaps(have, unmet, take_rows(stamps.gains, held), counted=len(seen))
     else:
@@ -51,6 +63,19 @@ def explain_held_rows(
     if not reading.counted or reading.ticks:
         return missing, gaps, pa.nulls(len(group), pa.string())
     return missing, gaps, _note_ticks(stamps, group, released, roots)
+
+
+def _drop_repeated(pairs: Rows) -> Rows:
+    """The pairs without those that stand in their row before."""
+    row = list_owners(pairs.starts)
+    by_pair = np.lexsort((pairs.counts, pairs.slots, row))  # equal ones stay in the order of the row
+    is_same = np.ones(max(len(row) - 1, 0), dtype=bool)
+    for part in (row, pairs.slots, pairs.counts):
+        is_same &= part[by_pair][1:] == part[by_pair][:-1]
+    is_first = np.ones(len(row), dtype=bool)
+    is_first[by_pair[1:][is_same]] = False
+    kept = np.bincount(row[is_first], minlength=len(pairs.starts) - 1)
+    return Rows(starts_of_lengths(kept), pairs.slots[is_first], pairs.counts[is_first])
 
 
 def _list_root_gaps(
@@ -75,23 +100,57 @@ def _list_root_gaps(
 def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps) -> pa.Array:
     """A note at the first held row of groups whose clocks look as if they counted more than messages.
 
-    Such a clock leaves a hole before most messages: there are holes between the messages of a sender, a third
-    as many as messages at least. Where messages are lost, or a table begins late, there are few.
+    Such a clock leaves holes before many messages: a third as many holes between the messages of a sender as
+    there are messages in all, or a third as many missing numbers that receives would explain. Where messages
+    are lost, or a table begins late, there are fewer. In a table of few rows a single one is told.
     """
     held = released.held
+    arrived = np.concatenate((released.order, held))
+    group_count = int(group.max()) + 1
+    messages = np.bincount(group[arrived], minlength=group_count)
+    holes = _count_holes_between(stamps, held, roots, group_count)
+    receives = _count_likely_receives(stamps, group, arrived, messages)
+    is_small = (messages <= FEW_ROWS) & (receives > 0)
+    is_ticking = is_small | (HOLES * np.maximum(holes, receives) >= messages)
+    groups, first_held = np.unique(group[held], return_index=True)
+    notes = np.full(len(group), None, dtype=object)
+    notes[held[first_held[is_ticking[groups]]]] = TICKS
+    return pa.array(notes, pa.string())
+
+
+def _count_holes_between(stamps: Stamps, held: Ints, roots: RootGaps, group_count: int) -> Ints:
+    """How many gaps of each group lie between messages of a sender."""
     highest = np.zeros(stamps.slots.size, dtype=np.int64)
     np.maximum.at(highest, stamps.own[held], stamps.number[held])
     slot, first, last = roots.gaps
     is_between = (first > 1) & (last < highest[slot])
-    group_count = int(group.max()) + 1
-    holes = np.bincount(stamps.slots.groups(slot)[is_between], minlength=group_count)
-    arrived = np.concatenate((released.order, held))
-    messages = np.bincount(group[arrived], minlength=group_count)
-    groups, first_held = np.unique(group[held], return_index=True)
-    is_noted = HOLES * holes[groups] >= messages[groups]
-    notes = np.full(len(group), None, dtype=object)
-    notes[held[first_held[is_noted]]] = TICKS
-    return pa.array(notes, pa.string())
+    return np.bincount(stamps.slots.groups(slot)[is_between], minlength=group_count)
+
+
+def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages: Ints) -> Ints:
+    """How many numbers each group lacks that its senders may have given to receives.
+
+    A sender receives a message once, and then knows of it. So the last row of a sender knows of at least as
+    many rows of others as numbers are missing up to it, if these are receives. Messages of the receiver need
+    no rows: it may have sent as many as the group has `messages`.
+    """
+    by_number = np.lexsort((stamps.number[arrived], stamps.own[arrived]))
+    rows = arrived[by_number]
+    own, number = stamps.own[rows], stamps.number[rows]
+    is_last = np.append(own[1:] != own[:-1], True)
+    last_rows = rows[is_last]
+    rows_of_sender = np.diff(np.flatnonzero(is_last), prepend=-1)
+    missing = number[is_last] - rows_of_sender
+
+    needs = take_rows(stamps.needs, last_rows)
+    owner = list_owners(needs.starts)
+    present = count_present(needs.slots, needs.counts, own, number)
+    present[needs.slots == stamps.own[last_rows][owner]] = 0
+    known = np.bincount(owner, weights=present, minlength=len(last_rows))
+    if stamps.of_receiver is not None:
+        known += np.minimum(stamps.of_receiver[last_rows], messages[group[last_rows]])
+    likely = np.where(missing <= known, missing, 0)
+    return np.bincount(group[last_rows], weights=likely, minlength=len(messages)).astype(np.int64)
 
 
 def _list_by_row(rows: Ints, items: pa.Array, size: int) -> pa.Array:

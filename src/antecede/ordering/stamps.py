@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from antecede.core.wire import LARGEST
 from antecede.kernels.ragged import Counts, Ints, Rows
+from antecede.kernels.repeats import find_repeats
 from antecede.ordering.columns import (
     CountLists,
     Faults,
@@ -37,6 +38,7 @@ class Reading(NamedTuple):
     protocol: str = ""  # of packets
     whole: bool = False  # whether the kernel sees all of the stamp, which then need not be in the contents
     ticks: bool = False  # whether a sender's entry also counts events that are no rows of the table
+    silent: bool = False  # whether stamps may be silent about earlier messages of their own sender
 
 
 class Stamps(NamedTuple):
@@ -51,6 +53,7 @@ class Stamps(NamedTuple):
     add: bool = False
     causal_rank: Ints | None = None  # grows from cause to effect
     past: Rows | None = None  # counts of the past beyond the needs: what of it is there came before
+    of_receiver: Ints | None = None  # the count of the receiver in each stamp, which needs no rows
 
 
 class _Processes(NamedTuple):
@@ -103,6 +106,8 @@ def read_pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faul
         faults.add(code < 0, f"there is no {role}")
     for part, code in zip(lists, list_codes, strict=True):
         faults.add(np.unique(part.rows[code < 0]), "the stamp has an entry without a name")
+        if not reading.silent:  # a log may name several messages of one sender
+            faults.add(find_repeats(part.starts, code, len(names)), "the stamp has two entries for one name")
     placed = [
         _PlacedCounts(Places(part.starts, np.maximum(code, 0)), part.counts)
         for part, code in zip(lists, list_codes, strict=True)
@@ -144,9 +149,13 @@ def _build_stamps(
     )
     own = own_slots.astype(np.int64)
     needs = Rows(needs_list.places.starts, need_slots, needs_list.counts)
+    of_receiver = None
     if processes.receiver is not None:
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
         entries = needs_list.places.find(processes.receiver, good)
+        of_receiver = np.zeros(len(own), dtype=np.int64)
+        row_of_entry = np.searchsorted(needs.starts, entries, side="right") - 1
+        of_receiver[row_of_entry] = needs.counts[entries]
         in_table = np.where(faults.bad, 0, number)
         needs.counts[entries] = find_last_present_messages(
             needs.slots[entries], needs.counts[entries], own, in_table
@@ -156,7 +165,7 @@ def _build_stamps(
         needs = needs._replace(counts=find_last_present_messages(needs.slots, needs.counts, own, in_table))
     gains = Rows(np.arange(len(own) + 1), own, number)
     if not other_lists:
-        return Stamps(needs, gains, slots, own, number, number)
+        return Stamps(needs, gains, slots, own, number, number, of_receiver=of_receiver)
     other = Rows(other_lists[0].places.starts, other_slots[0], other_lists[0].counts)
     if "past" in table.column_names:
         return Stamps(needs, gains, slots, own, number, number, past=other)
@@ -166,18 +175,54 @@ def _build_stamps(
 def find_last_present_messages(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
     """The last message of each slot up to the count that is in the table, 0 if none is.
 
-    The messages of the table are those with the slots `own` and these numbers. Counts are coded by their
-    order, so that slot * codes + code fits into 63 bits, and keys are in the order of (slot, count).
+    The messages of the table are those with the slots `own` and these numbers.
     """
-    values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
+    values, table_keys, needed_keys = _join_keys(slots, counts, own, numbers)
     width = len(values)
-    table_keys = np.unique(own.astype(np.int64) * width + codes[len(counts) :])
-    needed_keys = slots.astype(np.int64) * width + codes[: len(counts)]
     at = np.searchsorted(table_keys, needed_keys, side="right") - 1
     last_key = np.append(table_keys, -1)[at]
     is_same_slot = last_key // width == slots
     last: Ints = np.where(is_same_slot, values[last_key % width], 0)
     return last
+
+
+def count_present(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> Ints:
+    """How many messages of each slot up to the count are in the table."""
+    values, table_keys, needed_keys = _join_keys(slots, counts, own, numbers)
+    first_keys = slots.astype(np.int64) * len(values)
+    before_slot = np.searchsorted(table_keys, first_keys)
+    up_to_count: Ints = np.searchsorted(table_keys, needed_keys, side="right")
+    return up_to_count - before_slot
+
+
+def _join_keys(
+    slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """All counts and numbers by their codes, the sorted keys of the table, and those that are needed.
+
+    Counts are coded by their order, so that slot * codes + code fits into 63 bits, and keys are in the order
+    of (slot, count).
+    """
+    values, codes = np.unique(np.concatenate((counts, numbers)), return_inverse=True)
+    width = len(values)
+    table_keys = np.unique(own.astype(np.int64) * width + codes[len(counts) :])
+    needed_keys = slots.astype(np.int64) * width + codes[: len(counts)]
+    return values, table_keys, needed_keys
+
+
+def add_rows_before(stamps: Stamps, faults: Faults) -> Stamps:
+    """The stamps with one more need in each row: the row of its sender before it, if there is one.
+
+    A stamp that leaves out what its sender knows the receiver to have may be silent about that row; and if a
+    row is lost, the one that waits for it must not be overtaken by later ones.
+    """
+    in_table = np.where(faults.bad, 0, stamps.number)
+    before = find_last_present_messages(stamps.own, np.maximum(stamps.number - 1, 0), stamps.own, in_table)
+    starts, slots, counts = stamps.needs
+    ends = starts[1:]
+    slots = np.insert(slots.astype(np.int64), ends, stamps.own)
+    counts = np.insert(counts.astype(np.int64), ends, before)
+    return stamps._replace(needs=Rows(starts + np.arange(len(starts)), slots, counts))
 
 
 def sum_rows(rows: Rows) -> Ints:
@@ -194,7 +239,8 @@ def _read_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
         faults.add(number < 0, "the stamp has no entry for its sender, which must count this message")
         faults.add(number == 0, "the entry of the sender is 0, and must count this message")
     text = "the number of the message is null or below 1: the first message of a sender has number 1"
-    faults.add((number < 1) | (number > LARGEST), text)
+    faults.add(number < 1, text)
+    faults.add(number > LARGEST, "the number of the message is above 2^62 - 1")
     return np.clip(number, 0, LARGEST)
 
 

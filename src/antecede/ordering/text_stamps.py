@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.types as pt
+
+from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 
 SHOWN = 80
 """Characters of a value that a reason shows."""
@@ -20,6 +23,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
 """A whole number as it is written back."""
 _COUNTS = pa.map_(pa.string(), pa.int64())
+_PLACED = pa.list_(pa.int64())
 
 
 class OtherKindError(Exception):
@@ -37,11 +41,20 @@ class StampKind(NamedTuple):
     example: str
     convert: Callable[[Any], Any]
 
+    @property
+    def json_type(self) -> type | tuple[type, ...]:
+        """The types that such values have in Python."""
+        if pt.is_map(self.type) or pt.is_struct(self.type):
+            return dict
+        return list if pt.is_list(self.type) else (int, str)
+
 
 def _to_count(value: Any) -> int | None:
     """A count; null stays null, which the order refuses with its own words."""
     if value is None:
         return None
+    if isinstance(value, list | dict):
+        raise OtherKindError
     if isinstance(value, str) and _CANONICAL.fullmatch(value):
         value = int(value)
     if type(value) is not int or not SMALLEST <= value <= LARGEST:
@@ -121,25 +134,45 @@ def _to_destinations(value: Any) -> list[str | None] | None:
 
 
 def _to_pairs(value: Any) -> dict[str, Any]:
+    return _to_times(value, _to_counts_by_name)
+
+
+def _to_pairs_by_place(value: Any) -> dict[str, Any]:
+    return _to_times(value, _to_counts)
+
+
+def _to_times(value: Any, convert_time: Callable[[Any], Any]) -> dict[str, Any]:
+    """An object with the time of a message, and the times of the last ones by process."""
     _check_type(value, dict)
     if value.keys() != {"time", "last"}:
         raise OtherKindError
     time, last = value["time"], value["last"]
-    if last is not None:
-        _check_type(last, dict)
-        last = [(name, None if each is None else _to_counts_by_name(each)) for name, each in last.items()]
-    return {"time": None if time is None else _to_counts_by_name(time), "last": last}
+    return {
+        "time": None if time is None else convert_time(time),
+        "last": None if last is None else _to_last_times(last, convert_time),
+    }
+
+
+def _to_last_times(value: Any, convert_time: Callable[[Any], Any]) -> list[tuple[str, Any]]:
+    """Times by process: an object, or a list of objects with process and time."""
+    if type(value) is list:
+        entries = _to_entries(value, process=_to_name, time=lambda time: time)
+        named_times = [(entry["process"], entry["time"]) for entry in entries if entry is not None]
+        if len(named_times) < len(value) or any(name is None for name, _ in named_times):
+            raise OtherKindError
+    else:
+        _check_type(value, dict)
+        named_times = list(value.items())
+    return [(name, None if time is None else convert_time(time)) for name, time in named_times]
 
 
 _DIRECT = [("sender", pa.string()), ("number", pa.int64())]
 KINDS: dict[str, StampKind] = {
     "object": StampKind(_COUNTS, 'an object of counts, as in {"a": 1, "b": 2}', _to_counts_by_name),
-    "list": StampKind(pa.list_(pa.int64()), "a list of counts, as in [1, 2]", _to_counts),
+    "list": StampKind(_PLACED, "a list of counts, as in [1, 2]", _to_counts),
     "matrix": StampKind(
         pa.list_(pa.list_(pa.int64())), "a list of lists of counts, as in [[0, 1], [2, 0]]", _to_matrix
     ),
-    "ids": StampKind(pa.list_(pa.string()), 'a list of ids, as in ["x", "y"]', _to_ids),
-    "number": StampKind(pa.int64(), "a whole number, as in 3", _to_number),
     "triples": StampKind(
         pa.list_(pa.struct([("from", pa.string()), ("to", pa.string()), ("count", pa.int64())])),
         'a list of entries, as in [{"from": "a", "to": "b", "count": 1}]',
@@ -147,8 +180,13 @@ KINDS: dict[str, StampKind] = {
     ),
     "pairs": StampKind(
         pa.struct([("time", _COUNTS), ("last", pa.map_(pa.string(), _COUNTS))]),
-        'an object, as in {"time": {"a": 1}, "last": {"b": {"a": 1}}}',
+        'an object with time and last, as in {"time": {"a": 1}, "last": {"b": {"a": 1}}}',
         _to_pairs,
+    ),
+    "pairs by place": StampKind(
+        pa.struct([("time", _PLACED), ("last", pa.map_(pa.string(), _PLACED))]),
+        'an object with time and last, as in {"time": [1, 0], "last": {"b": [1, 0]}}',
+        _to_pairs_by_place,
     ),
     "log": StampKind(
         pa.list_(pa.struct([*_DIRECT, ("destinations", pa.list_(pa.string()))])),
@@ -160,19 +198,21 @@ KINDS: dict[str, StampKind] = {
         'a list of messages, as in [{"sender": "a", "number": 1}]',
         _to_direct_log,
     ),
+    "ids": StampKind(pa.list_(pa.string()), 'a list of ids, as in ["x", "y"]', _to_ids),
+    "number": StampKind(pa.int64(), "a whole number, as in 3", _to_number),
 }
 _KINDS_OF_FORM = {
     "vector": ("object", "list"),
     "clock": ("object", "list"),
     "matrix": ("matrix",),
     "triples": ("triples",),
-    "pairs": ("pairs",),
+    "pairs": ("pairs", "pairs by place"),
     "log": ("log", "direct"),
     "predecessors": ("direct", "log"),
     "shared": ("list",),
     "parents": ("ids",),
     "sequence": ("number",),
-    None: ("object", "list", "matrix", "ids", "number"),
+    None: tuple(KINDS),
 }
 """The kinds that stamps of a form may have in text, the likeliest first."""
 
@@ -190,6 +230,8 @@ def match_stamp_kinds(value: Any, kinds: list[str]) -> list[str]:
     """The kinds that a value can be a stamp of."""
     matching = []
     for kind in kinds:
+        if not isinstance(value, KINDS[kind].json_type):
+            continue
         try:
             KINDS[kind].convert(value)
         except (OtherKindError, CountError):
@@ -210,13 +252,13 @@ def choose_stamp_kind(kinds: list[str], counts: Mapping[str, int]) -> str:
 
 
 def read_json(value: Any) -> Any:
-    """What a value means: text that is JSON is what it says."""
+    """What a value means: text that is JSON is what it says. Raises RepeatedKeyError."""
     if not isinstance(value, str):
         return value
     text = value.strip()
     if text[:1] in ("{", "["):
         try:
-            return msgspec.json.decode(text)
+            return decode_json(text)
         except (msgspec.DecodeError, RecursionError):
             return text
     return text
@@ -239,6 +281,8 @@ def convert_stamp(value: Any, kind: str) -> tuple[Any, str | None]:
         reason = f"the stamp is not {KINDS[kind].example}"
     except CountError:
         reason = "the stamp has a count that is no whole number"
+    except RepeatedKeyError as error:
+        reason = f"the stamp {error}"
     return None, f"{reason}: {_show(value)}"
 
 
@@ -254,7 +298,11 @@ def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
 
 def find_sender_fault(value: Any) -> str | None:
     """The reason of a sender that is a list or an object."""
-    if isinstance(read_json(value), list | dict):
+    try:
+        is_name = not isinstance(read_json(value), list | dict)
+    except RepeatedKeyError:
+        is_name = False
+    if not is_name:
         return f"the sender is not a name but a list or an object: {_show(value)}"
     return None
 

@@ -23,6 +23,7 @@ from antecede.core.errors import CallerError
 from antecede.formats.csv_table import find_separator
 from antecede.formats.text_lines import LineRange, read_lines
 from antecede.ordering.added_columns import index_names
+from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_stamps import (
     KINDS,
     choose_stamp_kind,
@@ -182,9 +183,15 @@ def summarize_lines(batches: Iterable[pa.RecordBatch], question: TextQuestion) -
             types[name] = merge_types(types.get(name, "null"), kind)
         if len(question.stamp_kinds) > 1:
             for record in records:
-                value = read_json(record.get(question.stamp))
-                kinds.update([] if value is None else match_stamp_kinds(value, question.stamp_kinds))
+                kinds.update(_find_stamp_kinds(record.get(question.stamp), question.stamp_kinds))
     return TextSummary(types, dict(kinds))
+
+
+def _find_stamp_kinds(stamp: Any, kinds: list[str]) -> list[str]:
+    try:
+        return match_stamp_kinds(read_json(stamp), kinds)
+    except RepeatedKeyError:
+        return []
 
 
 def _find_types(records: list[dict[str, Any]], question: TextQuestion) -> dict[str, TextType]:
@@ -304,9 +311,11 @@ Parsed = tuple[dict[str, Any] | None, str | None]
 def _parse_json(text: str) -> list[Parsed]:
     """The object on a line; a line that is a list of objects has a row for each."""
     try:
-        value = msgspec.json.decode(text)
+        value = decode_json(text)
     except (msgspec.DecodeError, RecursionError):
         return [(None, NO_OBJECT)]
+    except RepeatedKeyError as error:
+        return [(None, str(error))]
     items = value if isinstance(value, list) and value else [value]
     return [(item, None) if isinstance(item, dict) else (None, NO_OBJECT) for item in items]
 

@@ -5,7 +5,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 from pyspark.sql.types import StructField
 
-from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, Conversion, choose_conversion
+from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, Conversion, check_event_columns, choose_conversion
 from antecede.tables import EVENTS
 
 _TYPES = from_arrow_schema(EVENTS)
@@ -13,6 +13,7 @@ _TYPES = from_arrow_schema(EVENTS)
 
 def event_columns(events: DataFrame) -> dict[str, Column]:
     """Those that tell of causes, with the types of EVENTS. Without `execution`, all events are of one."""
+    check_event_columns(events.columns)
     columns = {
         field.name: _convert_column(events, field)
         for field in _TYPES.fields

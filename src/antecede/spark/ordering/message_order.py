@@ -64,7 +64,7 @@ def order(
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
     - `quarantine`: the messages + `reason`: duplicates (the first one counts) and malformed stamps;
     - `gaps`: what is missing and not itself held, or a cycle of rows, with how many held rows wait for it,
-      directly or through others;
+      directly or through others; and the receiver that lacks it, if stamps are made for one;
     - `notes`: what stamps cannot tell, and what they may have been taken for in error.
 
     A column of ours whose name the input has is called so with `antecede_` in front. A group is handled in
@@ -144,9 +144,11 @@ def _make_outcome(
         return OutcomeTables(ordered, held, quarantine)
 
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
-        group = sf.lit(None).cast("string") if plan.group is None else quote_column(plan.group)
+        nobody = sf.lit(None).cast("string")
+        group = nobody if plan.group is None else quote_column(plan.group)
+        receiver = nobody if plan.ordered_at is None else quote_column(plan.ordered_at).cast("string")
         gaps = rows.where(answer["gaps"].isNotNull())
-        return gaps.select(group.alias("group"), sf.inline(answer["gaps"]))
+        return gaps.select(group.alias("group"), receiver.alias("receiver"), sf.inline(answer["gaps"]))
 
     def find_notes(rows: DataFrame) -> list[str]:
         notes = rows.where(answer["note"].isNotNull()).select(answer["note"].alias("note")).distinct()

@@ -14,6 +14,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from antecede.ordering.root_gaps import list_gap_keys
 from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome
 
 WriteTable = Callable[[DataFrame, str], str]
@@ -91,6 +92,9 @@ def count_written_rows(spark: SparkSession, place: str) -> int:
 
 def _list_gaps(gaps: DataFrame, most: int) -> tuple[list[dict[str, Any]], int]:
     """The gaps that most rows wait for, and how many there are."""
-    first = gaps.orderBy("waiting", "missing", ascending=[False, True]).limit(most).collect()
+    keys = list_gap_keys(gaps.columns)
+    is_ascending = [way == "ascending" for _, way in keys]
+    sorted_gaps = gaps.orderBy([name for name, _ in keys], ascending=is_ascending)
+    first = sorted_gaps.limit(most).collect()
     count = gaps.count() if len(first) == most else len(first)
     return [row.asDict() for row in first], count
