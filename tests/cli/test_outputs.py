@@ -27,6 +27,16 @@ def test_order_does_not_replace_its_input(run, given, engine) -> None:
     assert pq.read_table("out/ordered").num_rows == 6
 
 
+def test_an_address_of_a_local_folder_is_looked_at_as_well(run, tmp_path) -> None:
+    assert run("order", "log", "--out", "out").code == 0
+    address = f"file://{tmp_path}/out"
+    done = run("order", "out/ordered", "--out", address, "--overwrite")
+    assert done.code == 2 and "would replace the input" in done.err.replace("\n", " "), done
+    done = run("order", "log", "--out", address)
+    assert done.code == 2 and "is not empty" in done.err.replace("\n", " "), done
+    assert pq.read_table("out/ordered").num_rows == 6
+
+
 def test_an_input_behind_a_link_of_the_output_is_kept(run) -> None:
     assert run("order", "log", "--out", "out").code == 0
     Path("alias").symlink_to("out")

@@ -164,3 +164,8 @@ def test_all_engines_give_the_same_tables_and_windows(spark):
         assert local["windows"]
         assert local == SparkEngine(spark).audit(events, windows=True).rows()
         assert local == SparkEngine(spark, huge=0).audit(events, windows=True).rows()
+
+
+def test_a_table_without_any_column_of_events_is_refused(audit_engine) -> None:
+    with pytest.raises(CallerError, match=r"has no column of events .*; there are: x, y: rename"):
+        audit_engine.audit(pa.table({"x": [1], "y": ["a"]}))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -160,3 +161,20 @@ def test_a_large_log_is_drawn_around_its_findings(run) -> None:
     text = Path("p.html").read_text()
     assert f"{1200 - DRAWN_NEARBY:,} of the 1,200 events of this execution are left out." in text
     assert text.count("<svg") == 1 and "(not drawn)" not in text
+
+
+@pytest.mark.parametrize("columns", [{"x": [1]}, {"sender": ["a"], "stamp": [1]}])
+def test_parquet_that_is_no_table_of_events_is_refused(run, columns) -> None:
+    pq.write_table(pa.table(columns), "t.parquet")
+    done = run("t.parquet")
+    told = done.err.replace("\n", " ")
+    assert done.code == 2 and "no column is process or host or node" in told, done
+    assert "--field process=COLUMN" in told and "antecede order --sender COLUMN" in told
+
+
+def test_json_with_stamps_and_without_processes_is_told_what_to_name(run) -> None:
+    Path("m.jsonl").write_text(lines({"who": "a", "vector": {"a": 1}}))
+    done = run("m.jsonl")
+    told = done.err.replace("\n", " ")
+    assert done.code == 2 and "--field process=KEY --field clock=vector" in told and "--stamp vector" in told
+    assert run("m.jsonl", "--field", "process=who", "--field", "clock=vector").code == 0

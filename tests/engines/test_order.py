@@ -150,7 +150,7 @@ def test_a_row_that_misses_something_says_what_and_since_when(engine):
     held = {row["text"]: (row["missing"], row["since"]) for row in rows_of(outcome.held)}
     assert held == {"second": (["messages 2 to 3 of a"], 1), "third": (["message 1 of b"], 2)}
     gaps = [tuple(row.values()) for row in rows_of(outcome.gaps)]
-    assert gaps == [("r", "messages 2 to 3 of a", 2)], "message 1 of b is here, and held"
+    assert gaps == [("r", None, "messages 2 to 3 of a", 2)], "message 1 of b is here, and held"
 
 
 def test_the_arrival_that_is_told_decides_among_concurrent_messages(engine):

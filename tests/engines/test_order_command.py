@@ -177,6 +177,92 @@ def test_triples_as_json_lines(run) -> None:
     assert [row["sender"] for row in sorted(rows("ordered"), key=lambda row: row["position"])] == ["a", "b"]
 
 
+LOG_ENTRY = {"sender": "a", "number": 1, "destinations": ["r"]}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ([], [{"from": "a", "to": "r", "count": 1}], ()),
+        ([], [LOG_ENTRY], ("--number", "n")),
+        ([], [{"sender": "a", "number": 1}], ("--number", "n")),
+        ({"time": {"a": 1}, "last": {}}, {"time": {"a": 1, "b": 1}, "last": {"r": {"a": 1}}}, ()),
+        (
+            {"time": {"a": 1}, "last": []},
+            {"time": {"a": 1, "b": 1}, "last": [{"process": "r", "time": {"a": 1}}]},
+            (),
+        ),
+        (
+            {"time": [1, 0, 0], "last": {}},
+            {"time": [1, 1, 0], "last": {"r": [1, 0, 0]}},
+            ("--members", "a,b,r"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_the_form_of_stamps_in_text_is_recognised(run, kind, first, second, words) -> None:
+    records = [("b", second), ("a", first)]
+    if kind == "jsonl":
+        table = lines(*({"to": "r", "sender": who, "n": 1, "stamp": stamp} for who, stamp in records))
+    else:
+        cells = [(who, json.dumps(stamp).replace('"', '""')) for who, stamp in records]
+        table = "to,sender,n,stamp\n" + "".join(f'r,{who},1,"{stamp}"\n' for who, stamp in cells)
+    Path("m").write_text(table)
+    done = run("m", "--receiver", "to", *words, "--out", "out")
+    assert "2 rows = 2 ordered + 0 held + 0 quarantined" in done.out, done
+    assert {row["sender"]: row["position"] for row in rows("ordered")} == {"a": 0, "b": 1}
+
+
+def test_stamps_that_are_no_object_of_counts_are_told_as_such(run) -> None:
+    odd = {"time": [1], "last": 7}
+    Path("m").write_text(lines({"sender": "a", "stamp": {"a": 1}}, {"sender": "b", "stamp": odd}))
+    run("m", "--stamp", "stamp", "--out", "out")
+    (bad,) = rows("quarantine")
+    assert bad["reason"].startswith('the stamp is not an object of counts, as in {"a": 1, "b": 2}: {"time"')
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_key_of_a_stamp_that_is_there_twice(run, kind) -> None:
+    if kind == "jsonl":
+        Path("m").write_text('{"sender":"a","stamp":{"a":1}}\n{"sender":"b","stamp":{"b":1,"b":2}}\n')
+    else:
+        Path("m").write_text('sender,stamp\na,"{""a"":1}"\nb,"{""b"":1,""b"":2}"\n')
+    assert "2 rows = 1 ordered + 0 held + 1 quarantined" in run("m", "--stamp", "stamp", "--out", "out").out
+    (bad,) = rows("quarantine")
+    assert "has the key 'b' twice" in bad["reason"] and '"b"' in bad["raw"].replace('""', '"')
+
+
+@pytest.mark.parametrize("stamp", [{"a": 1}, [1, 0]])
+def test_a_table_of_messages_that_is_not_named_as_one(run, stamp) -> None:
+    Path("m.jsonl").write_text(lines({"sender": "a", "stamp": stamp}))
+    done = run("m.jsonl", "--out", "out")
+    assert done.code == 2, done
+    assert "give antecede order --sender KEY --stamp stamp" in done.err.replace("\n", " ")
+    assert "--regex" not in done.err
+
+
+def test_columns_that_are_renamed_are_told_to_programs(run) -> None:
+    Path("m.jsonl").write_text(lines({"sender": "a", "stamp": 1, "position": 7, "reason": "mine"}))
+    told = json.loads(run("m.jsonl", "--stamp", "stamp", "--out", "out", "--json").out)
+    assert told["renamed"] == {"position": "antecede_position", "reason": "antecede_reason"}
+
+
+def test_gaps_that_equally_many_wait_for_come_in_one_order(run) -> None:
+    records = [{"room": room, "sender": "a", "stamp": 2} for room in "cabdefghijklm"]
+    Path("m.jsonl").write_text(lines(*records))
+    told = json.loads(run("m.jsonl", "--group", "room", "--out", "out", "--json").out)
+    assert [gap["group"] for gap in told["gaps"]] == list("abcdefghij") and told["gap_count"] == 13
+
+
+def test_gaps_of_stamps_for_one_receiver_are_told_with_it(run) -> None:
+    stamp = [{"from": "a", "to": "r", "count": 1}]
+    Path("m.jsonl").write_text(lines({"room": "x", "sender": "b", "to": "r", "stamp": stamp}))
+    done = run("m.jsonl", "--receiver", "to", "--out", "out")
+    assert "  message 1 of a to r: 1 row waits for it" in done.out, done
+    done = run("m.jsonl", "--receiver", "to", "--group", "room", "--out", "again")
+    assert "  message 1 of a to r in x: 1 row waits for it" in done.out, done
+
+
 def test_senders_by_place_as_csv(run) -> None:
     Path("m.csv").write_text('who,clk\n1,"[1,1]"\n0,"[1,0]"\n')
     done = run("m.csv", "--sender", "who", "--stamp", "clk", "--out", "out")

@@ -196,5 +196,5 @@ def test_a_lost_packet_holds_what_depends_on_it(engine):
     lost = next(p for p in sent.packets if p["message"] == line[0] and p["group"] == "p0")
     assert {one["group"] for one in held} == {"p0"}
     gaps = [tuple(gap.values()) for gap in rows_of(outcome.gaps)]
-    assert gaps == [("p0", f"message {lost['number']} of {lost['sender']}", gaps[0][2])]
+    assert gaps == [("p0", None, f"message {lost['number']} of {lost['sender']}", gaps[0][3])]
     assert outcome.counts["ordered"] + len(held) == len(sent.packets) - 1

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -68,6 +69,48 @@ def test_what_is_left_out_is_told(engine, form):
     assert [row["n"] for row in rows_of(outcome.ordered)] == [1]
     reasons = {row["n"]: row["reason"] for row in rows_of(outcome.quarantine)}
     assert reasons == {at: BAD[at - 2][3] for _, at, _, _ in rows}
+
+
+MAP = pa.map_(pa.string(), pa.int64())
+TWICE = [("a", 1), ("a", 2)]
+NAMED_TWICE = "the stamp has two entries for one name"
+
+
+@pytest.mark.parametrize(
+    ("type", "stamp", "reason"),
+    [
+        (MAP, TWICE, NAMED_TWICE),
+        (pa.struct([("t", MAP), ("l", pa.map_(pa.string(), MAP))]), (TWICE, []), NAMED_TWICE),
+        (
+            pa.struct([("t", MAP), ("l", pa.map_(pa.string(), MAP))]),
+            ([("a", 3)], [("c", TWICE)]),
+            NAMED_TWICE,
+        ),
+        (
+            pa.struct([("t", MAP), ("l", pa.map_(pa.string(), MAP))]),
+            ([("a", 3)], [("c", [("b", 1)]), ("c", [("b", 2)])]),
+            "the stamp has two last messages to the receiver",
+        ),
+        (
+            pa.list_(pa.struct([("x", pa.string()), ("y", pa.string()), ("c", pa.int64())])),
+            [("b", "c", 1), ("b", "c", 2)],
+            NAMED_TWICE,
+        ),
+        (pa.int64(), 2**62, "the number of the message is above 2^62 - 1"),
+    ],
+)
+def test_what_is_told_twice_or_too_large_is_quarantined(engine, type, stamp, reason):
+    table = pa.table({"sender": ["a"], "receiver": ["c"], "stamp": pa.array([stamp], type)})
+    outcome = engine.order(table, receiver="receiver")
+    (bad,) = outcome.quarantine.to_pylist()
+    assert bad["reason"] == reason
+
+
+def test_a_parent_that_is_named_twice_is_missed_once(engine):
+    table = make_table([("x", ["y", "z", "y"])], "id string, stamp array<string>")
+    outcome = engine.order(table, id="id")
+    assert [row["missing"] for row in rows_of(outcome.held)] == [["y", "z"]]
+    assert sorted((row["missing"], row["waiting"]) for row in rows_of(outcome.gaps)) == [("y", 1), ("z", 1)]
 
 
 def test_what_is_wrong_with_a_matrix(engine):

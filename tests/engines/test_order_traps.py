@@ -5,11 +5,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.commands import here
 from tests.engines.engines import rows_of
 from tests.formats.samples import lines
+from tests.message_rows import Sent
 from tests.sql_tables import make_table
 
 TRIPLES = "src string, dst string, m string, stamp array<struct<from:string,to:string,count:int>>"
@@ -103,6 +105,103 @@ def test_clocks_that_tick_at_receives(engine):
     for at, late in enumerate(line):
         sender, stamp = stamps[late]
         assert all(stamps[early][1].get(sender, 0) < stamp[sender] for early in line[:at])
+
+
+@pytest.mark.parametrize(("seed", "size"), [(1, 3), (2, 4), (3, 5), (4, 6), (5, 8)])
+def test_small_tables_of_clocks_that_tick_at_receives(engine, seed, size):
+    """Also without the rows of c, in a table of what arrived there."""
+    rows = clocked(seed, size)
+    outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
+    assert outcome.counts["held"] > 0 and "name the form 'clock'" in outcome.notes[0]
+    at_c = [(*row, "c") for row in rows if row[0] != "c"]
+    schema = "sender string, m string, stamp map<string,int>, dst string"
+    outcome = engine.order(make_table(at_c, schema), receiver="dst")
+    assert bool(outcome.notes) == (outcome.counts["held"] > 0)
+
+
+def test_a_small_table_that_lacks_a_row_is_not_taken_for_clocks(engine):
+    """b knows of a without a hole before: so receives have no numbers."""
+    rows = [("a", "m1", {"a": 1}), ("b", "m2", {"a": 1, "b": 1}), ("a", "m3", {"a": 3, "b": 1})]
+    outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
+    assert outcome.counts["held"] == 1 and outcome.notes == []
+
+
+def test_a_small_table_that_begins_late_is_not_taken_for_clocks(engine):
+    rows = [("a", "m1", {"a": 80, "b": 90}), ("b", "m2", {"a": 80, "b": 91}), ("a", "m3", {"a": 81, "b": 91})]
+    outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
+    assert outcome.counts["held"] == 3 and outcome.notes == []
+
+
+DIRECT = "src string, dst string, n int, m string, stamp array<struct<s:string,n:int>>"
+
+
+@pytest.mark.parametrize(("schema", "lost"), [(LOG, ("b", 4, ["r"])), (DIRECT, ("b", 4))])
+def test_what_waits_is_not_overtaken_by_later_rows_of_its_sender(engine, schema, lost):
+    """b5 needs b4, which is lost, and b6 is silent; what b wrote to q does not wait for that."""
+    rows = [
+        ("b", "r", 6, "b6", []),
+        ("b", "r", 5, "b5", [lost]),
+        ("b", "q", 7, "b7", []),
+        ("b", "r", 3, "b3", []),
+    ]
+    outcome = engine.order(make_table(rows, schema), sender="src", receiver="dst", number="n")
+    assert (in_order(outcome, "r"), in_order(outcome, "q")) == (["b3"], ["b7"])
+    held = {row["m"]: row["missing"] for row in rows_of(outcome.held)}
+    assert held == {"b5": ["message 4 of b"], "b6": ["message 5 of b"]}
+    (gap,) = rows_of(outcome.gaps)
+    assert (gap["receiver"], gap["missing"], gap["waiting"]) == ("r", "message 4 of b", 2)
+
+
+@pytest.mark.parametrize("protocol", ["optimal", "predecessors"])
+def test_packets_are_not_overtaken_by_later_ones_of_their_sender(engine, protocol):
+    sent = Sent(protocol)
+    table = sent.table.filter(pa.array([at % 5 > 0 for at in range(len(sent.table))]))
+    outcome = engine.order(table)
+    assert outcome.counts["held"] > 0
+    places = {
+        (row["group"], row["sender"], row["number"]): row["position"] for row in rows_of(outcome.ordered)
+    }
+    for row in rows_of(outcome.held):
+        later = [key for key in places if key[:2] == (row["group"], row["sender"]) and key[2] > row["number"]]
+        assert later == []
+
+
+def test_gaps_name_the_receiver(engine):
+    rows = [
+        (0, 1, "x", [[0, 1, 0], [0, 0, 0], [0, 0, 0]], "t"),
+        (0, 2, "y", [[0, 0, 1], [0, 0, 0], [0, 0, 0]], "t"),
+    ]
+    table = make_table(rows, f"{MATRIX}, topic string")
+    outcome = engine.order(table, sender="src", receiver="dst", group="topic")
+    gaps = sorted(tuple(gap.values()) for gap in rows_of(outcome.gaps))
+    assert gaps == [("t", "1", "message 1 of 0", 1), ("t", "2", "message 1 of 0", 1)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kept"),
+    [
+        ("unordered", "as they arrive"),
+        ("fifo", "in the order of each sender alone"),
+        ("probabilistic", "in causal order most of the time"),
+        ("scalar", "in causal order most of the time"),
+        ("server", "in causal order at one process"),
+        ("matrix", None),
+    ],
+)
+def test_packets_that_do_not_keep_causal_order_are_told_of(engine, protocol, kept):
+    workload = "broadcast" if protocol in ("probabilistic", "scalar") else "uniform"
+    notes = engine.order(Sent(protocol, messages=8, workload=workload).table).notes
+    assert bool(notes) == (kept is not None)
+    assert all(
+        f"packets of {protocol!r} do not keep causal order: rows come {kept}" in note for note in notes
+    )
+
+
+def test_numbers_alone_are_told_to_keep_no_causal_order(engine):
+    outcome = engine.order(make_table([("a", 1)], "sender string, stamp int"))
+    assert outcome.notes == [
+        "stamps of form 'sequence' do not keep causal order: rows come in the order of each sender alone"
+    ]
 
 
 @pytest.mark.parametrize(

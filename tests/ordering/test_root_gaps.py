@@ -57,6 +57,11 @@ def before(message: Message) -> Pairs:
     return [(x, count - (x == message.sender)) for x, count in enumerate(message.past)]
 
 
+def latest(message: Message) -> Pairs:
+    """The last cause of each sender: a time has one count for each."""
+    return list(dict(sorted(message.causes)).items())
+
+
 def name_slots(pairs: Pairs) -> list[tuple[str, int]]:
     return [(NAMES[x], count) for x, count in pairs]
 
@@ -104,10 +109,10 @@ FORMS = {
     "pairs": Form(
         lambda m: {
             **by_number(m),
-            "needs": name_slots(m.causes),
+            "needs": name_slots(latest(m)),
             "gains": name_slots(list(enumerate(m.past))),
         },
-        lambda m: m.causes,
+        latest,
         Reading("pairs", stretches=False, noun="time"),
         {"needs": MAP, "gains": MAP},
         "time",
@@ -115,7 +120,7 @@ FORMS = {
     "log": Form(
         lambda m: {**by_number(m), "needs": [{"name": n, "count": c} for n, c in name_slots(m.causes)]},
         lambda m: m.causes,
-        Reading("pairs", stretches=False),
+        Reading("pairs", stretches=False, silent=True),
         {"needs": PAIR},
     ),
     "parents": Form(
@@ -175,12 +180,35 @@ def test_they_are_what_the_definition_says(form: str, messages: list[Message]) -
         return
     rows = [{"group": "g", "arrival": at, "content": 0, **columns(m)} for at, m in enumerate(messages)]
     found = answers(rows, reading, **types)
-    have, held = play([Held(needs(m), gains(form, m)) for m in messages])
+    items = [Held([*needs(m), *row_before(m, messages, reading)], gains(form, m)) for m in messages]
+    have, held = play(items)
     expected = root_gaps(held, have, dense=reading.stretches)
     assert count_waiting(found) == {
         words(noun, gap, NAMES): len(waiting) for gap, waiting in expected.items()
     }
     assert sum(row["missing"] is not None for row in found) == len(held)
+
+
+def row_before(message: Message, messages: list[Message], reading: Reading) -> Pairs:
+    """The row of the same sender that must come first where stamps may be silent about it."""
+    numbers = [m.number for m in messages if m.sender == message.sender and m.number < message.number]
+    return [(message.sender, max(numbers))] if reading.silent and numbers else []
+
+
+@pytest.mark.parametrize("form", ["log", "sequence", "vector by name", "triples"])
+@given(messages=arrivals())
+def test_no_row_of_a_sender_overtakes_an_earlier_one(form: str, messages: list[Message]) -> None:
+    columns, _, reading, types, _ = FORMS[form]
+    if not messages:
+        return
+    rows = [{"group": "g", "arrival": at, "content": 0, **columns(m)} for at, m in enumerate(messages)]
+    found = answers(rows, reading, **types)
+    for name in NAMES:
+        of_sender = [row for row, m in zip(found, messages, strict=True) if NAMES[m.sender] == name]
+        of_sender.sort(key=lambda row: int(row["number"]))
+        positions = [row["position"] for row in of_sender]
+        out = [position for position in positions if position is not None]
+        assert positions == sorted(out) + [None] * (len(positions) - len(out))
 
 
 @given(messages=arrivals())

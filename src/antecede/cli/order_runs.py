@@ -101,13 +101,15 @@ def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
-    facts = {"files": o.list_file_facts(logs.files), "note": logs.note, "notes": [], "renamed": {}}
+    facts: dict[str, Any] = {"files": o.list_file_facts(logs.files), "note": logs.note, "notes": []}
+    facts["renamed"] = {}
     return rows, lines, facts
 
 
 def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dict[str, Any]]:
     lines = [f"a table of messages: {kind}, {pluralize(rows, 'row')}"]
-    facts = {"files": [{"format": kind, "files": files}], "note": None, "notes": [], "renamed": {}}
+    facts: dict[str, Any] = {"files": [{"format": kind, "files": files}], "note": None, "notes": []}
+    facts["renamed"] = {}
     return lines, facts
 
 

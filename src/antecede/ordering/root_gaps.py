@@ -16,15 +16,15 @@ from antecede.kernels.ragged import Ints, Rows, list_owners, starts_of_lengths
 from antecede.kernels.root_gaps import HeldPlaces, RootGaps, find_root_gaps, play_root_gaps, select_unmet
 from antecede.ordering.columns import Mask, take_rows
 from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
-from antecede.ordering.stamps import Reading, Stamps, count_present
+from antecede.ordering.stamps import Reading, Stamps, count_present, sum_rows
 
 HOLES = 3
 """One hole for so many messages is no accident."""
 FEW_ROWS = 10
 """Among so few rows, one hole that a receive would explain is enough to tell of it."""
 TICKS = (
-    "there are holes in the numbers of messages, before rows that know of others: if these clocks count other "
-    "events as well, such as receives, name the form 'clock'"
+    "there are holes in the numbers of messages, before rows that know of others: if these clocks count "
+    "other events as well, such as receives, name the form 'clock'"
 )
 
 
@@ -102,7 +102,8 @@ def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps
 
     Such a clock leaves holes before many messages: a third as many holes between the messages of a sender as
     there are messages in all, or a third as many missing numbers that receives would explain. Where messages
-    are lost, or a table begins late, there are fewer. In a table of few rows a single one is told.
+    are lost, or a table begins late, there are fewer. In a group of few rows a single number is enough,
+    unless a row shows that receives have none.
     """
     held = released.held
     arrived = np.concatenate((released.order, held))
@@ -110,8 +111,12 @@ def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps
     messages = np.bincount(group[arrived], minlength=group_count)
     holes = _count_holes_between(stamps, held, roots, group_count)
     receives = _count_likely_receives(stamps, group, arrived, messages)
-    is_small = (messages <= FEW_ROWS) & (receives > 0)
-    is_ticking = is_small | (HOLES * np.maximum(holes, receives) >= messages)
+    is_small = messages <= FEW_ROWS
+    shows_none = np.bincount(group[_find_free_knowledge(stamps, arrived)], minlength=group_count) > 0
+    receives[shows_none] = 0
+    holes[shows_none & is_small] = 0
+    is_ticking = is_small & (receives > 0)
+    is_ticking |= HOLES * np.maximum(holes, receives) >= messages
     groups, first_held = np.unique(group[held], return_index=True)
     notes = np.full(len(group), None, dtype=object)
     notes[held[first_held[is_ticking[groups]]]] = TICKS
@@ -134,8 +139,7 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
     many rows of others as numbers are missing up to it, if these are receives. Messages of the receiver need
     no rows: it may have sent as many as the group has `messages`.
     """
-    by_number = np.lexsort((stamps.number[arrived], stamps.own[arrived]))
-    rows = arrived[by_number]
+    rows = _sort_by_number(stamps, arrived)
     own, number = stamps.own[rows], stamps.number[rows]
     is_last = np.append(own[1:] != own[:-1], True)
     last_rows = rows[is_last]
@@ -151,6 +155,27 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
         known += np.minimum(stamps.of_receiver[last_rows], messages[group[last_rows]])
     likely = np.where(missing <= known, missing, 0)
     return np.bincount(group[last_rows], weights=likely, minlength=len(messages)).astype(np.int64)
+
+
+def _sort_by_number(stamps: Stamps, rows: Ints) -> Ints:
+    """The rows sender by sender, each by number."""
+    return rows[np.lexsort((stamps.number[rows], stamps.own[rows]))]
+
+
+def _find_free_knowledge(stamps: Stamps, arrived: Ints) -> Ints:
+    """Rows that know more of others than the last one of their sender, without a hole between the two.
+
+    If receives had numbers, there would be one.
+    """
+    rows = _sort_by_number(stamps, arrived)
+    own, number = stamps.own[rows], stamps.number[rows]
+    of_others = sum_rows(stamps.needs)[rows] - (number - 1)
+    if stamps.of_receiver is not None:
+        of_others += stamps.of_receiver[rows]
+    is_first = np.append(True, own[1:] != own[:-1])
+    number_before = np.where(is_first, 0, np.roll(number, 1))
+    known_before = np.where(is_first, 0, np.roll(of_others, 1))
+    return rows[(number == number_before + 1) & (of_others > known_before)]
 
 
 def _list_by_row(rows: Ints, items: pa.Array, size: int) -> pa.Array:

@@ -195,9 +195,7 @@ def count_present(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> In
     return up_to_count - before_slot
 
 
-def _join_keys(
-    slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints
-) -> tuple[Ints, Ints, Ints]:
+def _join_keys(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> tuple[Ints, Ints, Ints]:
     """All counts and numbers by their codes, the sorted keys of the table, and those that are needed.
 
     Counts are coded by their order, so that slot * codes + code fits into 63 bits, and keys are in the order

@@ -1,8 +1,8 @@
 """JSON in which no object has one key twice: parsers keep the last value, and the others would be lost.
 
 The fast parser does not tell of such keys. But a key is a quote and a colon; so if there are no more of these
-than keys that were read, no key was lost. Only where there are more (in a text, or because a key is repeated),
-or where there is space before a colon, a slow parser looks at each key.
+than keys that were read, no key was lost. Only where there are more (in a text, or because a key is there
+twice), or where there is space before a colon, a slow parser looks at each key.
 """
 
 from __future__ import annotations

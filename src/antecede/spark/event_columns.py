@@ -5,7 +5,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 from pyspark.sql.types import StructField
 
-from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, Conversion, check_event_columns, choose_conversion
+from antecede.events.coercion import (
+    SAYS_NOTHING_OF_CAUSES,
+    Conversion,
+    check_event_columns,
+    choose_conversion,
+)
 from antecede.tables import EVENTS
 
 _TYPES = from_arrow_schema(EVENTS)
