@@ -110,7 +110,7 @@ def test_clocks_that_tick_at_receives(engine):
 @pytest.mark.parametrize(("seed", "size"), [(1, 3), (2, 4), (3, 5), (4, 6), (5, 8)])
 def test_small_tables_of_clocks_that_tick_at_receives(engine, seed, size):
     """Also without the rows of c, in a table of what arrived there."""
-    rows = clocked(seed, size)
+    rows = broadcast_with_clocks(seed, size)
     outcome = engine.order(make_table(rows, "sender string, m string, stamp map<string,int>"))
     assert outcome.counts["held"] > 0 and "name the form 'clock'" in outcome.notes[0]
     at_c = [(*row, "c") for row in rows if row[0] != "c"]
