@@ -175,7 +175,8 @@ def _find_free_knowledge(stamps: Stamps, arrived: Ints) -> Ints:
     is_first = np.append(True, own[1:] != own[:-1])
     number_before = np.where(is_first, 0, np.roll(number, 1))
     known_before = np.where(is_first, 0, np.roll(of_others, 1))
-    return rows[(number == number_before + 1) & (of_others > known_before)]
+    is_free: Mask = (number == number_before + 1) & (of_others > known_before)
+    return rows[is_free]
 
 
 def _list_by_row(rows: Ints, items: pa.Array, size: int) -> pa.Array:
