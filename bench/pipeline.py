@@ -54,7 +54,7 @@ def _order(spark: SparkSession, folder: Path, size: int) -> Table:
     ours = best(lambda: _ordered(rows))
     sort = best(lambda: drain(rows.repartition("group").sortWithinPartitions("time")))
     same = best(lambda: drain(rows.groupBy("group").applyInArrow(_identity, rows.schema)))
-    _add(table, "repartition + sortWithinPartitions", ours, sort, 2.0)
+    _add(table, "repartition + sortWithinPartitions", ours, sort, 1.8)
     _add(table, "identity applyInArrow", ours, same, 1.4)
     return table
 
@@ -78,15 +78,15 @@ def _audit(spark: SparkSession, folder: Path, size: int) -> Table:
         place = folder / f"events-{events}"
         place.mkdir()
         rows = spark.read.parquet(traffic.write(events, PROCESSES, place))
-        times.append((best(lambda rows=rows: _audited(rows, size // 2)), rows))  # type: ignore[misc]
+        times.append((best(lambda rows=rows: _audited(rows)), rows))  # type: ignore[misc]
     (small, _), (large, rows) = times
-    _add(table, "sort of the same table", large, best(lambda: drain(rows.sort("time"))), 4.0)
+    _add(table, "sort of the same table", large, best(lambda: drain(rows.sort("time"))), 3.0)
     _add(table, f"audit of {count(size)}", large, small, 12.0)
     return table
 
 
-def _audited(rows: DataFrame, huge: int) -> None:
-    found = audit(rows, huge=huge)
+def _audited(rows: DataFrame) -> None:
+    found = audit(rows)
     drain(found.findings)
     drain(found.totals)
     found.done()

@@ -39,12 +39,21 @@ def test_only_large_executions_with_places_are_judged_by_many_tasks(spark):
     made = [row for size, name in ((400, "big"), (60, "small")) for row in talk(7, 4, size, name, 0.1)]
     made += [row | {"index": None} for row in talk(7, 4, 200, "nowhere")[:1]] + talk(7, 4, 200, "nowhere")[1:]
     events = table(*without(made, "clock"))
-    found = audit(spark.createDataFrame(events), huge=100)
+    found = audit(spark.createDataFrame(events), huge=300)
     assert found.huge == 1
     want = judge(build_event_graph(events))
     assert in_any_order(found.findings.toArrow()) == in_any_order(want.findings)
     assert in_any_order(found.totals.toArrow()) == in_any_order(want.totals)
     found.done()
+
+
+def test_an_event_with_a_clock_counts_for_three(spark):
+    made = without(talk(7, 4, 60, "x"), "parents")
+    clocked = audit(spark.createDataFrame(table(*made)), huge=100)
+    unclocked = audit(spark.createDataFrame(table(*without(made, "clock"))), huge=100)
+    assert (clocked.huge, unclocked.huge) == (1, 0)
+    clocked.done()
+    unclocked.done()
 
 
 def test_a_huge_execution_of_a_table_with_few_columns(spark):

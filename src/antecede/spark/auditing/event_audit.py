@@ -32,8 +32,14 @@ from antecede.spark.auditing.distributed_audit import audit_executions, select_t
 from antecede.spark.event_columns import add_missing_columns, event_columns
 from antecede.tables import FINDINGS
 
-HUGE = 5_000_000
-"""Events of an execution that are too many for one task."""
+HUGE = 12_000_000
+"""Events of an execution that are too many for one task.
+
+Up to here one task takes some 460 bytes for an event with short names, no more than the judging task of a
+distributed audit, which has none; and the audit a third of its processor time (seen with 1,000,000 events).
+"""
+LISTS = 2
+"""For how many more events one counts that has a clock, or parents."""
 TASK = 1_000_000
 """Events of many executions that a task judges together, about."""
 SMALL = 20_000
@@ -113,7 +119,8 @@ class _Sizes(NamedTuple):
 def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
     """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
-    is_large = size > huge
+    lists = [sf.count(name) for name in ("clock", "parents") if name in events.columns]
+    is_large = sum((LISTS * number for number in lists), size) > huge
     for name in ("process", "index"):
         number = sf.count(name) if name in events.columns else sf.lit(0)
         is_large &= number == size
@@ -128,9 +135,10 @@ def _judge_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
     parts = list(batches)
     if not parts:
         return
-    table = pa.Table.from_batches(parts)
+    table = [pa.Table.from_batches(parts)]
     del parts
-    findings, totals = judge(build_event_graph(table))
+    # Popped, so that nobody here holds the strings of the table while the graph is judged.
+    findings, totals = judge(build_event_graph(table.pop()))
     ranked = findings.append_column("rank", pa.array(rank_within_kind(findings)))
     judged = nest_findings(ranked, totals).cast(JUDGED_EXECUTIONS)
     yield from judged.to_batches(max_chunksize=BATCH)
