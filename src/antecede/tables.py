@@ -62,6 +62,19 @@ FINDINGS = pa.schema(
     }
 )
 
+COSTS = pa.schema(
+    {
+        "study": pa.string(),
+        "figure": pa.string(),
+        "protocol": pa.string(),
+        "parameters": pa.map_(pa.string(), pa.string()),
+        "seed": pa.int64(),
+        "metric": pa.string(),
+        "value": pa.float64(),  # null for a cell that failed
+        "reason": pa.string(),  # why it failed
+    }
+)
+
 Copy = tuple[str | None, str | None]
 """The process at which a message is delivered, and the message."""
 

@@ -30,6 +30,10 @@ COMMANDS = {
         "antecede.cli.audit:audit_command",
         "Say whether logs keep causal order: what is late, lost or twice, which clocks and times are wrong.",
     ),
+    "study": (
+        "antecede.cli.study:study_command",
+        "Run the experiments that answer what a paper left open, and write what they show.",
+    ),
     "explore": (
         "antecede.cli.explore:explore",
         "Find every execution of a small distributed program under a protocol.",
@@ -40,7 +44,7 @@ COMMANDS = {
     ),
 }
 """Where each subcommand is, and the first line of its help."""
-ARROW_COMMANDS = ("simulate", "order", "audit")
+ARROW_COMMANDS = ("simulate", "order", "audit", "study")
 """Those that use Arrow tables."""
 
 

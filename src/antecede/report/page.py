@@ -4,13 +4,11 @@ Everything that stands in a log is escaped; besides, the page's own policy lets 
 below, known by its hash.
 """
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from importlib import resources
 
 import pyarrow as pa
 
+from antecede.report.document import read_asset, render_document
 from antecede.report.findings import EventPlaces, render_findings
 from antecede.report.picture import render_svg
 from antecede.report.text import escape_html, format_total, pluralize
@@ -35,18 +33,10 @@ def render_page(
 ) -> str:
     """The text of the page, to be saved as UTF-8. `counts` says how many findings of each kind there are, if
     these are not all."""
-    style, script = _read_asset("page.css"), _read_asset("page.js")
-    hashes = f"style-src '{_hash_source(style)}'; script-src '{_hash_source(script)}'"
-    policy = f"default-src 'none'; {hashes}; base-uri 'none'"
     number = len(findings) if counts is None else sum(counts.values())
     places = [_locate_events(window) for window in windows]
     has_pictures = any(len(window.events) for window in windows)
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        '<meta name="color-scheme" content="light dark"/>',
-        f"<title>{escape_html(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
+    body = [
         f"<header><h1>{escape_html(title)}</h1>"
         f"{_render_verdict(verdict, findings)}{_render_totals(totals)}</header>\n<main>",
         f'<section class="list"><h2>Findings <b>{format_total(number)}</b></h2>',
@@ -55,20 +45,8 @@ def render_page(
         KEY if has_pictures else "<p>No events were drawn.</p>",
         *(_render_figure(window, at) for at, window in enumerate(windows)),
         "</section>\n</main>",
-        "<footer>Written by antecede. This file needs no network.</footer>",
-        f'<div id="card" hidden="hidden"></div>\n<script>{script}</script>\n</body>\n</html>\n',
     ]
-    return "\n".join(parts)
-
-
-def _read_asset(name: str) -> str:
-    return resources.files("antecede.report").joinpath("static", name).read_text(encoding="utf-8")
-
-
-def _hash_source(text: str) -> str:
-    """How a Content-Security-Policy names a script or a style sheet."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+    return render_document(title, body, read_asset("page.js"))
 
 
 def _locate_events(window: Window) -> EventPlaces:

@@ -1,0 +1,137 @@
+"""Means with 95 % intervals, and the costs table as something that can be asked."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist, fmean, stdev
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+Texts = tuple[tuple[str, str], ...]
+"""Parameters, as they stand in the table."""
+
+STUDENT_T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Half the width of a 95 % interval in standard errors, by degrees of freedom from 1."""
+
+
+def find_student_t(freedom: int) -> float:
+    """The same for any degrees of freedom; beyond the table by the first terms of the usual expansion."""
+    if freedom <= len(STUDENT_T):
+        return STUDENT_T[freedom - 1]
+    z = NormalDist().inv_cdf(0.975)
+    return z + (z**3 + z) / (4 * freedom)
+
+
+class Estimate(NamedTuple):
+    """A mean and its 95 % interval, which is unknown (NaN) where there are fewer than two values."""
+
+    mean: float
+    half: float
+    number: int
+
+    @property
+    def low(self) -> float:
+        """Where the interval begins."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Where it ends."""
+        return self.mean + self.half
+
+    def is_below(self, other: Estimate) -> bool:
+        """Whether the intervals are apart, this one below."""
+        return self.high < other.low
+
+    def __str__(self) -> str:
+        if math.isnan(self.half):
+            return f"{self.mean:.3g}"
+        return f"{self.mean:.3g} ± {self.half:.2g}"
+
+
+def estimate_mean(values: Sequence[float]) -> Estimate:
+    """The mean of independent values, by Student's t."""
+    if not values:
+        return Estimate(math.nan, math.nan, 0)
+    if len(values) < 2:
+        return Estimate(values[0], math.nan, 1)
+    error = stdev(values) / math.sqrt(len(values))
+    return Estimate(fmean(values), find_student_t(len(values) - 1) * error, len(values))
+
+
+class ResultPoint(NamedTuple):
+    """A metric at one point of a grid, over all its seeds."""
+
+    protocol: str
+    parameters: dict[str, Any]
+    estimate: Estimate
+
+
+class Results:
+    """The costs of a figure, to be asked for. Parameters are texts in the table, and here what they look "
+    "like."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._values: dict[tuple[str, str, Texts], list[float]] = defaultdict(list)
+        for row in rows:
+            if row["value"] is not None:
+                texts = tuple(row["parameters"].items())
+                self._values[row["metric"], row["protocol"], texts].append(row["value"])
+
+    @classmethod
+    def of_figure(cls, costs: pa.Table, figure: str) -> Results:
+        """The results of one figure."""
+        rows = costs.to_pylist(maps_as_pydicts="strict")
+        return cls(row for row in rows if row["figure"] == figure)
+
+    @property
+    def metrics(self) -> list[str]:
+        """What was measured."""
+        return list(dict.fromkeys(metric for metric, _, _ in self._values))
+
+    def list_points(self, metric: str, protocol: str | None = None, **wanted: Any) -> list[ResultPoint]:
+        """The points at which a metric was measured, in the order of the grid: all, or those with some
+        protocol and some parameters."""
+        points = []
+        for (measured, runner, texts), values in self._values.items():
+            parameters = {name: read_value(text) for name, text in texts}
+            is_wanted = all(parameters.get(name) == value for name, value in wanted.items())
+            if measured == metric and protocol in (None, runner) and is_wanted:
+                points.append(ResultPoint(runner, parameters, estimate_mean(values)))
+        return points
+
+    def estimate(self, metric: str, protocol: str, **wanted: Any) -> Estimate:
+        """The mean of a metric over everything measured at some parameters; unknown if nothing was."""
+        values: list[float] = []
+        for (measured, runner, texts), more in self._values.items():
+            parameters = {name: read_value(text) for name, text in texts}
+            is_wanted = all(parameters.get(name) == value for name, value in wanted.items())
+            if measured == metric and runner == protocol and is_wanted:
+                values += more
+        return estimate_mean(values)
+
+
+def show_value(value: Any) -> str:
+    """A parameter as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def read_value(text: str) -> Any:
+    """A parameter as what it looks like: a number, yes or no, or a text."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

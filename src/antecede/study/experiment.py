@@ -1,0 +1,121 @@
+"""What an experiment is: a study has figures, a figure has a grid of points, a point is run with some seeds.
+
+One point with one seed is a *cell*: the unit of work. What a cell measures depends on the cell alone, so
+cells can be run anywhere, in any order, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from antecede.core.errors import CallerError
+from antecede.study.estimates import Results
+
+Scale = Literal["quick", "paper"]
+SCALES: tuple[Scale, ...] = ("quick", "paper")
+Value = str | int | float | bool
+Metrics = dict[str, float]
+"""What a cell measured, by name."""
+
+
+class Point(NamedTuple):
+    """A place in a grid: a protocol and its parameters, those of the traffic included."""
+
+    protocol: str
+    parameters: dict[str, Value]
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of one figure, with one seed."""
+
+    study: str
+    figure: str
+    protocol: str
+    parameters: dict[str, Value]
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A name for its file: the same for the same cell, on every machine."""
+        text = msgspec.json.encode(self, order="sorted")
+        return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture of a metric: over a parameter `x`, a line for each value of `series`, which is a parameter or
+    "protocol"."""
+
+    title: str
+    metric: str
+    x: str
+    series: str = "protocol"
+    unit: str = ""
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One question of a study, and how it is answered.
+
+    `grid` gives the points for a scale, `measure` runs a cell, `conclude` says in plain words what the
+    results show, with their intervals. `seeds` says how often a point is run; where a cell costs much, it is
+    less.
+    """
+
+    name: str
+    title: str
+    question: str
+    grid: Callable[[Scale], Iterable[Point]]
+    measure: Callable[[Cell], Metrics]
+    plots: tuple[Plot, ...]
+    conclude: Callable[[Results], str]
+    seeds: dict[Scale, int]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question that somebody asked, and the figures that answer it.
+
+    Raise `version` when cells that are finished no longer stand for what `measure` would measure now.
+    """
+
+    name: str
+    title: str
+    about: str
+    figures: tuple[Figure, ...]
+    version: int = 1
+
+    def list_cells(self, scale: Scale) -> Iterator[Cell]:
+        """Every cell of every figure."""
+        for figure in self.figures:
+            for point, seed in product(figure.grid(scale), range(figure.seeds[scale])):
+                yield Cell(
+                    study=self.name,
+                    figure=figure.name,
+                    protocol=point.protocol,
+                    parameters=dict(point.parameters),
+                    seed=seed,
+                )
+
+    def measure(self, cell: Cell) -> Metrics:
+        """Run a cell."""
+        figure = next((one for one in self.figures if one.name == cell.figure), None)
+        if figure is None:
+            raise CallerError(f"study {self.name!r} has no figure {cell.figure!r}")
+        return figure.measure(cell)
+
+
+def fill_grid(protocols: Iterable[str], **parameters: Iterable[Value]) -> Iterator[Point]:
+    """Every protocol with every combination of parameters."""
+    names = list(parameters)
+    for protocol in protocols:
+        for values in product(*parameters.values()):
+            yield Point(protocol, dict(zip(names, values, strict=True)))

@@ -1,0 +1,189 @@
+"""What a study found, as written by the command from its own costs: a text with tables, charts, a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from antecede.report.charts import (
+    Chart,
+    DrawnChart,
+    Section,
+    TextTable,
+    load_altair,
+    write_chart_page,
+    write_svg,
+)
+from antecede.study.estimates import Results, show_value
+from antecede.study.experiment import Figure, Plot, Scale, Study
+from antecede.study.running import FinishedStudy, Spread, run_cells, run_in_process
+from antecede.study.store import CellStore
+
+SHOWN_METRICS = 8
+"""Columns of a table in the text; the costs table has them all."""
+
+
+class StudyRun(NamedTuple):
+    """A study that was run: its costs and what it found; `written` says where each thing is, by name."""
+
+    study: Study
+    scale: Scale
+    finished: FinishedStudy
+    answers: list[Answer]
+    written: dict[str, str]
+
+
+def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = run_in_process) -> StudyRun:
+    """Run what is not finished of a study, and write its costs, its text and its page into a folder.
+
+    Give the same folder to go on with a run that was stopped. `spread` is the engine: cells one after the
+    other in this process, or what `antecede.spark.spread_over(spark)` gives.
+    """
+    load_altair()
+    store = CellStore.open(out, study)
+    finished = run_cells(study, store, scale, spread)
+    answers = [answer_question(figure, finished.costs) for figure in study.figures]
+    run = StudyRun(study, scale, finished, answers, {"costs": store.write_costs(finished.costs)})
+    run.written.update(write_result(run, store.folder))
+    return run
+
+
+class Answer(NamedTuple):
+    """What one figure found."""
+
+    figure: Figure
+    text: str
+    charts: list[DrawnChart]
+    table: TextTable
+
+
+def answer_question(figure: Figure, costs: pa.Table) -> Answer:
+    """What one figure found, from the costs table alone."""
+    results = Results.of_figure(costs, figure.name)
+    if not results.metrics:
+        return Answer(figure, "Nothing was measured.", [], TextTable([], []))
+    charts = [make_chart(plot, results) for plot in figure.plots]
+    return Answer(figure, figure.conclude(results), charts, make_table(results))
+
+
+def make_chart(plot: Plot, results: Results) -> DrawnChart:
+    """A chart of a metric, with an interval at every point."""
+    rows = []
+    for protocol, parameters, estimate in results.list_points(plot.metric):
+        named: dict[str, Any] = {"protocol": protocol, **parameters}
+        if plot.x in named:
+            rows.append(
+                {
+                    plot.x: named[plot.x],
+                    plot.series: show_value(named.get(plot.series, "")),
+                    plot.metric: estimate.mean,
+                    "low": _drop_unknown(estimate.low),
+                    "high": _drop_unknown(estimate.high),
+                }
+            )
+    chart = Chart(
+        title=plot.title,
+        x=plot.x,
+        y=plot.metric,
+        low="low",
+        high="high",
+        series=plot.series,
+        x_title=f"{plot.x} ({plot.unit})" if plot.unit else plot.x,
+        y_title=plot.metric.replace("_", " "),
+        log_x=plot.log_x,
+        log_y=plot.log_y,
+    )
+    return DrawnChart(chart, rows)
+
+
+def _drop_unknown(value: float) -> float | None:
+    """An end of an interval, where there is one."""
+    return None if math.isnan(value) else value
+
+
+def make_table(results: Results) -> TextTable:
+    """Every point with its parameters and its metrics, as mean ± half the 95 % interval."""
+    metrics = results.metrics[:SHOWN_METRICS]
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    names: dict[str, None] = {}
+    for metric in metrics:
+        for protocol, parameters, estimate in results.list_points(metric):
+            names |= dict.fromkeys(parameters)
+            place = (protocol, *(f"{name}={show_value(value)}" for name, value in parameters.items()))
+            cells.setdefault(place, {})[metric] = str(estimate)
+    varied = [name for name in names if _count_values(cells, name) > 1]
+    rows = []
+    for (protocol, *settings), values in cells.items():
+        chosen = dict(setting.split("=", 1) for setting in settings)
+        parameters_shown = [chosen.get(name, "") for name in varied]
+        rows.append([protocol, *parameters_shown, *(values.get(metric, "") for metric in metrics)])
+    return TextTable(["protocol", *varied, *metrics], rows)
+
+
+def _count_values(cells: dict[tuple[str, ...], dict[str, str]], name: str) -> int:
+    """How many values a parameter has."""
+    return len({setting for place in cells for setting in place if setting.startswith(f"{name}=")})
+
+
+def describe_scale(run: StudyRun) -> str:
+    """How large the run was, in a sentence."""
+    seeds = sorted({figure.seeds[run.scale] for figure in run.study.figures})
+    counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    return (
+        f"Scale {run.scale!r}: {run.finished.cells:,} cells, {counted} seeds for each point. "
+        "Values are means with 95 % intervals (Student's t over the seeds)."
+    )
+
+
+def write_result(run: StudyRun, folder: str) -> dict[str, str]:
+    """Write the text, its charts as SVG and the page into the study's folder; where each is."""
+    place = Path(folder)
+    pictures = _write_pictures(run.answers, place / "charts")
+    text = "\n".join(_list_lines(run, pictures)) + "\n"
+    (place / "result.md").write_text(text, encoding="utf-8")
+    sections = [Section("What was run", [run.study.about, describe_scale(run)])]
+    for answer in run.answers:
+        figure = answer.figure
+        sections.append(Section(figure.title, [figure.question, answer.text], [answer.table], answer.charts))
+    write_chart_page(place / "page.html", run.study.title, sections)
+    return {"result": str(place / "result.md"), "page": str(place / "page.html")}
+
+
+def _write_pictures(answers: list[Answer], folder: Path) -> dict[str, list[str]]:
+    """An SVG for each chart; their names by figure."""
+    folder.mkdir(exist_ok=True)
+    pictures: dict[str, list[str]] = {}
+    for answer in answers:
+        names = []
+        for number, chart in enumerate(answer.charts, start=1):
+            name = f"{answer.figure.name}_{number}.svg"
+            write_svg(folder / name, chart.chart, chart.rows)
+            names.append(name)
+        pictures[answer.figure.name] = names
+    return pictures
+
+
+def _list_lines(run: StudyRun, pictures: dict[str, list[str]]) -> Iterator[str]:
+    """The lines of the text, in Markdown."""
+    yield from (f"# {run.study.title}", "", run.study.about, "", describe_scale(run), "")
+    if run.finished.failures:
+        yield from (f"**{len(run.finished.failures)} cells failed**; the costs table says why.", "")
+    for answer in run.answers:
+        figure = answer.figure
+        yield from (f"## {figure.title}", "", f"*{figure.question}*", "", answer.text, "")
+        for name in pictures[figure.name]:
+            yield from (f"![{figure.title}](charts/{name})", "")
+        if answer.table.rows:
+            yield from _list_table_lines(answer.table)
+            yield ""
+
+
+def _list_table_lines(table: TextTable) -> Iterator[str]:
+    yield f"| {' | '.join(table.headings)} |"
+    yield f"|{'---|' * len(table.headings)}"
+    for row in table.rows:
+        yield f"| {' | '.join(row)} |"

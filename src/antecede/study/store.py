@@ -1,0 +1,142 @@
+"""The folder of a study: which study it is, one file for each finished cell, and what is made of them.
+
+A cell's file appears when the cell is finished, and only then: it is written beside its place and renamed. So
+a run may be killed at any moment, and the next one goes on. Tasks on several machines write to the same
+folder, which all of them must see.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from antecede.core.errors import CallerError
+from antecede.study.estimates import show_value
+from antecede.study.experiment import Cell, Metrics, Study
+from antecede.tables import COSTS
+
+FAILED = "failed"
+"""The metric of a cell that could not be run; its value is null, and `reason` says why."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Whose folder it is."""
+
+    study: str
+    version: int
+
+
+class CellResult(msgspec.Struct, frozen=True):
+    """What a cell measured; or why it could not be run."""
+
+    cell: Cell
+    metrics: Metrics
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+class CellStore(NamedTuple):
+    """The results of a study in a folder."""
+
+    folder: str
+
+    @classmethod
+    def open(cls, folder: str, study: Study) -> CellStore:
+        """The folder of this study: made, or recognised by what an earlier run left."""
+        place, identity = Path(folder), Identity(study.name, study.version)
+        mark = place / "study.json"
+        try:
+            if mark.exists():
+                _check_identity(mark, identity)
+            elif place.exists() and any(place.iterdir()):
+                raise CallerError(f"--out {folder}: is not empty and holds no study; name another folder")
+            (place / "cells").mkdir(parents=True, exist_ok=True)
+            _write_whole(mark, msgspec.json.encode(identity))
+        except OSError as error:
+            raise CallerError(f"--out {folder}: {error.strerror}; name another folder") from None
+        return cls(os.path.abspath(folder))
+
+    def write(self, result: CellResult) -> None:
+        """Keep the result of a cell."""
+        _write_whole(self._place(result.cell.key), msgspec.json.encode(result))
+
+    def read(self, cell: Cell) -> CellResult | None:
+        """The result of a cell; None if it is not finished, or its file is damaged."""
+        try:
+            result = msgspec.json.decode(self._place(cell.key).read_bytes(), type=CellResult)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return result if result.cell == cell else None
+
+    def is_finished(self, cell: Cell) -> bool:
+        """Whether a cell need not be run again: it was run, and did not fail."""
+        result = self.read(cell)
+        return result is not None and result.reason is None
+
+    def count_files(self) -> int:
+        """How many cells have results: cheap, for progress."""
+        return sum(entry.name.endswith(".json") for entry in os.scandir(Path(self.folder) / "cells"))
+
+    def write_costs(self, costs: pa.Table) -> str:
+        """Write the costs table, as Spark writes tables: a folder of Parquet. Where it is."""
+        place = Path(self.folder) / "costs"
+        place.mkdir(exist_ok=True)
+        part = place / f".part-00000.{os.getpid()}"
+        pq.write_table(costs, part)
+        part.replace(place / "part-00000.parquet")
+        return str(place)
+
+    def collect(self, cells: Iterable[Cell]) -> pa.Table:
+        """The costs table of the cells that have results."""
+        results = (self.read(cell) for cell in cells)
+        rows = [row for result in results if result is not None for row in _list_rows(result)]
+        return pa.Table.from_pylist(rows, schema=COSTS)
+
+    def _place(self, key: str) -> Path:
+        return Path(self.folder) / "cells" / f"{key}.json"
+
+
+def _list_rows(result: CellResult) -> Iterator[dict[str, object]]:
+    """A row for each measured value; one for a cell that failed."""
+    cell = result.cell
+    metrics: dict[str, float | None] = dict(result.metrics) if result.reason is None else {FAILED: None}
+    for metric, value in metrics.items():
+        yield {
+            "study": cell.study,
+            "figure": cell.figure,
+            "protocol": cell.protocol,
+            "parameters": {name: show_value(value) for name, value in cell.parameters.items()},
+            "seed": cell.seed,
+            "metric": metric,
+            "value": value,
+            "reason": result.reason,
+        }
+
+
+def _check_identity(mark: Path, wanted: Identity) -> None:
+    try:
+        there = msgspec.json.decode(mark.read_bytes(), type=Identity)
+    except msgspec.DecodeError:
+        raise CallerError(f"--out {mark.parent}: {mark.name} is damaged; name another folder") from None
+    if there.study != wanted.study:
+        raise CallerError(
+            f"--out {mark.parent}: holds the study {there.study!r}, not {wanted.study!r}; name another folder"
+        )
+    if there.version != wanted.version:
+        raise CallerError(
+            f"--out {mark.parent}: holds version {there.version} of {there.study!r}, and this is version "
+            f"{wanted.version}; its cells do not mean the same: name another folder"
+        )
+
+
+def _write_whole(place: Path, content: bytes) -> None:
+    """A file that is there as a whole or not at all."""
+    part = place.with_name(f".{place.name}.{os.getpid()}")
+    part.write_bytes(content)
+    part.replace(place)
