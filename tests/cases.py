@@ -53,6 +53,8 @@ EXACT = [
     Case("bounded-2n", "bounded", {"k": lambda n: 2 * n}, ("unicast",)),
     Case("bounded->n-1", "bounded", {"k": lambda n: n - 1, "rule": ">"}, ("unicast",)),
     Case("bounded->n+1", "bounded", {"k": lambda n: n + 1, "rule": ">"}, ("unicast",)),
+    Case("bounded-1-others", "bounded", {"k": lambda n: 1, "own_row": lambda n: False}, ("unicast",)),
+    Case("bounded-n-others", "bounded", {"k": lambda n: n, "own_row": lambda n: False}, ("unicast",)),
     Case("bounded-never", "bounded", {"k": lambda n: n * n}, ("unicast",)),
     Case("monitor", "monitor", {"monitor": "p0"}, ("unicast",), watch=("p0",)),
     Case("buffered", "buffered", {}, ("unicast", "multicast", "broadcast")),

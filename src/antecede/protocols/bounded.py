@@ -8,6 +8,10 @@ Settled where the paper is silent or says two things: the threshold fires at `>=
 at `> k` (its definition), by option; it is tested after every send and every delivery of a user message;
 extras are counted in M and in DELIV like any other message; k must let the loop end (k >= n for `>=`,
 k >= n-1 for `>`), which the paper's k > n always does. k is each process's own choice.
+
+The own row is never cleared: it counts what was sent. With `own_row=False` its entries do not count, as there
+is nothing that extras could do about them; then any k > 0 lets the loop end, and a stamp has up to n-1
+entries more.
 """
 
 from itertools import chain
@@ -43,16 +47,18 @@ class Bounded(VectorGated, kw_only=True):
         options={
             "k": "most non-zero entries before extras are sent; at least n (n - 1 for rule '>')",
             "rule": "'>=' (default): fire at k entries; '>': fire above k",
+            "own_row": "whether the entries of the process's own row count (default true)",
         },
     )
     names_all_causes = False
 
     k: Annotated[int, msgspec.Meta(le=wire.LARGEST)]
     rule: Literal[">=", ">"] = ">="
+    own_row: bool = True
     m: Counts = msgspec.field(default_factory=empty_counts)
 
     def _lay_out_state(self) -> None:
-        least = self.n if self.rule == ">=" else self.n - 1
+        least = self._find_least_threshold()
         if self.k < least:
             raise CallerError(
                 f"k={self.k} is too small: with {self.n} processes and rule {self.rule!r} the extra messages "
@@ -60,6 +66,11 @@ class Bounded(VectorGated, kw_only=True):
             )
         self.m = zero_counts(self.n, self.n)
         self._count_from_zero(self.n)
+
+    def _find_least_threshold(self) -> int:
+        """The smallest k with which the extras end."""
+        never_cleared = self.n - 1 if self.own_row else 0
+        return never_cleared + 1 if self.rule == ">=" else never_cleared
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
@@ -78,13 +89,20 @@ class Bounded(VectorGated, kw_only=True):
 
     def _shrink_matrix(self) -> None:
         limit = self.k if self.rule == ">=" else self.k + 1
-        while np.count_nonzero(self.m) >= limit:
-            entries = np.count_nonzero(self.m, axis=0)
+        while (entries := self._count_entries_by_column()).sum() >= limit:
             fullest = int(entries.argmax())
             column = list_nonzero(self.m[:, fullest])
             stamp = wire.encode([*chain.from_iterable(column)])
             self._emit_packet(fullest, stamp, kind="extra")
             self._replace_column(fullest)
+
+    def _count_entries_by_column(self) -> Counts:
+        """How many entries of each column count against k."""
+        is_constraint = self.m != 0
+        if not self.own_row:
+            is_constraint[self.me] = False
+        entries: Counts = np.count_nonzero(is_constraint, axis=0)
+        return entries
 
     @staticmethod
     def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Counts:

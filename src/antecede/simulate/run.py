@@ -39,6 +39,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     network: Network = msgspec.field(default_factory=Network)
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     options: dict[str, Any] = {}
+    own_options: dict[str, dict[str, Any]] = {}
+    """Options of single processes, by name, where they differ from those of all."""
+
+    def with_own_options(self, own_options: dict[str, dict[str, Any]]) -> "Plan":
+        """The same plan, in which some processes have options of their own."""
+        return msgspec.structs.replace(self, own_options=own_options)
 
     @property
     def names(self) -> list[str]:
@@ -94,7 +100,11 @@ class Simulation:
         seeds = np.random.SeedSequence(plan.seed).spawn(3)
         traffic, network, crashes = (np.random.default_rng(seed) for seed in seeds)
         options = {**choose_required_options(plan), **plan.options}
-        endpoints = [endpoint(plan.protocol, process=name, group=names, **options) for name in names]
+        check_own_options(plan)
+        endpoints = [
+            endpoint(plan.protocol, process=name, group=names, **options | plan.own_options.get(name, {}))
+            for name in names
+        ]
         wires = Wires(plan.network, names, network, plan.span)
         model = make_workload(plan.workload, plan.processes, plan.rate, traffic, plan.fanout)
         self.plan, self.queue = plan, Queue()
@@ -152,6 +162,13 @@ def check_ranges(plan: Plan) -> None:
         msgspec.convert(msgspec.to_builtins(plan), Plan)
     except msgspec.ValidationError as error:
         raise CallerError(f"plan: {error}") from None
+
+
+def check_own_options(plan: Plan) -> None:
+    """Refuse options of a process that is not there."""
+    unknown = sorted(plan.own_options.keys() - set(plan.names))
+    if unknown:
+        raise CallerError(f"options of {unknown[0]!r}: there are {plan.names[0]} to {plan.names[-1]}")
 
 
 def check_traffic(plan: Plan, facts: Facts) -> None:

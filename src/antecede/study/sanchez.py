@@ -1,0 +1,358 @@
+"""Sanchez and Alvarez: matrix clocks kept small by extra messages. What do the extras cost?
+
+The paper gives a bound on the size of a stamp, threshold k, and leaves open how many extra messages that
+takes, what different processes with different k do to each other, and how much time it costs. Its closing
+words: "we currently lack experimental demonstrations". Here `bounded` runs over the simulated network:
+messages of each process are under way twice on average, and a packet takes 20 ms, drawn from an exponential
+distribution.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from antecede.core.packet import Packet
+from antecede.simulate.network import Network
+from antecede.simulate.run import Plan, Simulation
+from antecede.study.estimates import Results
+from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
+from antecede.study.simulated import EXPONENTIAL, list_metrics, measure_plan, rate_for_load
+
+PROTOCOL = "bounded"
+RIVALS = ("matrix", "pairs", "optimal", "predecessors")
+MESSAGES: dict[Scale, int] = {"quick": 400, "paper": 4000}
+SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
+SIZES: dict[Scale, list[int]] = {"quick": [4, 8, 12], "paper": [4, 8, 16, 32]}
+TRAFFIC = ("uniform", "client-server", "ring", "hot-spot", "bursty")
+LOAD = 2.0
+
+
+def list_thresholds(n: int) -> dict[str, int]:
+    """The thresholds that are tried, by name, from the least that ends to one that never fires."""
+    return {
+        "n + 1": n + 1,
+        "1.5 n": max(n + 1, 3 * n // 2),
+        "2 n": 2 * n,
+        "n^2 / 4": max(n + 1, n * n // 4),
+        "n^2 / 2": max(n + 1, n * n // 2),
+        "never": (n - 1) ** 2 + 1,
+    }
+
+
+def make_simulation(cell: Cell, **options: Any) -> Plan:
+    """The plan of a cell: n, traffic, messages and delay are its parameters."""
+    parameters = cell.parameters
+    return Plan(
+        protocol=cell.protocol,
+        processes=int(parameters["n"]),
+        workload=str(parameters.get("traffic", "uniform")),
+        messages=int(parameters["messages"]),
+        rate=rate_for_load(LOAD),
+        network=Network(delay=str(parameters.get("delay", EXPONENTIAL))),
+        seed=cell.seed,
+        options=options,
+    )
+
+
+def measure_threshold(cell: Cell) -> Metrics:
+    """Run a cell with its threshold; protocols without one have none."""
+    options = {name: cell.parameters[name] for name in ("k", "rule", "own_row") if name in cell.parameters}
+    return measure_plan(make_simulation(cell, **options))
+
+
+# How many extras
+
+
+def grid_of_extras(scale: Scale) -> Iterator[Point]:
+    """Every threshold, for groups of several sizes and five kinds of traffic."""
+    sizes = SIZES[scale] if scale == "paper" else [8]
+    for n in sizes:
+        for name, k in list_thresholds(n).items():
+            yield from fill_grid(
+                [PROTOCOL], n=[n], k=[k], threshold=[name], traffic=TRAFFIC, messages=[MESSAGES[scale]]
+            )
+
+
+def conclude_extras(results: Results) -> str:
+    """Where traffic is uniform it costs, where it is a ring it does not."""
+    sizes = sorted({point.parameters["n"] for point in results.list_points("extras")})
+    sentences = []
+    for n in sizes:
+        extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
+        sentences.append(f"{extras} with n = {n} (n - 4 is {n - 4})")
+    n = sizes[-1]
+    quiet = []
+    for traffic in TRAFFIC[1:]:
+        extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic=traffic)
+        quiet.append(f"{traffic} {extras}")
+    return (
+        f"At k = n + 1 and uniform traffic a message costs {'; '.join(sentences)} extra messages: the small "
+        f"stamp is paid for with about n - 4 extras a message. Other traffic, n = {n}: {', '.join(quiet)}."
+    )
+
+
+EXTRAS = Figure(
+    name="extras",
+    title="Extra messages over the threshold",
+    question="How many extra messages does a threshold cost, and under which traffic?",
+    grid=grid_of_extras,
+    measure=measure_threshold,
+    plots=(
+        Plot("Extra messages per message", metric="extras", x="k", series="traffic"),
+        Plot("Entries in a stamp", metric="entries", x="k", series="traffic"),
+    ),
+    conclude=conclude_extras,
+    seeds=SEEDS,
+)
+
+
+# All control information, against the rivals
+
+
+def grid_of_sizes(scale: Scale) -> Iterator[Point]:
+    """All thresholds, and the protocols that send no extras, over the size of the group."""
+    for n in SIZES[scale]:
+        common: dict[str, Any] = {"n": [n], "messages": [MESSAGES[scale]]}
+        for name, k in list_thresholds(n).items():
+            yield from fill_grid([PROTOCOL], k=[k], threshold=[name], **common)
+        yield from fill_grid(RIVALS, **common)
+
+
+def conclude_sizes(results: Results) -> str:
+    """Which threshold is best, and whether it beats the rivals."""
+    sentences = []
+    for n in sorted({point.parameters["n"] for point in results.list_points("total_bytes")}):
+        own = results.list_points("total_bytes", PROTOCOL, n=n)
+        best = min(own, key=lambda point: point.estimate.mean)
+        rivals = {name: results.estimate("total_bytes", name, n=n) for name in RIVALS}
+        beaten = [name for name, rival in rivals.items() if best.estimate.is_below(rival)]
+        better = [name for name, rival in rivals.items() if rival.is_below(best.estimate)]
+        less_than = " and ".join(beaten) or "none of the others"
+        more_than = " and ".join(better) or "none"
+        sentences.append(
+            f"n = {n}: least at k = {best.parameters['threshold']} with {best.estimate} bytes a message, "
+            f"less than {less_than}, more than {more_than}."
+        )
+    return "All control information, extras included. " + " ".join(sentences)
+
+
+TOTAL = Figure(
+    name="total_size",
+    title="All control information per message, against protocols without extras",
+    question="Is there a k at which extras pay? Where do the curves cross?",
+    grid=grid_of_sizes,
+    measure=measure_threshold,
+    plots=(
+        Plot("Control bytes per message, extras included", metric="total_bytes", x="n", series="protocol"),
+        Plot("The same for each threshold", metric="total_bytes", x="n", series="threshold", log_y=True),
+    ),
+    conclude=conclude_sizes,
+    seeds=SEEDS,
+)
+
+
+# Different thresholds in one group
+
+
+MIXTURES = ("all small", "one small", "one large", "all large")
+
+
+def grid_of_mixtures(scale: Scale) -> Iterator[Point]:
+    """One process that differs from the rest, and groups in which none does."""
+    return fill_grid([PROTOCOL], n=[8], mixture=MIXTURES, messages=[MESSAGES[scale]])
+
+
+def measure_mixture(cell: Cell) -> Metrics:
+    """Run a group whose first process may have another k than the rest; and count who sends extras."""
+    n = int(cell.parameters["n"])
+    small, large = n + 1, (n - 1) ** 2 + 1
+    first, rest = {
+        "all small": (small, small),
+        "one small": (small, large),
+        "one large": (large, small),
+        "all large": (large, large),
+    }[str(cell.parameters["mixture"])]
+    plan = make_simulation(cell, k=rest)
+    plan = plan.with_own_options({plan.names[0]: {"k": first}})
+    counter = PacketCounter()
+    simulation = Simulation(plan, lambda queue, names: counter)
+    metrics = list_metrics(simulation.run())
+    own = max(counter.sent[0], 1)
+    others = max(sum(counter.sent.values()) - counter.sent[0], 1)
+    name = plan.names[0]
+    extras, stamps = counter.extras, counter.stamps
+    return {
+        "extras": metrics["extras"],
+        "wait": metrics["wait"],
+        "extras_of_the_first": extras[name] / own,
+        "extras_of_the_others": (extras.total() - extras[name]) / others,
+        "stamp_bytes_of_the_first": stamps[name] / own,
+        "stamp_bytes_of_the_others": (stamps.total() - stamps[name]) / others,
+    }
+
+
+class PacketCounter:
+    """Sees a run and counts, for each process, the messages and extras that it sends."""
+
+    def __init__(self) -> None:
+        self.sent: Counter[int] = Counter()
+        self.extras: Counter[str] = Counter()
+        self.stamps: Counter[str] = Counter()
+
+    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+        """A process sends."""
+        self.sent[i] += 1
+
+    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+        """A packet arrives: count it for its source."""
+        if packet.kind == "extra":
+            self.extras[packet.source] += 1
+        else:
+            self.stamps[packet.source] += packet.control_bytes
+
+    def deliver(self, i: int, source: int, message: int) -> None:
+        """Nothing to count."""
+
+    def add_orders(self, orders: list[str | None]) -> None:
+        """Nothing to count."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+def conclude_mixtures(results: Results) -> str:
+    """Who pays."""
+
+    def show(metric: str, mixture: str) -> str:
+        return str(results.estimate(metric, PROTOCOL, mixture=mixture))
+
+    return (
+        "One process with k = n + 1 among others that never send extras pays alone: it sends "
+        f"{show('extras_of_the_first', 'one small')} extras per message of its own, the others "
+        f"{show('extras_of_the_others', 'one small')}. (If all have k = n + 1, each sends "
+        f"{show('extras_of_the_others', 'all small')}.) And it gains little: its stamps have "
+        f"{show('stamp_bytes_of_the_first', 'one small')} bytes, those of the others "
+        f"{show('stamp_bytes_of_the_others', 'one small')}, and "
+        f"{show('stamp_bytes_of_the_others', 'all large')} if nobody sends extras. One process with a large "
+        f"k among small ones sends {show('extras_of_the_first', 'one large')} extras, and the others "
+        f"{show('extras_of_the_others', 'one large')}."
+    )
+
+
+MIXED = Figure(
+    name="mixed_thresholds",
+    title="Processes with different thresholds in one group",
+    question="If processes choose different k, who pays?",
+    grid=grid_of_mixtures,
+    measure=measure_mixture,
+    plots=(
+        Plot(
+            "Extras of the first process, per message of its own", metric="extras_of_the_first", x="mixture"
+        ),
+        Plot("Extras of the others, per message of theirs", metric="extras_of_the_others", x="mixture"),
+    ),
+    conclude=conclude_mixtures,
+    seeds=SEEDS,
+)
+
+
+# Time
+
+
+def grid_of_delays(scale: Scale) -> Iterator[Point]:
+    """Thresholds under three networks, and `matrix`, which never delays needlessly."""
+    delays = [EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"]
+    common: dict[str, Any] = {"n": [8], "delay": delays, "messages": [MESSAGES[scale]]}
+    for name, k in list_thresholds(8).items():
+        yield from fill_grid([PROTOCOL], k=[k], threshold=[name], **common)
+    yield from fill_grid(["matrix"], **common)
+
+
+def conclude_delays(results: Results) -> str:
+    """What waiting is the extras' fault."""
+    sentences = []
+    for delay in (EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"):
+        wait = results.estimate("wait", PROTOCOL, threshold="n + 1", delay=delay)
+        needless = results.estimate("needless", PROTOCOL, threshold="n + 1", delay=delay)
+        least = results.estimate("wait", "matrix", delay=delay)
+        sentences.append(
+            f"{delay}: {wait} ms with k = n + 1, of which {needless} needlessly; matrix {least} ms"
+        )
+    return (
+        "How long a message waits after its arrival (n = 8). "
+        f"{'; '.join(sentences)}. A message may have to wait for an extra that carries nothing but a "
+        "constraint: that is the penalty in time."
+    )
+
+
+PENALTY = Figure(
+    name="time_penalty",
+    title="Waiting after arrival over the threshold",
+    question="What do extras cost in time?",
+    grid=grid_of_delays,
+    measure=measure_threshold,
+    plots=(
+        Plot("Mean wait after arrival", metric="wait", x="k", series="delay", unit=""),
+        Plot("Needless part of it", metric="needless", x="k", series="delay"),
+    ),
+    conclude=conclude_delays,
+    seeds=SEEDS,
+)
+
+
+# The own row
+
+
+def grid_of_own_rows(scale: Scale) -> Iterator[Point]:
+    """Thresholds that count the own row of the matrix, and that do not."""
+    sizes = SIZES[scale] if scale == "paper" else [8]
+    for n in sizes:
+        for name, k in list_thresholds(n).items():
+            common: dict[str, Any] = {"n": [n], "threshold": [name], "messages": [MESSAGES[scale]]}
+            yield from fill_grid([PROTOCOL], k=[k], own_row=[True], **common)
+            # The same room for what others say: the own row has n - 1 entries once all have been written to.
+            yield from fill_grid([PROTOCOL], k=[k - n + 1], own_row=[False], **common)
+            yield from fill_grid([PROTOCOL], k=[k], own_row=[False], **common)
+
+
+def conclude_own_rows(results: Results) -> str:
+    """A change of names, or of substance."""
+    n = max(point.parameters["n"] for point in results.list_points("extras"))
+    counted = results.estimate("extras", PROTOCOL, n=n, k=n + 1, own_row=True)
+    uncounted = results.estimate("extras", PROTOCOL, n=n, k=n + 1, own_row=False)
+    bytes_counted = results.estimate("total_bytes", PROTOCOL, n=n, k=n + 1, own_row=True)
+    bytes_uncounted = results.estimate("total_bytes", PROTOCOL, n=n, k=n + 1, own_row=False)
+    return (
+        f"The own row never shrinks, so k = n + 1 leaves room for two entries of others. With n = {n} and k "
+        f"= n + 1 a message costs {counted} extras and {bytes_counted} bytes if the own row counts, "
+        f"{uncounted} extras and {bytes_uncounted} bytes if it does not: stamps are up to n - 1 entries "
+        "longer, and extras become fewer."
+    )
+
+
+OWN_ROW = Figure(
+    name="own_row",
+    title="Not counting the own row against the threshold",
+    question="Is it better not to count the process's own row, which can never be cleared?",
+    grid=grid_of_own_rows,
+    measure=measure_threshold,
+    plots=(
+        Plot("Extra messages per message", metric="extras", x="k", series="own_row"),
+        Plot("All control bytes per message", metric="total_bytes", x="k", series="own_row"),
+    ),
+    conclude=conclude_own_rows,
+    seeds=SEEDS,
+)
+
+
+STUDY = Study(
+    name="sanchez",
+    title="Sanchez, Alvarez: matrix clocks kept small by extra messages",
+    about=(
+        "A process that knows of more than k constraints sends extra messages until it knows of fewer. "
+        "Stamps stay small; what does that cost in messages, bytes and time?"
+    ),
+    figures=(EXTRAS, TOTAL, MIXED, PENALTY, OWN_ROW),
+)
