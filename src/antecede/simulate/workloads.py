@@ -145,6 +145,20 @@ class Broadcast(Workload):
         return None
 
 
+class Monitored(Workload):
+    """monitored: half of all messages go to the first process, which only listens, and half among the "
+    "others."""
+
+    def gap(self, process: int) -> float | None:
+        return self.gaps() if process else None
+
+    def targets(self, process: int) -> list[int]:
+        if self.n == 2 or self.chances() < 0.5:
+            return [0]
+        other = 1 + int(self.chances() * (self.n - 2))
+        return [other + (other >= process)]
+
+
 WORKLOADS: dict[str, type[Workload]] = {
     "uniform": Workload,
     "client-server": ClientServer,
@@ -153,6 +167,7 @@ WORKLOADS: dict[str, type[Workload]] = {
     "bursty": Bursty,
     "conversation": Conversation,
     "broadcast": Broadcast,
+    "monitored": Monitored,
 }
 
 

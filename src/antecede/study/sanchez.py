@@ -232,7 +232,7 @@ def conclude_mixtures(results: Results) -> str:
         "One process with k = n + 1 among others that never send extras pays alone: it sends "
         f"{show('extras_of_the_first', 'one small')} extras per message of its own, the others "
         f"{show('extras_of_the_others', 'one small')}. (If all have k = n + 1, each sends "
-        f"{show('extras_of_the_others', 'all small')}.) And it gains little: its stamps have "
+        f"{show('extras_of_the_others', 'all small')}.) Its stamps have "
         f"{show('stamp_bytes_of_the_first', 'one small')} bytes, those of the others "
         f"{show('stamp_bytes_of_the_others', 'one small')}, and "
         f"{show('stamp_bytes_of_the_others', 'all large')} if nobody sends extras. One process with a large "
