@@ -26,7 +26,9 @@ def find_student_t(freedom: int) -> float:
     if freedom <= len(STUDENT_T):
         return STUDENT_T[freedom - 1]
     z = NormalDist().inv_cdf(0.975)
-    return z + (z**3 + z) / (4 * freedom)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + first / freedom + second / freedom**2
 
 
 class Estimate(NamedTuple):
@@ -80,8 +82,12 @@ class Results:
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self._values: dict[tuple[str, str, Texts], list[float]] = defaultdict(list)
+        self.failed = 0
+        """How many cells have no results."""
         for row in rows:
-            if row["value"] is not None:
+            if row["value"] is None:
+                self.failed += 1
+            else:
                 texts = tuple(row["parameters"].items())
                 self._values[row["metric"], row["protocol"], texts].append(row["value"])
 

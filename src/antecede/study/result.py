@@ -67,7 +67,13 @@ def answer_question(figure: Figure, costs: pa.Table) -> Answer:
     if not results.metrics:
         return Answer(figure, "Nothing was measured.", [], TextTable([], []))
     charts = [make_chart(plot, results) for plot in figure.plots]
-    return Answer(figure, figure.conclude(results), charts, make_table(results))
+    try:
+        text = figure.conclude(results)
+    except (LookupError, ValueError):
+        if not results.failed:
+            raise
+        text = "Some cells failed, and without them there is no answer; the costs table says why."
+    return Answer(figure, text, charts, make_table(results))
 
 
 def make_chart(plot: Plot, results: Results) -> DrawnChart:

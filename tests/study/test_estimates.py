@@ -1,0 +1,72 @@
+"""Means, intervals, and results that are asked by parameters."""
+
+import math
+
+import numpy as np
+import pytest
+
+from antecede.study.estimates import (
+    Estimate,
+    Results,
+    estimate_mean,
+    find_student_t,
+    read_value,
+    show_value,
+)
+
+
+def test_student_t_beyond_the_table_goes_on_smoothly_to_the_normal():
+    values = [find_student_t(freedom) for freedom in range(1, 200)]
+    assert values == sorted(values, reverse=True)
+    assert find_student_t(31) == pytest.approx(2.0395, abs=2e-3)
+    assert find_student_t(120) == pytest.approx(1.9799, abs=1e-3)
+    assert find_student_t(10**6) == pytest.approx(1.95997, abs=1e-4)
+
+
+def test_an_interval_of_95_percent_has_the_mean_in_95_of_100_cases():
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(2000):
+        estimate = estimate_mean(rng.normal(3, 2, 6).tolist())
+        hits += estimate.low <= 3 <= estimate.high
+    assert 0.93 < hits / 2000 < 0.97
+
+
+def test_one_value_has_no_interval_and_none_has_no_mean():
+    assert estimate_mean([2.0]).mean == 2
+    assert math.isnan(estimate_mean([2.0]).half)
+    assert math.isnan(estimate_mean([]).mean)
+    assert str(estimate_mean([2.0])) == "2"
+
+
+def test_estimates_are_apart_only_if_their_intervals_are():
+    low, high = Estimate(1, 0.5, 3), Estimate(2, 0.4, 3)
+    assert low.is_below(high)
+    assert not high.is_below(low)
+    assert not low.is_below(Estimate(2, 0.6, 3))
+    assert not low.is_below(Estimate(2, math.nan, 1))
+
+
+def make_row(protocol, value, seed=0, **parameters):
+    texts = {name: show_value(one) for name, one in parameters.items()}
+    return {"protocol": protocol, "metric": "y", "parameters": texts, "seed": seed, "value": value}
+
+
+def test_results_are_found_by_some_of_their_parameters():
+    rows = [
+        make_row("a", 1.0, n=4, gap=0.5),
+        make_row("a", 3.0, seed=1, n=4, gap=0.5),
+        make_row("a", 9.0, n=8),
+    ]
+    results = Results([*rows, make_row("b", 7.0, n=4), make_row("b", None, n=5)])
+    assert results.estimate("y", "a", n=4).mean == 2
+    assert results.estimate("y", "a", n=4, gap=0.5).number == 2
+    assert math.isnan(results.estimate("y", "a", n=5).mean)
+    points = [(point.protocol, point.parameters, point.estimate.mean) for point in results.list_points("y")]
+    assert points == [("a", {"n": 4, "gap": 0.5}, 2), ("a", {"n": 8}, 9), ("b", {"n": 4}, 7)]
+    assert [point.estimate.mean for point in results.list_points("y", "b")] == [7]
+
+
+@pytest.mark.parametrize("value", [1, 2.5, True, False, "exponential:20", "", 1e-7, -3])
+def test_parameters_survive_the_table(value):
+    assert read_value(show_value(value)) == value
