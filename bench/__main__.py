@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from bench import commands, control_bytes, gate, judging, peers, pipeline, reading, simulator
+from bench import commands, control_bytes, gate, judging, peers, pipeline, reading, simulator, studies
 from bench.measure import machine
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
@@ -14,6 +14,7 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
     "peers": peers.tables,
     "bytes": control_bytes.tables,
     "simulator": simulator.tables,
+    "studies": studies.tables,
     "commands": commands.tables,
     "reading": reading.tables,
     "judging": judging.tables,

@@ -115,6 +115,7 @@ def compile_kernels() -> None:
                 app(command.split())
     _compile_for_wide_numbers()
     _compile_for_large_executions()
+    _compile_for_studies()
 
 
 def _compile_for_wide_numbers() -> None:
@@ -140,6 +141,13 @@ def _compile_for_large_executions() -> None:
 
     nothing = np.zeros(0, dtype=np.int64)
     count_by_bits(np.zeros(1, dtype=np.int64), nothing, 1)
+
+
+def _compile_for_studies() -> None:
+    """Broadcasts with shared entries are run by a study, which takes longer than the set-up should."""
+    from antecede.simulate.shared_entries import BroadcastPlan, run_broadcasts
+
+    run_broadcasts(BroadcastPlan(processes=5, R=3, K=2, gap=50, messages=200, detect=True))
 
 
 def compile_for_workers() -> None:

@@ -1,8 +1,8 @@
-"""Charts of result tables, drawn by Altair (Vega-Lite): one page with everything inside it, or pictures as SVG.
+"""Charts of result tables, drawn by Altair (Vega-Lite): one page with everything inside it, or SVG.
 
-A `Chart` names columns of its rows; what they mean was decided before. Altair and vl-convert come with the extra
-`charts` and are loaded by whoever draws. The page has the scripts of Vega inside; Vega's own interpreter
-evaluates its expressions, so that the page's policy can forbid `eval`, and tooltips are plain text.
+A `Chart` names columns of its rows; what they mean was decided before. Altair and vl-convert come with the
+extra `charts` and are loaded by whoever draws. The scripts of Vega are in the page; Vega's own interpreter
+evaluates its expressions, so that the page's policy can forbid `eval`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ WIDTH, HEIGHT, BAR_HEIGHT = 620, 320, 22
 """Pixels of the drawing area, and of each bar."""
 
 Mark = Literal["line", "point", "bar"]
-ChartRows = pa.Table | Sequence[Mapping[str, Any]]
 
 
 class Chart(NamedTuple):
     """What a chart shows: columns of its rows by name; an empty name means that there is no such column.
 
-    Bars lie: `x` is their length and `y` has their names. Texts are categories in the order of the rows, numbers
-    have an axis. A logarithmic axis becomes linear around zero where there are values that have no logarithm.
+    Bars lie: `x` is their length and `y` has their names. Texts are categories in the order of the rows,
+    numbers have an axis. A logarithmic axis is linear around zero where some values have no logarithm.
     """
 
     title: str
@@ -57,7 +56,7 @@ class DrawnChart(NamedTuple):
     """A chart and the rows that it shows."""
 
     chart: Chart
-    rows: ChartRows
+    rows: pa.Table | Sequence[Mapping[str, Any]]
 
 
 class TextTable(NamedTuple):
@@ -86,24 +85,25 @@ def load_altair() -> None:
     altair.data_transformers.disable_max_rows()
 
 
-def build_chart(chart: Chart, rows: ChartRows) -> altair.TopLevelMixin:
+def build_chart(chart: Chart, rows: pa.Table | Sequence[Mapping[str, Any]]) -> altair.TopLevelMixin:
     """The chart as Altair has it, to be shown in a notebook, changed or saved."""
     load_altair()
     import altair
 
     values = _list_values(rows)
-    base = altair.Chart(altair.Data(values=values)).encode(**_encode_axes(chart, values))
-    layers = _draw_layers(base, chart, values)
-    drawing = altair.layer(*layers).properties(width=WIDTH, height=_choose_height(chart, values))
+    data = altair.InlineData(values=values)
+    base = altair.Chart().encode(**_encode_axes(chart, values))
+    drawing = altair.layer(*_draw_layers(base, chart, values))
+    height = _choose_height(chart, values)
     if not chart.facet:
-        return drawing.properties(title=chart.title)
-    smaller = drawing.properties(width=WIDTH // 2 - 40, height=HEIGHT * 2 // 3)
-    column = altair.Facet(field=chart.facet, type="nominal", title=None, sort=None)
-    # The data stand at the top: the parts of a chart with facets must not have their own.
-    return smaller.facet(column, data=altair.Data(values=values), columns=2, title=chart.title)
+        return drawing.properties(data=data, title=chart.title, width=WIDTH, height=height)
+    # The data stand at the top: a part that had its own would show all rows.
+    column = altair.Facet(field=_escape_field(chart.facet), type="nominal", title=None, sort=None)
+    part = drawing.properties(width=WIDTH // 2 - 40, height=height)
+    return part.facet(column, data=data, columns=2, title=chart.title)
 
 
-def write_svg(path: str | Path, chart: Chart, rows: ChartRows) -> None:
+def write_svg(path: str | Path, chart: Chart, rows: pa.Table | Sequence[Mapping[str, Any]]) -> None:
     """The chart as a picture."""
     spec = build_chart(chart, rows).to_dict()
     import vl_convert
@@ -136,7 +136,7 @@ def _find_version() -> str:
     return f"{major}.{minor}"
 
 
-def _list_values(rows: ChartRows) -> list[dict[str, Any]]:
+def _list_values(rows: pa.Table | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     if isinstance(rows, pa.Table):
         listed: list[dict[str, Any]] = rows.to_pylist()
         return listed
@@ -153,12 +153,12 @@ def _encode_axes(chart: Chart, values: list[dict[str, Any]]) -> dict[str, Any]:
     """Both axes, the colors of the series, and what is shown where the mouse points."""
     import altair
 
-    fields = {
+    fields: dict[str, Any] = {
         "x": altair.X(**_describe_axis(chart.x, chart.x_title, chart.log_x, values)),
         "y": altair.Y(**_describe_axis(chart.y, chart.y_title, chart.log_y, values)),
     }
     if chart.series:
-        fields["color"] = altair.Color(field=chart.series, type="nominal", sort=None)
+        fields["color"] = altair.Color(field=_escape_field(chart.series), type="nominal", sort=None)
     told = [chart.label, chart.series, chart.y, chart.x, chart.low, chart.high]
     fields["tooltip"] = [altair.Tooltip(field=_escape_field(name)) for name in dict.fromkeys(told) if name]
     return fields

@@ -11,7 +11,7 @@ from antecede.report.text import escape_html
 
 
 def render_document(title: str, body: Sequence[str], script: str, kind: str = "") -> str:
-    """The text of the file, to be saved as UTF-8. The script comes last; `kind` is its type, if not a plain one."""
+    """The text of the file, to be saved as UTF-8. The script comes last; `kind` is its type."""
     style = read_asset("page.css")
     hashes = f"style-src '{_hash_source(style)}'; script-src '{_hash_source(script)}'"
     policy = f"default-src 'none'; {hashes}; base-uri 'none'"
