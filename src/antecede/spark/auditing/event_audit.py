@@ -35,8 +35,8 @@ from antecede.tables import FINDINGS
 HUGE = 12_000_000
 """Events of an execution that are too many for one task.
 
-Up to here one task takes some 460 bytes for an event with short names, no more than the judging task of a
-distributed audit, which has none; and the audit a third of its processor time (seen with 1,000,000 events).
+One task takes 460 to 570 bytes for an event with short names, the judging task of a distributed audit some 500;
+but the whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million events).
 """
 LISTS = 2
 """For how many more events one counts that has a clock, or parents."""
