@@ -10,7 +10,7 @@ import pytest
 
 from antecede.protocols.registry import count_entries
 from antecede.simulate.applications import Wish
-from antecede.simulate.costs import Costs, Figure, summarize_counts, summarize_with_zeros
+from antecede.simulate.costs import CostFigure, Costs, summarize_counts, summarize_with_zeros
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, list_positions
 from antecede.simulate.run import Plan, Run, Simulation
@@ -43,17 +43,17 @@ def test_a_message_waits_for_its_cause(protocol: str) -> None:
     costs = run.costs
     assert not run.broken
     assert (costs.messages, costs.deliveries, costs.packets, costs.arrivals) == (3, 3, 3, 3)
-    assert costs.wait == Figure(18 / 3, 18.0) and costs.waited == 1
-    assert costs.needless == Figure(0.0, 0.0) and costs.waited_needlessly == 0
-    assert costs.latency == Figure((30 + 5 + 23) / 3, 30.0)
-    assert costs.peak_held == 1 and costs.held_back == Figure(0.0, 0.0)
+    assert costs.wait == CostFigure(18 / 3, 18.0) and costs.waited == 1
+    assert costs.needless == CostFigure(0.0, 0.0) and costs.waited_needlessly == 0
+    assert costs.latency == CostFigure((30 + 5 + 23) / 3, 30.0)
+    assert costs.peak_held == 1 and costs.held_back == CostFigure(0.0, 0.0)
     assert (costs.extras, costs.acks, costs.control_packet_bytes) == (0, 0, 0)
 
 
 def test_without_order_nothing_waits() -> None:
     run = play_sends("unordered", DETOUR, TRIANGLE)
     assert (run.costs.waited, run.costs.peak_held) == (0, 0)
-    assert run.costs.latency == Figure((30 + 5 + 5) / 3, 30.0)
+    assert run.costs.latency == CostFigure((30 + 5 + 5) / 3, 30.0)
     assert (run.verdict.early, run.verdict.late) == (1, 1)
     assert run.verdict.examples == ["p2 delivered m2 before m0"]
 
@@ -62,35 +62,35 @@ def test_several_wait_and_the_one_that_comes_last_does_not_count_as_held() -> No
     sends: Sends = [(0.0, 0, [2]), (1.0, 0, [1]), (7.0, 1, [2]), (8.0, 1, [2]), (9.0, 1, [2])]
     costs = play_sends("matrix", sends, TRIANGLE).costs
     assert costs.peak_held == 3  # until m0 comes, which is not held
-    assert costs.wait == Figure((18 + 17 + 16) / 5, 18.0)
+    assert costs.wait == CostFigure((18 + 17 + 16) / 5, 18.0)
 
 
 def test_sizes_of_vector_stamps() -> None:
     run = play_sends("vector", [(0.0, 0, None), (1.0, 1, None)], Network(delay="constant:5"))
     costs = run.costs
-    assert costs.control_bytes == Figure(4.0, 4.0)  # a head and three counts below 128, one byte each
-    assert costs.entries == Figure(3.0, 3.0)
+    assert costs.control_bytes == CostFigure(4.0, 4.0)  # a head and three counts below 128, one byte each
+    assert costs.entries == CostFigure(3.0, 3.0)
     assert (costs.messages, costs.deliveries, costs.packets) == (2, 4, 4)
-    assert costs.latency == Figure(5.0, 5.0)
+    assert costs.latency == CostFigure(5.0, 5.0)
 
 
 def test_acknowledgements_and_messages_held_back_by_buffered() -> None:
     run = play_sends("buffered", [(0.0, 0, [1]), (1.0, 0, [2])], Network(delay="constant:5"))
     costs = run.costs
-    assert costs.control_bytes == Figure(0.0, 0.0)
-    assert costs.entries == Figure(0.0, 0.0)
+    assert costs.control_bytes == CostFigure(0.0, 0.0)
+    assert costs.entries == CostFigure(0.0, 0.0)
     assert costs.acks == 1.0 and costs.control_packet_bytes == 1.0 and costs.packets == 4
-    assert costs.held_back == Figure(9 / 2, 9.0)  # the second waits for the acknowledgement at 10
-    assert costs.latency == Figure((5 + 14) / 2, 14.0)
+    assert costs.held_back == CostFigure(9 / 2, 9.0)  # the second waits for the acknowledgement at 10
+    assert costs.latency == CostFigure((5 + 14) / 2, 14.0)
     assert costs.wait.mean == 0
 
 
 def test_releases_count_as_acknowledgements() -> None:
     costs = play_sends("buffered", [(0.0, 0, None)], Network(delay="constant:5")).costs
     assert costs.packets == 6 and costs.acks == 4.0 and costs.control_packet_bytes == 4.0
-    assert costs.control_bytes == Figure(1.0, 1.0) and costs.deliveries == 2
-    assert costs.wait == Figure(10.0, 10.0)  # from arrival at 5 to the release at 15
-    assert costs.needless == Figure(10.0, 10.0)
+    assert costs.control_bytes == CostFigure(1.0, 1.0) and costs.deliveries == 2
+    assert costs.wait == CostFigure(10.0, 10.0)  # from arrival at 5 to the release at 15
+    assert costs.needless == CostFigure(10.0, 10.0)
     assert costs.waited_needlessly == 2
     assert costs.peak_held == 1
 
@@ -98,12 +98,12 @@ def test_releases_count_as_acknowledgements() -> None:
 def test_every_copy_of_a_message_counts() -> None:
     constant = Network(delay="constant:5")
     first_all = play_sends("buffered", [(0.0, 0, None), (1.0, 0, [1])], constant).costs
-    assert first_all.control_bytes == first_all.entries == Figure(2 / 3, 1.0)  # a mark on the two copies
-    assert first_all.held_back == Figure(9 / 3, 9.0)
+    assert first_all.control_bytes == first_all.entries == CostFigure(2 / 3, 1.0)  # a mark on the two copies
+    assert first_all.held_back == CostFigure(9 / 3, 9.0)
     assert first_all.packets == 3 + 3 + 2
     then_all = play_sends("buffered", [(0.0, 0, [1]), (1.0, 0, None)], constant).costs
-    assert then_all.control_bytes == Figure(2 / 3, 1.0)
-    assert then_all.held_back == Figure(18 / 3, 9.0)
+    assert then_all.control_bytes == CostFigure(2 / 3, 1.0)
+    assert then_all.held_back == CostFigure(18 / 3, 9.0)
     assert then_all.acks == 5 / 2
 
 
@@ -118,15 +118,15 @@ def test_extras_of_bounded() -> None:
     assert costs.deliveries == 5
     assert costs.extras == 1 / 5
     assert costs.control_packet_bytes == 5 / 5  # two pairs of small numbers and a head
-    assert costs.control_bytes == Figure((1 + 1 + 4 + 1 + 4) / 5, 4.0)  # two stamps have one triple
-    assert costs.entries == Figure((3 + 3) / 5, 3.0)
+    assert costs.control_bytes == CostFigure((1 + 1 + 4 + 1 + 4) / 5, 4.0)  # two stamps have one triple
+    assert costs.entries == CostFigure((3 + 3) / 5, 3.0)
 
 
 def test_a_needless_wait_is_the_part_that_causality_does_not_explain() -> None:
     """p1 is in a send until 30 + 10 and so does not deliver what arrives at 6."""
     network = Network(delay="constant:5", links={"p1->p2": "constant:30"})
     costs = play_sends("sync", [(0.0, 1, [2]), (1.0, 0, [1])], network, form="site").costs
-    assert costs.wait == Figure((35 - 6) / 2, 29.0)
+    assert costs.wait == CostFigure((35 - 6) / 2, 29.0)
     assert costs.needless == costs.wait
     assert (costs.waited, costs.waited_needlessly, costs.acks) == (1, 1, 1.0)
 
@@ -139,7 +139,7 @@ def test_nothing_costs_nothing() -> None:
         summarize_counts(Counter())
         == summarize_with_zeros(array("d"), 0)
         == summarize_with_zeros(array("d"), 7)
-        == Figure(0.0, 0.0)
+        == CostFigure(0.0, 0.0)
     )
 
 
@@ -147,7 +147,7 @@ def test_nothing_costs_nothing() -> None:
 def test_mean_and_the_value_that_99_of_100_do_not_exceed(size: int) -> None:
     random = Random(size)
     values = [random.randrange(40) for _ in range(size)]
-    expected = Figure(sum(values) / size, float(sorted(values)[ceil(99 * size / 100) - 1]))
+    expected = CostFigure(sum(values) / size, float(sorted(values)[ceil(99 * size / 100) - 1]))
     for found in (
         summarize_counts(Counter(values)),
         summarize_with_zeros(array("d", [x for x in values if x]), size),
@@ -159,14 +159,14 @@ def test_mean_and_the_value_that_99_of_100_do_not_exceed(size: int) -> None:
 # -- from the trace ----------------------------------------------------------------------------------
 
 
-def figure(values: list[float]) -> Figure:
+def figure(values: list[float]) -> CostFigure:
     """Mean and 99th percentile, plainly."""
     if not values:
-        return Figure(0.0, 0.0)
-    return Figure(sum(values) / len(values), sorted(values)[ceil(99 * len(values) / 100) - 1])
+        return CostFigure(0.0, 0.0)
+    return CostFigure(sum(values) / len(values), sorted(values)[ceil(99 * len(values) / 100) - 1])
 
 
-def check_figure(found: Figure, values: list[float]) -> None:
+def check_figure(found: CostFigure, values: list[float]) -> None:
     expected = figure(values)
     assert found.mean == pytest.approx(expected.mean, abs=1e-9)
     assert found.p99 == pytest.approx(expected.p99, abs=1e-9)
@@ -280,7 +280,7 @@ def test_time_that_the_application_waits_to_send() -> None:
     sync, matrix = (
         Simulation(plan_of(name, rate=100.0, network=network)).run() for name in ("sync", "matrix")
     )
-    assert matrix.costs.blocked == Figure(0.0, 0.0)
+    assert matrix.costs.blocked == CostFigure(0.0, 0.0)
     assert sync.costs.blocked.mean > 10
     assert sync.time > matrix.time
 

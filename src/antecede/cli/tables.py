@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.table import Table
 
 from antecede.simulate.campaign import FAULTS, Campaign, ProtocolTotals
-from antecede.simulate.costs import Figure
+from antecede.simulate.costs import CostFigure
 from antecede.simulate.run import Run
 
 
@@ -49,7 +49,7 @@ def _costs(run: Run) -> dict[str, str]:
     }
 
 
-def _format_figure(figure: Figure) -> str:
+def _format_figure(figure: CostFigure) -> str:
     return ", ".join(
         f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" for value in (figure.mean, figure.p99)
     )

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 
-class Figure(msgspec.Struct, frozen=True):
+class CostFigure(msgspec.Struct, frozen=True):
     """A mean and the value that 99 of 100 do not exceed."""
 
     mean: float
@@ -27,18 +27,18 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: int
     packets: int
     arrivals: int
-    control_bytes: Figure
-    entries: Figure
+    control_bytes: CostFigure
+    entries: CostFigure
     extras: float
     acks: float
     control_packet_bytes: float
-    wait: Figure
-    needless: Figure
+    wait: CostFigure
+    needless: CostFigure
     waited: int
     waited_needlessly: int
-    blocked: Figure
-    held_back: Figure
-    latency: Figure
+    blocked: CostFigure
+    held_back: CostFigure
+    latency: CostFigure
     peak_held: int
 
 
@@ -83,24 +83,24 @@ class CostTally:
         )
 
 
-def summarize_counts(counter: Counter[int]) -> Figure:
+def summarize_counts(counter: Counter[int]) -> CostFigure:
     """Of values that are counted."""
     if not counter:
-        return Figure(0.0, 0.0)
+        return CostFigure(0.0, 0.0)
     values = np.array(sorted(counter))
     numbers = np.array([counter[int(value)] for value in values])
     sums = numbers.cumsum()
     mean = values @ numbers / sums[-1]
     p99 = values[np.searchsorted(sums, 0.99 * sums[-1])]
-    return Figure(float(mean), float(p99))
+    return CostFigure(float(mean), float(p99))
 
 
-def summarize_with_zeros(values: "array[float]", number: int) -> Figure:
+def summarize_with_zeros(values: "array[float]", number: int) -> CostFigure:
     """Of some values and as many zeros as make up the number."""
     if not number:
-        return Figure(0.0, 0.0)
+        return CostFigure(0.0, 0.0)
     ordered = np.sort(np.frombuffer(values)) if len(values) else np.zeros(0)
     zeros = max(number - len(values), 0)
     rank = int(np.ceil(0.99 * number)) - 1 - zeros
     p99 = float(ordered[rank]) if rank >= 0 else 0.0
-    return Figure(float(ordered.sum() / number), p99)
+    return CostFigure(float(ordered.sum() / number), p99)

@@ -33,7 +33,7 @@ class StudyRun(NamedTuple):
     study: Study
     scale: Scale
     finished: FinishedStudy
-    answers: list[Answer]
+    answers: list[FigureAnswer]
     written: dict[str, str]
 
 
@@ -52,7 +52,7 @@ def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = r
     return run
 
 
-class Answer(NamedTuple):
+class FigureAnswer(NamedTuple):
     """What one figure found."""
 
     figure: Figure
@@ -61,11 +61,11 @@ class Answer(NamedTuple):
     table: TextTable
 
 
-def answer_question(figure: Figure, costs: pa.Table) -> Answer:
+def answer_question(figure: Figure, costs: pa.Table) -> FigureAnswer:
     """What one figure found, from the costs table alone."""
     results = Results.of_figure(costs, figure.name)
     if not results.metrics:
-        return Answer(figure, "Nothing was measured.", [], TextTable([], []))
+        return FigureAnswer(figure, "Nothing was measured.", [], TextTable([], []))
     charts = [make_chart(plot, results) for plot in figure.plots]
     try:
         text = figure.conclude(results)
@@ -73,7 +73,7 @@ def answer_question(figure: Figure, costs: pa.Table) -> Answer:
         if not results.failed:
             raise
         text = "Some cells failed, and without them there is no answer; the costs table says why."
-    return Answer(figure, text, charts, make_table(results))
+    return FigureAnswer(figure, text, charts, make_table(results))
 
 
 def make_chart(plot: Plot, results: Results) -> DrawnChart:
@@ -159,7 +159,7 @@ def write_result(run: StudyRun, folder: str) -> dict[str, str]:
     return {"result": str(place / "result.md"), "page": str(place / "page.html")}
 
 
-def _write_pictures(answers: list[Answer], folder: Path) -> dict[str, list[str]]:
+def _write_pictures(answers: list[FigureAnswer], folder: Path) -> dict[str, list[str]]:
     """An SVG for each chart; their names by figure."""
     folder.mkdir(exist_ok=True)
     pictures: dict[str, list[str]] = {}

@@ -35,8 +35,9 @@ from antecede.tables import FINDINGS
 HUGE = 12_000_000
 """Events of an execution that are too many for one task.
 
-One task takes 460 to 570 bytes for an event with short names, the judging task of a distributed audit some 500;
-but the whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million events).
+One task takes 460 to 570 bytes for an event with short names, the judging task of a distributed audit some
+500; but the whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million
+events).
 """
 LISTS = 2
 """For how many more events one counts that has a clock, or parents."""
