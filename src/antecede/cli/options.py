@@ -20,7 +20,8 @@ Protocol = Annotated[
 ]
 Processes = Annotated[int, typer.Option("--processes", "-n", help="Number of processes.")]
 WorkloadName = Annotated[
-    str, typer.Option(help="uniform, client-server, ring, hot-spot, bursty, conversation or broadcast.")
+    str,
+    typer.Option(help="uniform, client-server, ring, hot-spot, bursty, conversation, broadcast, monitored."),
 ]
 Messages = Annotated[int, typer.Option("--messages", "-m", help="Messages sent in all.")]
 Rate = Annotated[float, typer.Option(help="Messages per second that each process sends by itself.")]
