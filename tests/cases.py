@@ -44,6 +44,7 @@ EXACT = [
     Case("matrix", "matrix"),
     Case("pairs", "pairs", kinds=("unicast",)),
     Case("optimal", "optimal"),
+    Case("acknowledged", "acknowledged"),
     Case("predecessors", "predecessors"),
     Case("vector", "vector", kinds=("broadcast",)),
     Case("history", "history"),
@@ -60,6 +61,8 @@ EXACT = [
     Case("buffered", "buffered", {}, ("unicast", "multicast", "broadcast")),
     Case("buffered-hold", "buffered", {"multicast": "hold"}, ("multicast", "broadcast")),
     Case("buffered-pipelined", "buffered", {"pipelined": True}, fifo=True),
+    Case("release", "release", kinds=("unicast",)),
+    Case("eager", "eager"),
     Case("semantic", "semantic"),
     Case("plausible-R=n", "plausible", {"R": lambda n: n}, ("broadcast",)),
 ]

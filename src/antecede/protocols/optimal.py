@@ -35,13 +35,13 @@ Stamp = tuple[int, list[int], list[int], Waiting, Pairs]
 
 
 @lru_cache
-def _make_reader(n: int) -> Callable[[bytes], Fields]:
+def _make_reader(n: int, protocol: str) -> Callable[[bytes], Fields]:
     who = Annotated[int, Meta(ge=0, lt=n)]
     pair = Annotated[int, Meta(ge=0, lt=n * n)]
     time = Annotated[int, Meta(ge=1, le=wire.LARGEST)]
     newest = Annotated[list[wire.Count], Meta(min_length=n, max_length=n)]
     fields: type[Fields] = tuple[time, list[who], newest, dict[pair, time]]
-    return wire.make_reader(fields, "stamp of 'optimal'")
+    return wire.make_reader(fields, f"stamp of {protocol!r}")
 
 
 _decode = msgspec.msgpack.Decoder(Fields).decode
@@ -100,21 +100,22 @@ class Optimal(Gated, kw_only=True):
         others, n = set(dests) - {d}, self.n
         return {pair: t for pair, t in self.waiting.items() if pair % n not in others}
 
-    @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
+    @classmethod
+    def read_stamp(cls, kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
         """As `Stamp` says."""
+        name = cls.facts.name
         if kind != "message":
-            refuse_kind("optimal", kind)
-        clock, dests, newest, waiting = _make_reader(n)(data)
+            refuse_kind(name, kind)
+        clock, dests, newest, waiting = _make_reader(n, name)(data)
         if dests != [me]:
             check_destinations(dests, source, me, n)
         if newest[source] >= clock:
-            raise InputError("stamp of 'optimal': LOG has a message of the sender that comes after this one")
+            raise InputError(f"stamp of {name!r}: LOG has a message of the sender that comes after this one")
         here = []
         for pair, time in waiting.items():
             sender = pair // n
             if time > newest[sender]:
-                raise InputError("stamp of 'optimal': LOG has a message newer than the newest of its sender")
+                raise InputError(f"stamp of {name!r}: LOG has a message newer than the newest of its sender")
             if pair % n == me:
                 here.append((sender, time))
         return clock, dests, newest, waiting, here

@@ -12,8 +12,10 @@ from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Packet
 from antecede.core.seen import Seen
+from antecede.protocols.acknowledged import Acknowledged
 from antecede.protocols.bounded import Bounded
 from antecede.protocols.buffered import Buffered
+from antecede.protocols.eager import Eager
 from antecede.protocols.fifo import Fifo
 from antecede.protocols.history import History
 from antecede.protocols.matrix import Matrix
@@ -23,6 +25,7 @@ from antecede.protocols.optimal import Optimal
 from antecede.protocols.pairs import Pairs89
 from antecede.protocols.predecessors import Predecessors
 from antecede.protocols.probabilistic import Plausible, Scalar
+from antecede.protocols.release import Release
 from antecede.protocols.semantic import Semantic
 from antecede.protocols.server import Server
 from antecede.protocols.sync import Sync
@@ -30,8 +33,8 @@ from antecede.protocols.unordered import Unordered
 from antecede.protocols.vector import Vector
 
 _CLASSES: tuple[type[Endpoint], ...] = (
-    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Predecessors, Vector, History, Server,
-    Bounded, Monitor, Buffered, Semantic, Probabilistic, Plausible, Scalar,
+    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Acknowledged, Predecessors, Vector, History, Server,
+    Bounded, Monitor, Buffered, Release, Eager, Semantic, Probabilistic, Plausible, Scalar,
 )  # fmt: skip
 _BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
 _READERS = {name: wire.make_reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}

@@ -13,6 +13,7 @@ from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError, InputError
 from antecede.core.gated import Gated
 from antecede.core.packet import Effects, Packet, decode
+from antecede.protocols.numbered import Numbered
 from antecede.simulate.programs import Instruction, Program, Send
 
 Make = Callable[[str, list[str]], Endpoint]
@@ -73,7 +74,7 @@ def _arrive(endpoint: Endpoint, packet: bytes) -> Effects:
 
 def list_inbox(endpoint: Endpoint) -> tuple[str, ...]:
     """What has arrived and was not received: in order of arrival in a box, by name in a gate's pool."""
-    if isinstance(endpoint, Boxed):
+    if isinstance(endpoint, Boxed | Numbered):
         return tuple(letter.payload.decode() for letter in endpoint.inbox)
     if isinstance(endpoint, Gated):
         waiting = [item.what for item in endpoint.gate.items.values()]

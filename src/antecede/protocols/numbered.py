@@ -1,0 +1,59 @@
+"""What `release`, `eager` and `flood` share: packets of a pair are numbered, and taken up in that order.
+
+A gate puts the packets of each pair in order, over a network that reorders; a box has what is taken up, in the
+order in which that happened, for the application. Only the head of the box may be received, since what stands
+behind it may be an effect of it: numbers of pairs alone do not tell.
+"""
+
+from typing import Any
+
+from antecede.core.boxed import Letter
+from antecede.core.gated import Gated
+from antecede.core.packet import Delivery, Packet
+
+
+class Numbered(Gated, kw_only=True):
+    """The gate's slot x counts what was taken up from x; `sent` counts what was sent to each process."""
+
+    names_all_causes = False
+
+    inbox: list[Letter] = []
+    sent: dict[int, int] = {}
+
+    def _count_packet(self, target: int) -> int:
+        """Number one more packet to a process; returns how many came before it."""
+        earlier = self.sent.get(target, 0)
+        self.sent[target] = earlier + 1
+        return earlier
+
+    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
+        needs, gains = self._find_needs(self.index[packet.source], stamp)
+        if not gains:
+            self._obey(packet, stamp)
+            return None
+        arrival = self.gate.offer(packet, needs, gains)
+        self.stamps[arrival] = stamp
+        while (ready := self.gate.find()) is not None:
+            self._take_up(*self._take_packet(ready))
+        return None
+
+    def _find_next(self, sender: str | None) -> int | None:
+        """The head of the box or nothing."""
+        if not self.inbox or sender not in (None, self.inbox[0].sender):
+            return None
+        return 0
+
+    def _pop_delivery(self, key: int) -> Delivery:
+        letter = self.inbox.pop(key)
+        return Delivery(letter.sender, letter.payload)
+
+    def _put_in_box(self, sender: str, packet: Packet) -> None:
+        self.inbox.append(Letter(sender, packet.number, packet.payload))
+
+    def _take_up(self, packet: Packet, stamp: Any) -> None:
+        """Take up a packet when it is its turn."""
+        raise NotImplementedError
+
+    def _obey(self, packet: Packet, stamp: Any) -> None:
+        """Take up a packet that has no number of its pair: acknowledgements and the like."""
+        raise NotImplementedError

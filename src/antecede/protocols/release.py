@@ -1,0 +1,130 @@
+"""release: a sender lets a message go when all it sent before to others has arrived. No causes on the wire.
+
+A successor of `buffered` (Mattern, Fünfrocken 1995), whose sender waits after each message: here messages to
+one destination follow each other at once. m to k is released when all earlier messages of the same sender to
+destinations other than k are acknowledged; an acknowledgement says that a message is in the box of its
+destination, behind all earlier ones of the pair. So whatever an effect of m finds on its way, the causes of m
+are in their boxes before it.
+
+That is footnote 4 of the paper without its condition: over channels that reorder, the messages of a pair need
+numbers, and without these it breaks causal order. One destination at a time: copies that are released together
+are not in order with an answer to the first of them (see `eager`).
+"""
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import InputError
+from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
+from antecede.core.packet import Gap, Held, Missing, Packet
+from antecede.protocols.numbered import Numbered
+from antecede.protocols.stamps import refuse_kind
+
+_decode_stamp = wire.make_reader(wire.Count, "stamp of 'release'")
+_decode_ack = wire.make_reader(wire.Number, "acknowledgement of 'release'")
+
+Stamp = tuple[str, int]
+"""The kind of the packet, and: of a message, how many to its target came before; of an acknowledgement, how
+many are in the box."""
+
+
+class Unreleased(msgspec.Struct):
+    """A message that its sender keeps."""
+
+    payload: bytes
+    target: int
+
+
+class Release(Numbered, kw_only=True):
+    """`kept` are messages that wait for their release; `unacknowledged` has who lacks something sent to it.
+
+    All that is under way from a process goes to one destination. So an acknowledgement matters only if it is
+    that of the last message.
+    """
+
+    facts = Facts(
+        name="release",
+        title="released when all before it has arrived",
+        paper="after Mattern, Fünfrocken 1995, footnote 4",
+        order="causal",
+        unicast=True,
+        exact=True,
+        delay_optimal=False,
+        counts="messages of that process to this one",
+        stamp="1, and an acknowledgement of 1",
+    )
+
+    kept: list[Unreleased] = []
+    unacknowledged: set[int] = set()
+
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
+        self.kept += [Unreleased(payload, target) for target in targets]
+        self._release_messages()
+
+    def _release_messages(self) -> None:
+        while self.kept and self._may_release(self.kept[0].target):
+            message = self.kept.pop(0)
+            earlier = self._count_packet(message.target)
+            self._emit_packet(message.target, wire.encode(earlier), message.payload)
+            self.unacknowledged.add(message.target)
+
+    def _may_release(self, target: int) -> bool:
+        return self.unacknowledged <= {target}
+
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
+        """As `Stamp` says."""
+        if kind == "message":
+            return kind, _decode_stamp(data)
+        if kind == "ack":
+            return kind, _decode_ack(data)
+        refuse_kind("release", kind)
+
+    @staticmethod
+    def find_needs_and_gains(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+        """All earlier messages of the pair come first."""
+        kind, number = stamp
+        if kind != "message":
+            return [], []
+        return [(source, number)], [(source, number + 1)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """One number."""
+        return 1
+
+    def _read_packet(self, packet: Packet) -> Stamp:
+        stamp = kind, number = super()._read_packet(packet)
+        if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
+            raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
+        return stamp
+
+    def _take_up(self, packet: Packet, stamp: Stamp) -> None:
+        _, earlier = stamp
+        self._put_in_box(packet.source, packet)
+        self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
+
+    def _obey(self, packet: Packet, stamp: Stamp) -> None:
+        _, number = stamp
+        target = self.index[packet.source]
+        if number == self.sent[target]:
+            self.unacknowledged.discard(target)
+            self._release_messages()
+
+    def held(self) -> list[Held]:
+        """What came before an earlier message of its pair; then what is kept here until its release."""
+        missing = tuple(self._list_unacknowledged())
+        kept = [Held(self.process, 0, one.payload, "message", missing) for one in self.kept]
+        return super().held() + kept
+
+    def _list_unacknowledged(self) -> list[Missing]:
+        return [
+            Missing(f"acknowledgement by {self.group[target]}", 0, self.sent[target])
+            for target in sorted(self.unacknowledged)
+        ]
+
+    def root_gaps(self) -> list[Gap]:
+        """The messages that others wait for, and the acknowledgements that what is kept here waits for."""
+        awaited = self._list_unacknowledged() if self.kept else []
+        return super().root_gaps() + [Gap(one.slot, one.needs, one.needs) for one in awaited]
