@@ -38,6 +38,12 @@ class Case:
         return {name: value(n) if callable(value) else value for name, value in self.options.items()}
 
 
+def make_line(n: int) -> dict[str, list[str]]:
+    """An overlay in which each process has links to its neighbours only."""
+    names = [f"p{i}" for i in range(n)]
+    return {name: names[max(at - 1, 0) : at] + names[at + 1 : at + 2] for at, name in enumerate(names)}
+
+
 EXACT = [
     Case("sync-rendezvous", "sync", {"form": "rendezvous"}, ("unicast",)),
     Case("sync-site", "sync", {"form": "site"}, ("unicast",)),
@@ -47,6 +53,8 @@ EXACT = [
     Case("acknowledged", "acknowledged"),
     Case("predecessors", "predecessors"),
     Case("vector", "vector", kinds=("broadcast",)),
+    Case("flood", "flood", kinds=("broadcast",)),
+    Case("flood-line", "flood", {"overlay": make_line}, ("broadcast",)),
     Case("history", "history"),
     Case("server", "server", {"server": "p0"}, ("unicast",), watch=("p0",)),
     Case("bounded-n", "bounded", {"k": lambda n: n}, ("unicast",)),

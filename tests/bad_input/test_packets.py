@@ -57,7 +57,7 @@ def test_duplicates(name: str, moment: str) -> None:
 def test_control_packets_that_nothing_waits_for(name: str, moment: str) -> None:
     at = play_scene(name, moment)
     stamps = (b"", b"\xc1", *map(encode, (10**9, -1, "x", [1], [4, 1, 1])))
-    for kind, stamp in product(("ack", "release", "extra"), stamps):
+    for kind, stamp in product(("ack", "release", "extra", "ping", "pong"), stamps):
         check_packet_refused(at.p0, forge_packet(at.packet, kind=kind, stamp=stamp))
     at.finish()
 

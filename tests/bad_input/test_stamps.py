@@ -66,7 +66,11 @@ GOOD: dict[str, Any] = {
     "matrix": [[0, 2], PACKED],
     "pairs": [[0, 1, 0, 0], {2: [0, 1, 0, 0]}],
     "optimal": [1, [0, 2], [0, 0, 0, 1], {14: 1}],
+    "acknowledged": [1, [0, 2], [0, 0, 0, 1], {14: 1}],
     "predecessors": [1, [0, 2], {2: {3: 1}}],
+    "flood": [3, 1, 0],
+    "release": 0,
+    "eager": [0, True],
     "vector": [0, 1, 0, 0],
     "history": [[0, 0, 0, 1], [0, 2], [[3, 1, [2], b"x"]]],
     "server": [0, 1, 0, 0],
@@ -98,6 +102,10 @@ WRONG: dict[str, dict[tuple[int, ...], list[Any]]] = {
     "optimal": {(0,): [0], (1,): [*DESTS, []], (): [[], [1, [0], [0] * 4], [1, [0], [0] * 4, {}, 0]],
                 (2,): [*LENGTHS, [1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 0, -1], [0, 0, 0, 2**62], [0] * 4, {}],
                 (3,): [{16: 1}, {-1: 1}, {14: 0}, {14: 2}, {2: 1}, {"14": 1}, {14: [1]}, [], 1]},
+    "acknowledged": {(0,): [0], (1,): [*DESTS, []], (2,): LENGTHS, (3,): [{16: 1}, {14: 2}, []]},
+    "flood": {(0,): [4, 0], (1,): [0], (): [[3, 1], [3, 1, 0, 0], 3, {}]},
+    "release": {(): [-1, 2**62, [], [0], True, None, 0.5]},
+    "eager": {(): [[], [0], [0, True, 0], 0, {}], (1,): [None, 2]},
     "predecessors": {(0,): [0], (1,): [*DESTS, []], (2,): [{4: {}}, {2: {4: 1}}, {-1: {}}, {2: 0}]},
     "vector": {(): LENGTHS, (1,): [0]},
     "history": {(0,): [*LENGTHS, [1, 0, 0, 1], [0] * 4], (1,): [*DESTS, []], (2, 0, 2): [[4], [-1], 0],
@@ -154,10 +162,32 @@ def test_extras_of_bounded_that_are_wrong(flat: Any) -> None:
     at.finish()
 
 
+CONTROL: list[tuple[str, str, list[Any]]] = [
+    ("acknowledged", "ack", [0, 1, 2**62, [1], None]),
+    ("release", "ack", [0, 1, 2**62, [1], None]),
+    ("eager", "ack", [0, 1, 2**62, [1], None]),
+    ("eager", "release", [0, 1, 2**62, [1], None]),
+    ("flood", "ping", [0, [3, 1, 0], [4, 1, 0, 0], [3, 0, 0, 0], [3, 1, 0, 4], [0, 1, 0, 2], [3, 1, 0, 0, 0]]),
+    ("flood", "pong", [0, 1, 2**62, [1], None]),
+]
+"""Of a process that has sent nothing; the packet that carries it is the first of its pair."""
+
+
+@pytest.mark.parametrize(("name", "kind", "stamps"), CONTROL, ids=lambda value: str(value)[:12])
+def test_control_packets_that_are_wrong(name: str, kind: str, stamps: list[Any]) -> None:
+    at = play_scene(name, "fresh")
+    for stamp in stamps:
+        check_packet_refused(at.p0, forge_packet(at.packet, kind=kind, stamp=encode(stamp)))
+    at.finish()
+
+
 SAME_SHAPE = [
     {"vector", "server", "monitor"},
     {"unordered", "sync", "buffered"},
     {"probabilistic", "plausible", "scalar"},
+    {"optimal", "acknowledged"},
+    {"fifo", "release"},
+    {"bounded", "flood"},
 ]
 """Only the envelope tells these apart."""
 

@@ -25,4 +25,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     stamp: str
     counts: str = "messages of that process to this one"
     """What the numbers in `held()` and `root_gaps()` count."""
+    relays: bool = False
+    """Whether processes pass on the messages of others, so that a message may arrive more than once."""
     options: dict[str, str] = {}

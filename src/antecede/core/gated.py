@@ -88,12 +88,12 @@ class Gated(Endpoint, kw_only=True):
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
-        waiting = []
-        for packet, unmet in self.gate.held():
-            missing = [Missing(self._name_slot(slot), have, count) for slot, have, count in unmet]
-            held = Held(packet.source, packet.number, packet.payload, packet.kind, tuple(missing))
-            waiting.append(held)
-        return waiting
+        return [self._describe_held(packet, unmet) for packet, unmet in self.gate.held()]
+
+    def _describe_held(self, packet: Packet, unmet: list[tuple[int, int, int]]) -> Held:
+        """A packet with its unmet (slot, have, count)."""
+        missing = [Missing(self._name_slot(slot), have, count) for slot, have, count in unmet]
+        return Held(packet.source, packet.number, packet.payload, packet.kind, tuple(missing))
 
     def root_gaps(self) -> list[Gap]:
         """What is waited for here and is not itself held."""

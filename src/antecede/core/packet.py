@@ -14,7 +14,7 @@ from antecede.core.errors import InputError
 VERSION = 1
 """Version of the wire form: the first element of every encoded packet."""
 
-Kind = Literal["message", "extra", "ack", "release"]
+Kind = Literal["message", "extra", "ack", "release", "ping", "pong"]
 
 
 class Packet(msgspec.Struct, frozen=True, gc=False):

@@ -17,6 +17,7 @@ from antecede.protocols.bounded import Bounded
 from antecede.protocols.buffered import Buffered
 from antecede.protocols.eager import Eager
 from antecede.protocols.fifo import Fifo
+from antecede.protocols.flood import Flood
 from antecede.protocols.history import History
 from antecede.protocols.matrix import Matrix
 from antecede.protocols.membership import Probabilistic
@@ -33,7 +34,7 @@ from antecede.protocols.unordered import Unordered
 from antecede.protocols.vector import Vector
 
 _CLASSES: tuple[type[Endpoint], ...] = (
-    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Acknowledged, Predecessors, Vector, History, Server,
+    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Acknowledged, Predecessors, Vector, Flood, History, Server,
     Bounded, Monitor, Buffered, Release, Eager, Semantic, Probabilistic, Plausible, Scalar,
 )  # fmt: skip
 _BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
@@ -69,6 +70,10 @@ def endpoint(
     manual: bool = ...,
     **options: object,
 ) -> Probabilistic: ...
+@overload
+def endpoint(
+    protocol: Literal["flood"], *, process: str, group: list[str], manual: bool = ..., **options: object
+) -> Flood: ...
 @overload
 def endpoint(
     protocol: str, *, process: str, group: list[str], manual: bool = ..., **options: object

@@ -63,11 +63,15 @@ class Release(Numbered, kw_only=True):
         self._release_messages()
 
     def _release_messages(self) -> None:
-        while self.kept and self._may_release(self.kept[0].target):
-            message = self.kept.pop(0)
+        released = 0
+        for message in self.kept:
+            if not self._may_release(message.target):
+                break
             earlier = self._count_packet(message.target)
             self._emit_packet(message.target, wire.encode(earlier), message.payload)
             self.unacknowledged.add(message.target)
+            released += 1
+        del self.kept[:released]
 
     def _may_release(self, target: int) -> bool:
         return self.unacknowledged <= {target}

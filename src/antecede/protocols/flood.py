@@ -1,0 +1,275 @@
+"""flood: causal broadcast over links, with the id of a message as its only control data.
+
+PC-broadcast of Nédelec, Molli and Mostefaoui 2018. Every process has links to some others, and each link keeps
+the order of what goes over it (here by a number of its own, since the network reorders). Whoever gets a message
+for the first time passes it on over all its links, then delivers it; what comes again is dropped. So of each
+link it is true that
+
+    what a process has delivered went over the link before anything that it delivered later,
+    unless the process at the other end had it already,                                        (*)
+
+and nobody gets a message before its causes. A stamp has a constant size; the price is that a message crosses
+every link, and waits for what is before it on the link, be it a cause or not.
+
+Links may come and go while messages are under way:
+- A link that were simply opened would break (*): what is sent over it overtakes what was delivered before and
+  is still on its way along the old links. So `add_link` first floods a *ping* over the links there are. The
+  other end, when it gets the ping, has got all that was delivered before it, and answers with a *pong*; what is
+  delivered meanwhile is kept, goes over the link when the pong is there, and the link is open.
+- `remove_link` sends nothing more over a link; what is under way on it is taken in. That cannot break (*). It
+  must not cut the group in two, not for a moment: whoever cannot be reached over open links gets no messages
+  and no pings. So remove a link after the one that replaces it is open (`links` names those that are).
+  A process knows its own links only, and refuses to remove the last one.
+
+A link leads one way; for both ways it is added, or removed, at both ends. The overlay at the start is a ring
+with chords to the processes 2, 4, 8, ... places away: few links (about 2 * log2(n) each) and few hops, and up
+to five processes everybody is linked with everybody.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import CallerError, InputError
+from antecede.core.facts import Facts
+from antecede.core.gate import Pairs
+from antecede.core.packet import Effects, Held, Packet
+from antecede.core.seen import Seen
+from antecede.protocols.numbered import Numbered
+from antecede.protocols.stamps import check_ids, check_own, refuse_kind
+
+Overlay = dict[str, list[str]]
+"""To whom each process has a link."""
+
+
+class FloodStamp(NamedTuple):
+    """Broadcast `count` of `origin`, and how many went over the link before; a ping has the end it is for."""
+
+    origin: wire.Count
+    count: wire.Number
+    earlier: wire.Count
+    end: wire.Count = 0
+
+
+class Flooded(msgspec.Struct):
+    """A message or a ping that is passed on."""
+
+    kind: Literal["message", "ping"]
+    origin: int
+    count: int
+    end: int
+    payload: bytes
+
+
+class Opening(msgspec.Struct):
+    """A link that is to be opened: the number of its ping, and what was delivered since."""
+
+    ping: int
+    kept: list[Flooded]
+
+
+_decode_message = wire.make_reader(tuple[wire.Count, wire.Number, wire.Count], "stamp of 'flood'")
+_decode_ping = wire.make_reader(tuple[wire.Count, wire.Number, wire.Count, wire.Count], "ping of 'flood'")
+_decode_pong = wire.make_reader(wire.Number, "pong of 'flood'")
+
+
+class Flood(Numbered, kw_only=True):
+    """`known` has, by origin, which of its messages and pings have come: in order, so that is one number.
+
+    `linked` are the ids of those to whom there is an open link, `opening` of those to whom one is to be opened.
+    """
+
+    facts = Facts(
+        name="flood",
+        title="causal broadcast over links that keep order",
+        paper="Nédelec, Molli, Mostefaoui 2018",
+        order="causal",
+        broadcast=True,
+        exact=True,
+        delay_optimal=False,
+        relays=True,
+        counts="packets on the link from that process",
+        stamp="3, on every link that the message crosses",
+        options={
+            "overlay": "who has links to whom: 'chords' (default), 'ring', 'full', or {process: [processes]}"
+        },
+    )
+    shared = ("overlay",)
+
+    overlay: Literal["chords", "ring", "full"] | Overlay = "chords"
+    linked: list[int] = []
+    opening: dict[int, Opening] = {}
+    known: list[Seen] = []
+
+    def _lay_out_state(self) -> None:
+        if isinstance(self.overlay, dict):
+            self.overlay = _check_overlay(self.overlay, self.group)
+            self.linked = [self.index[name] for name in self.overlay[self.process]]
+        else:
+            self.linked = _choose_links(self.overlay, self.me, self.n)
+        self.known = [Seen() for _ in self.group]
+
+    @property
+    def links(self) -> list[str]:
+        """To whom this process passes messages on."""
+        return [self.group[target] for target in self.linked]
+
+    def add_link(self, peer: str) -> Effects:
+        """Open a link to another process, as soon as it has answered; the packets are the ping."""
+        target = self._find_peer(peer)
+        if target in self.linked or target in self.opening:
+            raise CallerError(f"{self.process} has a link to {peer}, or is opening one")
+        ping = self._number_own()
+        self._pass_on(Flooded("ping", self.me, ping, target, b""))
+        self.opening[target] = Opening(ping, [])
+        return self._collect_effects([])
+
+    def remove_link(self, peer: str) -> None:
+        """Send nothing more over a link, or give up to open it; the others must keep the group connected."""
+        target = self._find_peer(peer)
+        if self.linked == [target]:
+            raise CallerError(f"the link to {peer} is the last one of {self.process}; open another one first")
+        if target in self.opening:
+            del self.opening[target]
+        elif target in self.linked:
+            self.linked.remove(target)
+        else:
+            raise CallerError(f"{self.process} has no link to {peer}; it has links to {self.links}")
+
+    def _find_peer(self, peer: str) -> int:
+        if not isinstance(peer, str) or peer not in self.seen:
+            raise CallerError(f"{peer!r} is not another member of the group {self.group}")
+        return self.index[peer]
+
+    def _send_message(self, payload: bytes, targets: list[int]) -> None:
+        count = self._number_own()
+        self._pass_on(Flooded("message", self.me, count, 0, payload))
+
+    def _number_own(self) -> int:
+        own = self.known[self.me]
+        own.add(own.low + 1)
+        return own.low
+
+    def _pass_on(self, flooded: Flooded, source: int | None = None) -> None:
+        """Send over all links, but not back to where it came from: (*) holds there already."""
+        for target in self.linked:
+            if target != source:
+                self._send_over_link(target, flooded)
+        for target, opening in self.opening.items():
+            if target != source:
+                opening.kept.append(flooded)
+
+    def _send_over_link(self, target: int, flooded: Flooded) -> None:
+        earlier = self._count_packet(target)
+        fields = [flooded.origin, flooded.count, earlier]
+        if flooded.kind == "ping":
+            fields.append(flooded.end)
+        self._emit_packet(target, wire.encode(fields), flooded.payload, flooded.kind)
+
+    @staticmethod
+    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> FloodStamp | int:
+        """What is flooded and its place on the link; of a pong, the number of the ping."""
+        if kind == "pong":
+            return _decode_pong(data)
+        if kind == "message":
+            stamp = FloodStamp(*_decode_message(data))
+        elif kind == "ping":
+            stamp = FloodStamp(*_decode_ping(data))
+        else:
+            refuse_kind("flood", kind)
+        check_ids((stamp.origin, stamp.end), n)
+        return stamp
+
+    @staticmethod
+    def find_needs_and_gains(stamp: FloodStamp | int, source: int, me: int) -> tuple[Pairs, Pairs]:
+        """All that went over the link before comes first."""
+        if isinstance(stamp, int):
+            return [], []
+        return [(source, stamp.earlier)], [(source, stamp.earlier + 1)]
+
+    @staticmethod
+    def count_entries(stamp: bytes) -> int:
+        """Three of a message, four of a ping, one of a pong."""
+        read = msgspec.msgpack.decode(stamp)
+        return len(read) if isinstance(read, list) else 1
+
+    def _check_own_sends(self, stamp: FloodStamp | int) -> None:
+        own = self.known[self.me].low
+        if isinstance(stamp, int):
+            if stamp > own:
+                raise InputError(f"answers ping {stamp} of {self.process}, which was never sent")
+        elif stamp.origin == self.me:
+            check_own(stamp.count, own)
+
+    def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
+        known = self.known[stamp.origin]
+        if known.has(stamp.count):
+            return
+        known.add(stamp.count)
+        kind: Literal["message", "ping"] = "ping" if packet.kind == "ping" else "message"
+        flooded = Flooded(kind, stamp.origin, stamp.count, stamp.end, packet.payload)
+        self._pass_on(flooded, self.index[packet.source])
+        if kind == "message":
+            self._put_in_box(self.group[stamp.origin], packet)
+        elif stamp.end == self.me:
+            self._emit_packet(stamp.origin, wire.encode(stamp.count), kind="pong")
+
+    def _obey(self, packet: Packet, stamp: int) -> None:
+        """Open the link whose ping this pong answers, unless it was given up."""
+        target = self.index[packet.source]
+        opening = self.opening.get(target)
+        if opening is None or opening.ping != stamp:
+            return
+        del self.opening[target]
+        for flooded in opening.kept:
+            self._send_over_link(target, flooded)
+        self.linked = sorted([*self.linked, target])
+
+    def held(self) -> list[Held]:
+        """Every message that waits here, once, with what is before its first copy on the link of that."""
+        waiting: dict[tuple[int, int], Held] = {}
+        for packet, unmet in self.gate.held():
+            stamp = self._read_packet(packet)
+            flooded = stamp.origin, stamp.count
+            if flooded not in waiting and not self.known[stamp.origin].has(stamp.count):
+                waiting[flooded] = self._describe_held(packet, unmet)
+        return list(waiting.values())
+
+
+def _choose_links(overlay: str, me: int, n: int) -> list[int]:
+    """The links of process number `me` of n in an overlay by name."""
+    if overlay == "full":
+        return [other for other in range(n) if other != me]
+    steps = [1] if overlay == "ring" else [2**power for power in range(n.bit_length()) if 2**power < n]
+    ends = {(me + way * step) % n for step in steps for way in (1, -1)}
+    return sorted(ends - {me})
+
+
+def _check_overlay(overlay: Overlay, group: list[str]) -> Overlay:
+    """The overlay in one order; refuses one that does not connect the group."""
+    strangers = {*overlay}.union(*overlay.values()) - {*group}
+    odd = strangers or {*group} - {*overlay}
+    if odd:
+        raise CallerError(f"the overlay has the links of each process of {group}: see {sorted(odd)}")
+    links = {name: sorted({*overlay[name]} - {name}) for name in group}
+    backwards: Overlay = {name: [] for name in group}
+    for name, ends in links.items():
+        for end in ends:
+            backwards[end].append(name)
+    for ways in (links, backwards):
+        unreached = {*group} - _find_reached(group[0], ways)
+        if unreached:
+            raise CallerError(f"the overlay does not connect {group[0]} with {sorted(unreached)}, both ways")
+    return links
+
+
+def _find_reached(start: str, links: Overlay) -> set[str]:
+    reached, news = {start}, [start]
+    while news:
+        more: Iterable[str] = links[news.pop()]
+        unseen = [name for name in more if name not in reached]
+        reached.update(unseen)
+        news += unseen
+    return reached
