@@ -28,8 +28,8 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 	$(BIN)/python scripts/house_rules.py
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 17 protocols, on all cores
-	$(BIN)/antecede simulate --campaign 170000
+campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
+	$(BIN)/antecede simulate --campaign 210000
 
 bench: .venv-bench/.stamp ## run the benchmarks, in an environment of their own
 	.venv-bench/bin/python -m bench

@@ -167,7 +167,11 @@ CONTROL: list[tuple[str, str, list[Any]]] = [
     ("release", "ack", [0, 1, 2**62, [1], None]),
     ("eager", "ack", [0, 1, 2**62, [1], None]),
     ("eager", "release", [0, 1, 2**62, [1], None]),
-    ("flood", "ping", [0, [3, 1, 0], [4, 1, 0, 0], [3, 0, 0, 0], [3, 1, 0, 4], [0, 1, 0, 2], [3, 1, 0, 0, 0]]),
+    (
+        "flood",
+        "ping",
+        [0, [3, 1, 0], [4, 1, 0, 0], [3, 0, 0, 0], [3, 1, 0, 4], [0, 1, 0, 2], [3, 1, 0, 0, 0]],
+    ),
     ("flood", "pong", [0, 1, 2**62, [1], None]),
 ]
 """Of a process that has sent nothing; the packet that carries it is the first of its pair."""

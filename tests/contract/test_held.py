@@ -15,8 +15,10 @@ from tests.harness import World, destinations
 
 BY_NUMBER = {"vector", "matrix", "monitor", "server", "semantic"}
 """A gap of these is the numbers of the packets that are missing; `fifo` and `bounded` name some of them."""
-BY_STAMP = {"optimal", "predecessors", "pairs"}
+BY_STAMP = {"optimal", "acknowledged", "predecessors", "pairs"}
 """A gap of these names what the stamp of the missing packet says of its sender."""
+BY_LINK = {"flood"}
+"""A gap of these is the places of the missing packets on their link."""
 
 
 def play_and_explain(world: World, script: Script, kind: str) -> Iterator[str]:
@@ -104,7 +106,7 @@ def list_numbers(gap: Gap) -> list[tuple[str, int]]:
     return [(process, number) for number in range(gap.first, gap.last + 1)]
 
 
-FLOWING = [case for case in CASES if case.protocol in BY_NUMBER | BY_STAMP | {"fifo", "bounded"}]
+FLOWING = [case for case in CASES if case.protocol in BY_NUMBER | BY_STAMP | BY_LINK | {"fifo", "bounded"}]
 
 
 def name_gaps(world: World, at: str) -> set[tuple[str, int]]:
@@ -145,7 +147,7 @@ def recover_once(world: World, at: str) -> None:
         world.arrive(choices[0])
 
 
-COMPLETE = [case for case in CASES if case.protocol in BY_NUMBER | {"fifo"}]
+COMPLETE = [case for case in CASES if case.protocol in BY_NUMBER | BY_LINK | {"fifo"}]
 
 
 @pytest.mark.parametrize(("case", "kind"), with_kinds(COMPLETE))
@@ -163,7 +165,7 @@ def test_where_stamps_tell_of_the_whole_past_recovering_once_is_enough(
         assert not world.waiting[at]
 
 
-@pytest.mark.parametrize("name", ["optimal", "predecessors", "pairs", "bounded-2n"])
+@pytest.mark.parametrize("name", ["optimal", "acknowledged", "predecessors", "pairs", "bounded-2n"])
 def test_where_stamps_name_the_latest_causes_what_is_recovered_may_wait_for_more(name: str) -> None:
     """first: p1 to p0; second: p2 to p0, after p1 wrote to p2; third: p3 to p0, after p2 wrote to p3."""
     world = next(case for case in CASES if case.name == name).world(4)
@@ -183,14 +185,59 @@ def test_where_stamps_name_the_latest_causes_what_is_recovered_may_wait_for_more
 def identify_packet(world: World, choice: int, at: str) -> tuple[str, int] | None:
     """How the gaps of a process would name a packet under way."""
     packet = antecede.decode(world.network[choice])
-    if packet.target != at:
+    if packet.target != at or packet.kind == "ack":
         return None
-    if packet.protocol not in BY_STAMP:
+    if packet.protocol not in BY_STAMP | BY_LINK:
         return packet.source, packet.number
-    first = msgspec.msgpack.decode(packet.stamp)[0]
+    first, *_, last = msgspec.msgpack.decode(packet.stamp)
+    if packet.protocol in BY_LINK:
+        return packet.source, last + 1
     if packet.protocol == "pairs":
         first = first[world.names.index(packet.source)]
     return packet.source, first
+
+
+def test_release_names_what_is_kept_and_what_came_too_early() -> None:
+    ends = {name: antecede.endpoint("release", process=name, group=NAMES) for name in NAMES}
+    ends["p0"].send(b"first", to=["p1"])
+    ends["p0"].send(b"kept", to=["p2"])
+    _, second = (ends["p3"].send(text, to=["p0"]).packets[0] for text in (b"lost", b"early"))
+    ends["p0"].receive(second)
+    assert [str(one) for one in ends["p0"].held()] == [
+        "message 2 from p3 waits for p3 #1 (has 0)",
+        "message 0 from p0 waits for acknowledgement by p1 #1 (has 0)",
+    ]
+    assert ends["p0"].root_gaps() == [Gap("p3", 1, 1), Gap("acknowledgement by p1", 1, 1)]
+
+
+def test_eager_names_the_clearances_that_own_messages_wait_for() -> None:
+    """p1 writes to p2, then to p0: that is flagged. What p0 sent before is gone, what it sends then waits."""
+    ends = {name: antecede.endpoint("eager", process=name, group=NAMES) for name in NAMES}
+    to_p2 = ends["p1"].send(b"slow", to=["p2"]).packets[0]
+    flagged = ends["p1"].send(b"flagged", to=["p0"]).packets[0]
+    assert ends["p0"].send(b"before", to=["p3"]).packets
+    assert ends["p0"].receive(flagged).deliveries
+    assert ends["p0"].send(b"after", to=["p2"]).packets == []
+    assert [str(one) for one in ends["p0"].held()] == ["message 0 from p0 waits for release by p1 #1 (has 0)"]
+    assert ends["p0"].root_gaps() == [Gap("release by p1", 1, 1)]
+    (acknowledged,) = ends["p2"].receive(to_p2).packets
+    (cleared,) = ends["p1"].receive(acknowledged).packets
+    (after,) = ends["p0"].receive(cleared).packets
+    assert (after.payload, ends["p0"].held(), ends["p0"].root_gaps()) == (b"after", [], [])
+
+
+def test_flood_names_a_message_once_however_many_copies_wait() -> None:
+    """p1 and p2 have both m and n of p3; of m nothing has arrived at p0, of n the copies of both have."""
+    world = Case("flood", "flood", {"overlay": "full"}).world(4)
+    for message in (world.send("p3"), world.send("p3")):
+        world.arrive_message(message, "p1")
+        world.arrive_message(message, "p2")
+    for source in ("p1", "p2"):
+        packets = [p for p in world.packets if (p.source, p.target) == (source, "p0")]
+        world.endpoints["p0"].receive(packets[1])
+    (held,) = world.endpoints["p0"].held()
+    assert (held.sender, held.payload) == ("p1", b"1")
+    assert world.endpoints["p0"].root_gaps() == [Gap("p1", 1, 1), Gap("p2", 1, 1)]
 
 
 def test_buffered_names_only_what_each_message_waits_for() -> None:

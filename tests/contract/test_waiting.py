@@ -75,7 +75,7 @@ def letters(protocol: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "protocol", ["unordered", "fifo", "matrix", "optimal", "pairs", "predecessors", "sync"]
+    "protocol", ["unordered", "fifo", "matrix", "optimal", "acknowledged", "pairs", "predecessors", "sync"]
 )
 def test_selective_receive_picks_the_wanted_sender(protocol: str) -> None:
     p0 = letters(protocol)
@@ -84,7 +84,7 @@ def test_selective_receive_picks_the_wanted_sender(protocol: str) -> None:
     assert not p0.blocked
 
 
-@pytest.mark.parametrize("protocol", ["buffered", "history"])
+@pytest.mark.parametrize("protocol", ["buffered", "release", "eager", "history"])
 def test_selective_receive_waits_where_only_the_head_may_be_taken(protocol: str) -> None:
     """The second letter may be an effect of the first: Mattern95 makes the application wait, and says so."""
     p0 = letters(protocol)

@@ -165,7 +165,17 @@ def test_parents(engine):
     assert found == sent.delivered
 
 
-@pytest.mark.parametrize("protocol", ["bounded", "plausible", "probabilistic", "monitor"])
+KINDS = {
+    "bounded": {"message", "extra"},
+    "acknowledged": {"message", "ack"},
+    "release": {"message", "ack"},
+    "eager": {"message", "ack", "release"},
+}
+
+
+@pytest.mark.parametrize(
+    "protocol", ["bounded", "plausible", "probabilistic", "monitor", "acknowledged", "release", "eager"]
+)
 def test_packets_that_simulate_wrote_are_known_by_their_columns(engine, protocol):
     workload = "broadcast" if protocol in ("plausible", "probabilistic") else "uniform"
     sent = Sent(protocol, workload=workload, options={"R": 4} if protocol == "plausible" else {})
@@ -178,7 +188,16 @@ def test_packets_that_simulate_wrote_are_known_by_their_columns(engine, protocol
         assert [sent.late(messages) for messages in line.values()] == [[]] * len(line)
     elif protocol != "probabilistic":
         assert line == {name: names for name, names in sent.delivered.items() if names}
-    assert {one["kind"] for one in found} == ({"message", "extra"} if protocol == "bounded" else {"message"})
+    assert {one["kind"] for one in found} == KINDS.get(protocol, {"message"})
+
+
+def test_packets_that_are_passed_on_are_in_order_where_they_come_first(engine):
+    sent = Sent("flood", workload="broadcast")
+    found = rows_of(engine.order(sent.table).ordered)
+    assert len(found) == len(sent.packets) > 30 * len(sent.names)
+    for name, messages in lines(found).items():
+        first = [message for message in dict.fromkeys(messages) if message in sent.delivered[name]]
+        assert first == sent.delivered[name]
 
 
 def test_packets_of_two_protocols_are_refused(engine):

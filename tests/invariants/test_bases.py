@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import antecede
 from antecede import Effects
+from antecede.protocols.acknowledged import Acknowledged
 from antecede.protocols.history import History
 from antecede.protocols.matrix import Matrix
 from antecede.protocols.monitor import Monitor
@@ -68,8 +71,8 @@ class OptimalWorld(Checked):
     That is: no delivery of m at d is in the past, and no later message to d that depends on m was sent.
     """
 
-    def __init__(self, n: int) -> None:
-        super().__init__("optimal", n)
+    def __init__(self, n: int, protocol: str = "optimal") -> None:
+        super().__init__(protocol, n)
         self.sr = {name: [0] * n for name in self.names}
 
     def check(self, process: str, effects: Effects) -> None:
@@ -115,6 +118,36 @@ def test_ks_log_is_exactly_what_somebody_must_remember(kind: str, n: int, script
     world = OptimalWorld(n)
     run_script(world, script, kind)
     assert world.stuck() == []
+
+
+class AcknowledgedWorld(OptimalWorld):
+    """The same LOG, where an acknowledgement makes a delivery known to the sender, as a message would."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n, "acknowledged")
+
+    def arrive(self, choice: int) -> Effects:
+        packet = antecede.decode(self.network[self.choices()[choice]])
+        if packet.kind == "ack":
+            clock = msgspec.msgpack.decode(packet.stamp)
+            own = [m for m, sender in enumerate(self.oracle.sender) if sender == packet.target]
+            self.knows[packet.target].add((own[clock - 1], packet.source))
+        return super().arrive(choice)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(n=st.integers(2, 4), script=SCRIPTS)
+def test_ks_log_with_acknowledgements_is_what_nobody_knows_to_be_delivered(
+    kind: str, n: int, script: Script
+) -> None:
+    world = AcknowledgedWorld(n)
+    run_script(world, script, kind)
+    assert world.stuck() == [] and world.needless == []
+    for name in world.names:  # everything is acknowledged in the end
+        endpoint = world.endpoints[name]
+        assert isinstance(endpoint, Acknowledged)
+        assert endpoint.awaited == set()
+        assert not any(pair // n == endpoint.me for pair in endpoint.waiting)
 
 
 class PredecessorsWorld(Checked):

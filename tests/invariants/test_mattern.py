@@ -1,4 +1,4 @@
-"""Mattern95: Lemmas 2, 3 and 4, and at most one message outstanding."""
+"""Mattern95: Lemmas 2, 3 and 4, and at most one message outstanding; and what its successors rest on."""
 
 from typing import Any
 
@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede import Effects
+from antecede import Effects, Packet
 from antecede.protocols.buffered import Buffered
+from antecede.protocols.eager import Eager
+from antecede.protocols.release import Release
+from antecede.simulate.oracle import list_positions
 from tests.cases import SCRIPTS, Script
 from tests.harness import run_script
 from tests.invariants.checked import KINDS, Checked
@@ -44,3 +47,55 @@ def test_mattern_lemmas_2_to_4(options: dict[str, Any], kind: str, n: int, scrip
     world = BufferedWorld("buffered", n, fifo="pipelined" in options, **options)
     run_script(world, script, kind)
     assert world.stuck() == [] and world.violations == []
+
+
+class BoxWorld(Checked):
+    """When a message leaves, all of its past that others have sent is in the boxes of its destinations."""
+
+    def check(self, process: str, effects: Effects) -> None:
+        for packet in effects.packets:
+            if packet.kind == "message":
+                for cause in list_positions(self.oracle.message_past[int(packet.payload)]):
+                    self.check_cause(cause, packet)
+
+    def check_cause(self, cause: int, packet: Packet) -> None:
+        if self.oracle.sender[cause] != packet.source:
+            assert self.lacking(cause) == set()
+
+    def lacking(self, message: int) -> set[str]:
+        """The destinations of a message that do not have it."""
+        return {name for name in self.targets[message] if (name, message) not in self.deliveries}
+
+
+class ReleaseWorld(BoxWorld):
+    """And so are the earlier messages of the sender itself, unless they go to the same destination."""
+
+    def check(self, process: str, effects: Effects) -> None:
+        super().check(process, effects)
+        endpoint = self.endpoints[process]
+        assert isinstance(endpoint, Release)
+        assert len(endpoint.unacknowledged) <= 1
+
+    def check_cause(self, cause: int, packet: Packet) -> None:
+        super().check_cause(cause, packet)
+        assert self.lacking(cause) <= {packet.target}
+
+
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_release_lets_nothing_go_before_its_causes_are_in_their_boxes(n: int, script: Script) -> None:
+    world = ReleaseWorld("release", n)
+    run_script(world, script, "unicast")
+    assert world.stuck() == [] and world.needless == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(n=st.integers(2, 5), script=SCRIPTS)
+def test_eager_sends_nothing_on_before_its_causes_are_in_their_boxes(
+    kind: str, n: int, script: Script
+) -> None:
+    world = BoxWorld("eager", n)
+    run_script(world, script, kind)
+    assert world.stuck() == [] and world.needless == []
+    for endpoint in world.endpoints.values():
+        assert isinstance(endpoint, Eager)
+        assert (endpoint.flags, endpoint.outgoing.items, endpoint.uncleared.items) == ({}, {}, {})

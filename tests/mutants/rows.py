@@ -1,12 +1,15 @@
 """All mutants, in the order of the table."""
 
 from tests.mutants import (
+    acknowledged,
     bounded,
     broadcasts,
     buffered,
+    flood,
     gates,
     matrix,
     monitors,
+    numbered,
     optimal,
     pairs,
     probabilistic,
@@ -21,12 +24,15 @@ MUTANTS: list[Mutant] = [
         bounded,
         monitors,
         buffered,
+        numbered,
         semantic,
         probabilistic,
         matrix,
         pairs,
         optimal,
+        acknowledged,
         broadcasts,
+        flood,
         gates,
         systems,
     )

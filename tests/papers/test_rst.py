@@ -136,10 +136,13 @@ SELF = [
     "history",
     "matrix",
     "optimal",
+    "acknowledged",
     "pairs",
     "predecessors",
     "semantic",
     "buffered",
+    "release",
+    "eager",
     "unordered",
     "sync",
 ]

@@ -72,7 +72,8 @@ class Acknowledged(Optimal, kw_only=True):
 
     def _read_packet(self, packet: Packet) -> Stamp | int:
         if packet.kind != "ack":
-            return super()._read_packet(packet)
+            stamp: Stamp = super()._read_packet(packet)
+            return stamp
         clock = _decode_ack(packet.stamp)
         if (self.index[packet.source], clock) not in self.awaited:
             raise InputError(f"{packet.source} acknowledges a message that {self.process} does not wait for")

@@ -119,7 +119,8 @@ class Eager(Numbered, kw_only=True):
         return 2 if isinstance(msgspec.msgpack.decode(stamp), list) else 1
 
     def _read_packet(self, packet: Packet) -> Stamp:
-        stamp = kind, number, _ = super()._read_packet(packet)
+        stamp: Stamp = super()._read_packet(packet)
+        kind, number, _ = stamp
         if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         if kind == "release" and number >= packet.number:  # packets of a pair have numbers, too

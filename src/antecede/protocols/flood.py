@@ -1,7 +1,7 @@
 """flood: causal broadcast over links, with the id of a message as its only control data.
 
-PC-broadcast of Nédelec, Molli and Mostefaoui 2018. Every process has links to some others, and each link keeps
-the order of what goes over it (here by a number of its own, since the network reorders). Whoever gets a message
+PC-broadcast of Nédelec, Molli and Mostefaoui 2018. Each process has links to some others, and a link keeps
+the order of what goes over it (here by a number of its own, as the network reorders). Whoever gets a message
 for the first time passes it on over all its links, then delivers it; what comes again is dropped. So of each
 link it is true that
 
@@ -13,20 +13,19 @@ every link, and waits for what is before it on the link, be it a cause or not.
 
 Links may come and go while messages are under way:
 - A link that were simply opened would break (*): what is sent over it overtakes what was delivered before and
-  is still on its way along the old links. So `add_link` first floods a *ping* over the links there are. The
-  other end, when it gets the ping, has got all that was delivered before it, and answers with a *pong*; what is
-  delivered meanwhile is kept, goes over the link when the pong is there, and the link is open.
+  is still on its way along the old links. So `add_link` first floods a *ping* over the links there are. When
+  the other end gets the ping it has got all that was delivered before it, and answers with a *pong*. What is
+  delivered meanwhile is kept; it goes over the link when the pong is there, and then the link is open.
 - `remove_link` sends nothing more over a link; what is under way on it is taken in. That cannot break (*). It
   must not cut the group in two, not for a moment: whoever cannot be reached over open links gets no messages
-  and no pings. So remove a link after the one that replaces it is open (`links` names those that are).
-  A process knows its own links only, and refuses to remove the last one.
+  and no pings. So remove a link after the one that replaces it is open (`links` names those that are). A
+  process knows its own links only, and refuses to remove the last one.
 
 A link leads one way; for both ways it is added, or removed, at both ends. The overlay at the start is a ring
 with chords to the processes 2, 4, 8, ... places away: few links (about 2 * log2(n) each) and few hops, and up
-to five processes everybody is linked with everybody.
+to five processes everybody is linked with everybody. The group itself stays as it is.
 """
 
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -45,12 +44,12 @@ Overlay = dict[str, list[str]]
 
 
 class FloodStamp(NamedTuple):
-    """Broadcast `count` of `origin`, and how many went over the link before; a ping has the end it is for."""
+    """Broadcast `number` of `origin`, and how many went over the link before; a ping names who answers."""
 
-    origin: wire.Count
-    count: wire.Number
-    earlier: wire.Count
-    end: wire.Count = 0
+    origin: int
+    number: int
+    earlier: int
+    end: int = 0
 
 
 class Flooded(msgspec.Struct):
@@ -58,7 +57,7 @@ class Flooded(msgspec.Struct):
 
     kind: Literal["message", "ping"]
     origin: int
-    count: int
+    number: int
     end: int
     payload: bytes
 
@@ -78,7 +77,7 @@ _decode_pong = wire.make_reader(wire.Number, "pong of 'flood'")
 class Flood(Numbered, kw_only=True):
     """`known` has, by origin, which of its messages and pings have come: in order, so that is one number.
 
-    `linked` are the ids of those to whom there is an open link, `opening` of those to whom one is to be opened.
+    `linked` are the ids of those to whom there is an open link; `opening` has links that are to be opened.
     """
 
     facts = Facts(
@@ -144,8 +143,8 @@ class Flood(Numbered, kw_only=True):
         return self.index[peer]
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
-        count = self._number_own()
-        self._pass_on(Flooded("message", self.me, count, 0, payload))
+        number = self._number_own()
+        self._pass_on(Flooded("message", self.me, number, 0, payload))
 
     def _number_own(self) -> int:
         own = self.known[self.me]
@@ -163,7 +162,7 @@ class Flood(Numbered, kw_only=True):
 
     def _send_over_link(self, target: int, flooded: Flooded) -> None:
         earlier = self._count_packet(target)
-        fields = [flooded.origin, flooded.count, earlier]
+        fields = [flooded.origin, flooded.number, earlier]
         if flooded.kind == "ping":
             fields.append(flooded.end)
         self._emit_packet(target, wire.encode(fields), flooded.payload, flooded.kind)
@@ -201,20 +200,20 @@ class Flood(Numbered, kw_only=True):
             if stamp > own:
                 raise InputError(f"answers ping {stamp} of {self.process}, which was never sent")
         elif stamp.origin == self.me:
-            check_own(stamp.count, own)
+            check_own(stamp.number, own)
 
     def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
         known = self.known[stamp.origin]
-        if known.has(stamp.count):
+        if known.has(stamp.number):
             return
-        known.add(stamp.count)
+        known.add(stamp.number)
         kind: Literal["message", "ping"] = "ping" if packet.kind == "ping" else "message"
-        flooded = Flooded(kind, stamp.origin, stamp.count, stamp.end, packet.payload)
+        flooded = Flooded(kind, stamp.origin, stamp.number, stamp.end, packet.payload)
         self._pass_on(flooded, self.index[packet.source])
         if kind == "message":
             self._put_in_box(self.group[stamp.origin], packet)
         elif stamp.end == self.me:
-            self._emit_packet(stamp.origin, wire.encode(stamp.count), kind="pong")
+            self._emit_packet(stamp.origin, wire.encode(stamp.number), kind="pong")
 
     def _obey(self, packet: Packet, stamp: int) -> None:
         """Open the link whose ping this pong answers, unless it was given up."""
@@ -232,8 +231,8 @@ class Flood(Numbered, kw_only=True):
         waiting: dict[tuple[int, int], Held] = {}
         for packet, unmet in self.gate.held():
             stamp = self._read_packet(packet)
-            flooded = stamp.origin, stamp.count
-            if flooded not in waiting and not self.known[stamp.origin].has(stamp.count):
+            flooded = stamp.origin, stamp.number
+            if flooded not in waiting and not self.known[stamp.origin].has(stamp.number):
                 waiting[flooded] = self._describe_held(packet, unmet)
         return list(waiting.values())
 
@@ -268,8 +267,7 @@ def _check_overlay(overlay: Overlay, group: list[str]) -> Overlay:
 def _find_reached(start: str, links: Overlay) -> set[str]:
     reached, news = {start}, [start]
     while news:
-        more: Iterable[str] = links[news.pop()]
-        unseen = [name for name in more if name not in reached]
+        unseen = [name for name in links[news.pop()] if name not in reached]
         reached.update(unseen)
         news += unseen
     return reached

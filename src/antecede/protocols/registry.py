@@ -34,8 +34,8 @@ from antecede.protocols.unordered import Unordered
 from antecede.protocols.vector import Vector
 
 _CLASSES: tuple[type[Endpoint], ...] = (
-    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Acknowledged, Predecessors, Vector, Flood, History, Server,
-    Bounded, Monitor, Buffered, Release, Eager, Semantic, Probabilistic, Plausible, Scalar,
+    Unordered, Fifo, Sync, Matrix, Pairs89, Optimal, Acknowledged, Predecessors, Vector, Flood, History,
+    Server, Bounded, Monitor, Buffered, Release, Eager, Semantic, Probabilistic, Plausible, Scalar,
 )  # fmt: skip
 _BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
 _READERS = {name: wire.make_reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}

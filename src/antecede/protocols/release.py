@@ -7,8 +7,8 @@ destination, behind all earlier ones of the pair. So whatever an effect of m fin
 are in their boxes before it.
 
 That is footnote 4 of the paper without its condition: over channels that reorder, the messages of a pair need
-numbers, and without these it breaks causal order. One destination at a time: copies that are released together
-are not in order with an answer to the first of them (see `eager`).
+numbers, and without these it breaks causal order. One destination at a time: copies that are released
+together are not in order with an answer to the first of them (see `eager`).
 """
 
 import msgspec
@@ -99,7 +99,8 @@ class Release(Numbered, kw_only=True):
         return 1
 
     def _read_packet(self, packet: Packet) -> Stamp:
-        stamp = kind, number = super()._read_packet(packet)
+        stamp: Stamp = super()._read_packet(packet)
+        kind, number = stamp
         if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         return stamp

@@ -1,7 +1,7 @@
 """The fault campaign: many small seeded runs, protocols by workloads by fault mixes, on all cores.
 
 Execution number i of a campaign is a plan that follows from i and the campaign's seed alone, so any
-execution can be run again by itself. Protocols take turns: N executions are N / 17 of each.
+execution can be run again by itself. Protocols take turns: each has its share of the N executions.
 """
 
 import multiprocessing
@@ -124,6 +124,7 @@ def _choose_options(
         "sync": [{"form": "site"}],
         "bounded": [{"k": n}, {"k": n + 1}, {"k": 2 * n}, {"k": n * n}, {"k": n - 1, "rule": ">"}],
         "buffered": [{}, {"multicast": "hold"}, {"pipelined": True}],
+        "flood": [{}, {"overlay": "ring"}],
         "probabilistic": [{"R": 4, "K": 2}, {"R": 8, "K": 2}, {"R": 100, "K": 4}],
         "plausible": [{"R": 2}, {"R": n}],
     }

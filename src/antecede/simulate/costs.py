@@ -20,7 +20,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     `wait`: delivery after arrival. `needless`: the part of it for which the oracle sees no reason.
     `blocked`: how long the application wanted to send and might not. `held_back`: transmission after the
     send, where a protocol keeps messages at their sender. A time during which a process is down counts as
-    waiting, and as needless: no order demands it.
+    waiting, and as needless: no order demands it. `acks` are all control packets but extras.
     """
 
     messages: int
@@ -70,7 +70,7 @@ class CostTally:
             control_bytes=summarize_counts(self.stamp_sizes),
             entries=summarize_counts(self.stamp_entries),
             extras=self.packets["extra"] / per_message,
-            acks=(self.packets["ack"] + self.packets["release"]) / per_message,
+            acks=self._count_control_packets() / per_message,
             control_packet_bytes=self.control_size / per_message,
             wait=summarize_with_zeros(self.waits, deliveries),
             needless=summarize_with_zeros(self.needless, deliveries),
@@ -81,6 +81,9 @@ class CostTally:
             latency=summarize_with_zeros(self.latencies, deliveries),
             peak_held=self.peak_held,
         )
+
+    def _count_control_packets(self) -> int:
+        return self.packets.total() - self.packets["message"] - self.packets["extra"]
 
 
 def summarize_counts(counter: Counter[int]) -> CostFigure:

@@ -80,6 +80,8 @@ class Watch:
         """How many sends and deliveries each process has had: the number of its latest own event."""
         self.due: list[set[bytes]] = [set() for _ in names]
         """For each process, the payloads of what is addressed to it and was not delivered."""
+        self.arrived: list[set[bytes]] = [set() for _ in names]
+        """For each process, where others pass messages on: what is due and has arrived, if only once."""
         self.alarmed: list[tuple[int, tuple[str, ...]]] = []
         """Deliveries with alarms since the judge was asked last, by the number of their record."""
         self.duplicated = 0
@@ -132,6 +134,8 @@ class Watch:
             return
         tally.stamp_sizes[size] += alike
         tally.stamp_entries[count_entries(packet)] += alike
+        if self.facts.relays:  # nothing is kept back; what leaves later is passed on
+            return
         target = self.index[packet.target]
         if (now > self.sent_at or payload != self.newest) and payload in self.due[target]:
             self.rows += (now, self.transmits + target, payload) * alike
@@ -152,8 +156,13 @@ class Watch:
         for delivery in deliveries:
             if delivery.payload == payload:
                 return
-        if packet.kind == "message" and payload in self.due[i]:
-            self.rows += (self.last, self.holds + i, payload)
+        if packet.kind != "message" or payload not in self.due[i]:
+            return
+        if self.facts.relays:
+            if payload in self.arrived[i]:
+                return  # it waits since its first copy
+            self.arrived[i].add(payload)
+        self.rows += (self.last, self.holds + i, payload)
 
     def on_deliver(self, i: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
@@ -165,6 +174,7 @@ class Watch:
         except KeyError:
             self.duplicated += 1
             return
+        self.arrived[i].discard(payload)
         self.rows += (self.queue.now, self.delivers + i, payload)
         self.events[i] += 1
         if delivery.alarms and self.promised[i]:

@@ -1,0 +1,153 @@
+"""Wrong rules for `flood`: PC-broadcast of Nedelec18, with links that stay and with links that change."""
+
+from collections.abc import Callable
+from random import Random
+
+from antecede import Effects
+from antecede.core.gate import Pairs
+from antecede.core.packet import Packet
+from antecede.core.seen import Seen
+from antecede.protocols.flood import Flood, Flooded, FloodStamp, Opening
+from tests.cases import make_line
+from tests.mutants.drives import STEPS, broadcast
+from tests.mutants.table import Mutant
+from tests.mutants.trials import Trial
+from tests.overlay import play_with_changing_links
+
+
+def changing_links(world: Trial, random: Random) -> None:
+    """Broadcasts while links come and go."""
+    play_with_changing_links(world, random.randrange, 3 * STEPS)
+
+
+class WithoutOrder(Flood, kw_only=True):
+    """Links do not keep order."""
+
+    @staticmethod
+    def find_needs_and_gains(stamp: FloodStamp | int, source: int, me: int) -> tuple[Pairs, Pairs]:
+        _, gains = Flood.find_needs_and_gains(stamp, source, me)
+        return [], gains
+
+
+class PassesNothingOn(Flood, kw_only=True):
+    """Only the origin of a message sends it."""
+
+    def _pass_on(self, flooded: Flooded, source: int | None = None) -> None:
+        if flooded.origin == self.me:
+            super()._pass_on(flooded, source)
+
+
+class DeliversCopies(Flood, kw_only=True):
+    """What comes again is delivered again."""
+
+    def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
+        if self.known[stamp.origin].has(stamp.number) and stamp.origin != self.me:
+            self._put_in_box(self.group[stamp.origin], packet)
+        super()._take_up(packet, stamp)
+
+
+class OpensAtOnce(Flood, kw_only=True):
+    """A link is used as soon as it is added."""
+
+    def add_link(self, peer: str) -> Effects:
+        self.linked = sorted([*self.linked, self._find_peer(peer)])
+        return Effects([], [])
+
+
+class PingsStraight(Flood, kw_only=True):
+    """The ping goes over the new link instead of the old ones."""
+
+    def add_link(self, peer: str) -> Effects:
+        target = self._find_peer(peer)
+        ping = self._number_own()
+        self._send_over_link(target, Flooded("ping", self.me, ping, target, b""))
+        self.opening[target] = Opening(ping, [])
+        return self._collect_effects([])
+
+
+class KeepsNothing(Flood, kw_only=True):
+    """What is delivered between ping and pong does not go over the new link."""
+
+    def _obey(self, packet: Packet, stamp: int) -> None:
+        for opening in self.opening.values():
+            opening.kept.clear()
+        super()._obey(packet, stamp)
+
+
+class KeepsBackwards(Flood, kw_only=True):
+    """What was kept goes over the new link, the latest first."""
+
+    def _obey(self, packet: Packet, stamp: int) -> None:
+        for opening in self.opening.values():
+            opening.kept.reverse()
+        super()._obey(packet, stamp)
+
+
+class TakesAnyPong(Flood, kw_only=True):
+    """A pong of a link that was given up and is added again opens it."""
+
+    def _obey(self, packet: Packet, stamp: int) -> None:
+        opening = self.opening.get(self.index[packet.source])
+        super()._obey(packet, opening.ping if opening else stamp)
+
+
+class ForgetsOrigin(Flood, kw_only=True):
+    """Only the newest message of an origin is known: then an old copy is news."""
+
+    def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
+        if self.known[stamp.origin].low != stamp.number and stamp.origin != self.me:
+            self.known[stamp.origin] = Seen(stamp.number - 1)
+        super()._take_up(packet, stamp)
+
+
+def draw_line(process: str, group: list[str]) -> dict[str, list[str]]:
+    return make_line(len(group))
+
+
+LINE: dict[str, Callable[[str, list[str]], object]] = {"overlay": draw_line}
+
+ROWS = [
+    Mutant(
+        "flood-no-order",
+        "links do not keep order",
+        "Nedelec18",
+        "unsafe",
+        WithoutOrder,
+        broadcast,
+        sizes=(4, 5),
+    ),
+    Mutant("flood-no-relay", "nobody passes on", "Nedelec18", "unsafe", PassesNothingOn, broadcast, LINE),
+    Mutant(
+        "flood-copies",
+        "what comes again is delivered again",
+        "Nedelec18",
+        "error",
+        DeliversCopies,
+        broadcast,
+        says="delivered there before",
+    ),
+    Mutant(
+        "flood-forgets",
+        "only the newest message of each origin is known",
+        "Nedelec18",
+        "error",
+        ForgetsOrigin,
+        broadcast,
+        says="delivered there before",
+    ),
+    *(
+        Mutant(name, wrong, "Nedelec18, links that change", verdict, kind, changing_links, LINE, sizes=(4, 5))
+        for name, wrong, verdict, kind in [
+            ("flood-opens-at-once", "a link is used as soon as it is added", "unsafe", OpensAtOnce),
+            ("flood-pings-straight", "the ping goes over the new link", "unsafe", PingsStraight),
+            (
+                "flood-keeps-nothing",
+                "what comes before the pong is not sent over the link",
+                "unsafe",
+                KeepsNothing,
+            ),
+            ("flood-keeps-backwards", "what was kept is sent the latest first", "unsafe", KeepsBackwards),
+            ("flood-any-pong", "a late pong opens a link that was added again", "unsafe", TakesAnyPong),
+        ]
+    ),
+]
