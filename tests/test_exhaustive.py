@@ -135,7 +135,8 @@ def test_three_broadcasts(name: str) -> None:
 
 
 TERMINAL = {
-    "sync-rendezvous": 606, "sync-site": 822, "buffered": 1_022, "buffered-pipelined": 1_022, "release": 1_834,
+    "sync-rendezvous": 606, "sync-site": 822, "buffered": 1_022, "buffered-pipelined": 1_022,
+    "release": 1_834,
 }  # fmt: skip
 """Different last states; acknowledgements make the tree itself too large to count."""
 

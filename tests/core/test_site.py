@@ -17,8 +17,8 @@ from tests.cases import EXACT, OTHER, Case
 from tests.harness import destinations
 
 WANTED = {
-    "sync-site", "matrix", "optimal", "acknowledged", "vector", "flood", "history", "bounded-n", "bounded-2n", "buffered",
-    "buffered-hold", "buffered-pipelined", "release", "eager", "semantic", "server", "predecessors", "fifo",
+    "sync-site", "matrix", "optimal", "acknowledged", "vector", "flood", "history", "bounded-n", "bounded-2n",
+    "buffered", "buffered-hold", "buffered-pipelined", "release", "eager", "semantic", "server", "predecessors", "fifo",
 }  # fmt: skip
 CASES = [
     pytest.param(case, kind, id=f"{case.name}-{kind}")

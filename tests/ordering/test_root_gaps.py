@@ -274,8 +274,10 @@ def test_a_row_that_names_two_messages_of_one_sender_counts_once_for_each() -> N
 
 @pytest.mark.parametrize(
     "protocol",
-    ["fifo", "vector", "matrix", "bounded", "semantic", "pairs", "optimal", "predecessors"]
-    + ["acknowledged", "release", "eager"],
+    [
+        *("fifo", "vector", "matrix", "bounded", "semantic", "pairs", "optimal", "predecessors"),
+        *("acknowledged", "release", "eager"),
+    ],
 )
 @given(seed=st.integers(0, 10**6), sends=st.integers(1, 14))
 def test_a_table_of_packets_has_the_root_gaps_of_the_endpoint(protocol: str, seed: int, sends: int) -> None:

@@ -20,10 +20,10 @@ from tests.simulate.traced import FAULTY, Traced, packet, plan_of, talk
 Sends = list[tuple[float, int, list[int] | None]]
 
 
-def play_sends(protocol: str, sends: Sends, network: Network, **options: Any) -> Run:
+def play_sends(protocol: str, sends: Sends, network: Network, n: int = 3, **options: Any) -> Run:
     """A run in which just these messages are sent: (when, by whom, to whom)."""
     simulation = Simulation(
-        Plan(protocol=protocol, processes=3, messages=0, network=network, options=options)
+        Plan(protocol=protocol, processes=n, messages=0, network=network, options=options)
     )
     for when, process, targets in sends:
         simulation.queue.schedule(when, simulation.carrier.send, Wish(process, targets, None))
@@ -105,6 +105,36 @@ def test_every_copy_of_a_message_counts() -> None:
     assert then_all.control_bytes == CostFigure(2 / 3, 1.0)
     assert then_all.held_back == CostFigure(18 / 3, 9.0)
     assert then_all.acks == 5 / 2
+
+
+def test_release_holds_back_only_what_goes_elsewhere() -> None:
+    """m1 follows m0 to the same process at once; m2, to another, waits for the acknowledgements of both."""
+    sends: Sends = [(0.0, 0, [1]), (1.0, 0, [1]), (2.0, 0, [2])]
+    costs = play_sends("release", sends, Network(delay="constant:5")).costs
+    assert costs.held_back == Figure(9 / 3, 9.0)
+    assert costs.latency == Figure((5 + 5 + 14) / 3, 14.0) and costs.acks == 1.0
+    assert costs.entries == costs.control_bytes == Figure(1.0, 1.0)
+
+
+def test_eager_holds_back_at_the_receiver_of_a_flagged_message() -> None:
+    """m1 leaves at once, flagged because of m0. p1 has it at 6 and wants to send m2 at 7; but m0 arrives at 30,
+    p0 knows that at 35, and m1 is cleared at 40. With matrix clocks m2 waits at p2 until 30."""
+    costs = play_sends("eager", DETOUR, TRIANGLE).costs
+    assert costs.held_back == Figure((40 - 7) / 3, 33.0) and costs.waited == 0
+    assert costs.latency == Figure((30 + 5 + 38) / 3, 38.0)
+    assert costs.packets == 7 and costs.acks == (3 + 1) / 3
+    assert costs.entries == Figure(2.0, 2.0)
+
+
+def test_copies_that_are_passed_on_are_neither_kept_back_nor_held_twice() -> None:
+    """In a ring of four each passes on what it gets first: p2 gets both copies of m0, and waits for none."""
+    sends: Sends = [(0.0, 0, None)]
+    run = play_sends("flood", sends, Network(delay="constant:5"), n=4, overlay="ring")
+    costs = run.costs
+    assert not run.broken and costs.deliveries == 3
+    assert costs.packets == costs.arrivals == 2 + 1 + 1 + 1  # p2 has it from p1, and sends it to p3
+    assert costs.latency == Figure((5 + 5 + 10) / 3, 10.0)
+    assert costs.held_back == costs.wait == Figure(0.0, 0.0) and costs.peak_held == 0
 
 
 def test_extras_of_bounded() -> None:
@@ -245,6 +275,29 @@ def check_times(run: Traced, costs: Costs, found: list[tuple[float, float]]) -> 
     sent = {row["message"]: row["time"] for row in run.of("send")}
     check_figure(costs.latency, [row["time"] - sent[row["message"]] for row in run.of("deliver")])
     assert costs.peak_held == peak(run)
+
+
+def test_a_message_that_is_passed_on_waits_since_its_first_copy() -> None:
+    run = Traced(plan_of("flood", workload="broadcast", messages=200, rate=50.0))
+    first: dict[tuple[str, str], float] = {}
+    for row in run.of("receive"):
+        first.setdefault((row["process"], row["message"]), row["time"])
+    found = [row["time"] - first[row["process"], row["message"]] for row in run.of("deliver")]
+    costs = run.run.costs
+    check_figure(costs.wait, found)
+    assert costs.arrivals > 2 * costs.deliveries
+    assert 100 < costs.waited == sum(wait > 0 for wait in found)
+    assert costs.held_back == Figure(0.0, 0.0)
+
+
+def test_what_acknowledgements_and_eagerness_gain() -> None:
+    """Stamps are smaller than those of `optimal`, messages are faster than those of `buffered`."""
+    plans = {name: plan_of(name, processes=8, messages=1000) for name in ("optimal", "acknowledged")}
+    small = {name: Traced(plan).run.costs.entries.mean for name, plan in plans.items()}
+    assert small["acknowledged"] < 0.9 * small["optimal"]
+    names = ("buffered", "release", "eager", "matrix")
+    fast = {name: Traced(plan_of(name, processes=8, messages=1000)).run.costs.latency.mean for name in names}
+    assert fast["matrix"] < fast["eager"] < 0.8 * fast["release"] < fast["release"] < fast["buffered"]
 
 
 def test_the_runs_above_have_something_to_count() -> None:

@@ -34,11 +34,13 @@ FIG_7, FIG_8 = "a b | e f | c d", "b a | f e | d c"
 OUTCOMES = {
     "sync": [[], [XZ], [], [XZ], [], [], [], [XY]],
     "buffered": [[B_A], [XZ], [], [XZ], ALL_8[:-1], [FIG_7], [], [XY]],
+    "release": [[B_A], [XZ], [], [XZ], ALL_8[:-1], [FIG_7], [], [XY]],
     "matrix": [[B_A], [XZ], [], [XZ], ALL_8, [FIG_7], [FIG_8], [XY]],
 }
 BLOCKED = {
     "sync": [1, 0, 1, 0, 1, 1, 1, 0],
     "buffered": [0, 0, 1, 0, 0, 6, 7, 1],
+    "release": [0, 0, 1, 0, 0, 6, 7, 1],
     "matrix": [0, 0, 1, 0, 0, 0, 0, 0],
 }
 ROWS = [(protocol, row) for protocol in OUTCOMES for row in range(8)]
@@ -60,6 +62,31 @@ def test_table_of_002(protocol: str, row: int) -> None:
     assert [str(end) for end in found.outcomes] == outcomes
     assert len(found.blocked) == blocked
     assert found.verdict == verdict(bool(outcomes), bool(blocked))
+
+
+@pytest.mark.parametrize("row", [0, 1, 2, 3, 7])
+def test_eager_ends_as_buffered_does_where_its_states_can_be_counted(row: int) -> None:
+    eager, buffered = (explore(program(row), protocol) for protocol in ("eager", "buffered"))
+    assert (eager.outcomes, eager.blocked) == (buffered.outcomes, buffered.blocked)
+
+
+def test_eager_has_the_outcome_of_figure_8_that_buffers_never_have() -> None:
+    """All six messages leave at once, so that each process may get the later one first."""
+    names = ["P1", "P2", "P3"]
+    ends = {name: antecede.endpoint("eager", process=name, group=names) for name in names}
+    sends = {"P1": ["e->P2", "d->P3"], "P2": ["c->P3", "b->P1"], "P3": ["a->P1", "f->P2"]}
+    packets = {}
+    for name, texts in sends.items():
+        for text in texts:
+            message, target = text.split("->")
+            (packet,) = ends[name].send(message.encode(), to=[target]).packets
+            packets[message] = packet
+    received: dict[str, list[str]] = {name: [] for name in names}
+    for message in "bafedc":
+        packet = packets[message]
+        deliveries = ends[packet.target].receive(packet).deliveries
+        received[packet.target] += [delivery.payload.decode() for delivery in deliveries]
+    assert " | ".join(" ".join(words) for words in received.values()) == FIG_8 == ALL_8[-1]
 
 
 @pytest.mark.parametrize("row", range(8))

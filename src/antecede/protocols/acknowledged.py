@@ -5,8 +5,8 @@ Mattern and Fünfrocken 1995 ask whether acknowledgements and small stamps can b
 then takes that destination out of LOG, as if a message had told it so, and its next messages spread the word.
 An acknowledgement at arrival would be wrong: a message that has arrived and waits can still be overtaken.
 
-Nothing waits for an acknowledgement, so it costs a packet and no time. It saves where it is back before the
-next message leaves: with few messages under way stamps are smaller, with many they are those of `optimal`.
+Nothing waits for an acknowledgement, so it costs a packet and no time. It saves what it settles before the
+next message leaves: the more messages are under way, the less.
 """
 
 import msgspec

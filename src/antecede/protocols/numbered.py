@@ -1,6 +1,6 @@
 """What `release`, `eager` and `flood` share: packets of a pair are numbered, and taken up in that order.
 
-A gate puts the packets of each pair in order, over a network that reorders; a box has what is taken up for the
+A gate puts the packets of a pair in order, over a network that reorders; a box has what is taken up for the
 application, in the order in which that happened. Only the head of the box may be received, since what stands
 behind it may be an effect of it: numbers of pairs alone do not tell.
 """
