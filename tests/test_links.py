@@ -12,7 +12,7 @@ from antecede.protocols.flood import Flood
 from tests.cases import Case, make_line
 from tests.harness import World
 from tests.overlay import get_flood, is_connected, play_with_changing_links
-from tests.test_exhaustive import State
+from tests.test_exhaustive import Send, State
 
 LINE = Case("line", "flood", {"overlay": make_line}, ("broadcast",))
 GROUP = ["p0", "p1", "p2", "p3"]
@@ -77,7 +77,7 @@ def test_every_execution_in_which_a_link_is_added_and_another_removed(messages: 
         if (key := state.key()) in known:
             continue
         known.add(key)
-        sends = [(name, None) for name in ("p0", "p1", "p2")] if state.sends < messages else []
+        sends: list[Send] = [(name, None) for name in ("p0", "p1", "p2")] if state.sends < messages else []
         following = list(state.moves(sends))
         stack += following
         if not following:

@@ -18,7 +18,8 @@ from tests.harness import destinations
 
 WANTED = {
     "sync-site", "matrix", "optimal", "acknowledged", "vector", "flood", "history", "bounded-n", "bounded-2n",
-    "buffered", "buffered-hold", "buffered-pipelined", "release", "eager", "semantic", "server", "predecessors", "fifo",
+    "buffered", "buffered-hold", "buffered-pipelined", "release", "eager", "semantic", "server",
+    "predecessors", "fifo",
 }  # fmt: skip
 CASES = [
     pytest.param(case, kind, id=f"{case.name}-{kind}")

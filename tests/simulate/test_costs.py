@@ -117,7 +117,7 @@ def test_release_holds_back_only_what_goes_elsewhere() -> None:
 
 
 def test_eager_holds_back_at_the_receiver_of_a_flagged_message() -> None:
-    """m1 leaves at once, flagged because of m0. p1 has it at 6 and wants to send m2 at 7; but m0 arrives at 30,
+    """m1 leaves at once, flagged because of m0. p1 has it at 6 and would send m2 at 7; but m0 arrives at 30,
     p0 knows that at 35, and m1 is cleared at 40. With matrix clocks m2 waits at p2 until 30."""
     costs = play_sends("eager", DETOUR, TRIANGLE).costs
     assert costs.held_back == Figure((40 - 7) / 3, 33.0) and costs.waited == 0
