@@ -226,6 +226,24 @@ def test_eager_names_the_clearances_that_own_messages_wait_for() -> None:
     assert (after.payload, ends["p0"].held(), ends["p0"].root_gaps()) == (b"after", [], [])
 
 
+def test_eager_waits_for_what_was_flagged_before_and_for_nothing_later() -> None:
+    """Else a process to which flagged messages come again and again would never send."""
+    ends = {name: antecede.endpoint("eager", process=name, group=NAMES) for name in NAMES}
+    to_p2 = ends["p1"].send(b"slow", to=["p2"]).packets[0]
+    first = ends["p1"].send(b"first", to=["p0"]).packets[0]
+    ends["p1"].send(b"slower", to=["p3"])
+    second = ends["p1"].send(b"second", to=["p0"]).packets[0]
+    ends["p0"].receive(first)
+    ends["p0"].send(b"between", to=["p2"])
+    ends["p0"].receive(second)
+    ends["p0"].send(b"after", to=["p2"])
+    (acknowledged,) = ends["p2"].receive(to_p2).packets
+    (cleared,) = ends["p1"].receive(acknowledged).packets
+    (between,) = ends["p0"].receive(cleared).packets
+    assert between.payload == b"between"
+    assert [(one.payload, one.missing[0].needs) for one in ends["p0"].held()] == [(b"after", 2)]
+
+
 def test_flood_names_a_message_once_however_many_copies_wait() -> None:
     """p1 and p2 have both m and n of p3; of m nothing has arrived at p0, of n the copies of both have."""
     world = Case("flood", "flood", {"overlay": "full"}).world(4)
