@@ -40,10 +40,10 @@ class PassesNothingOn(Flood, kw_only=True):
 class DeliversCopies(Flood, kw_only=True):
     """What comes again is delivered again."""
 
-    def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].has(stamp.number) and stamp.origin != self.me:
             self._put_in_box(self.group[stamp.origin], packet)
-        super()._take_up(packet, stamp)
+        super()._take_up_packet(packet, stamp)
 
 
 class OpensAtOnce(Flood, kw_only=True):
@@ -68,36 +68,36 @@ class PingsStraight(Flood, kw_only=True):
 class KeepsNothing(Flood, kw_only=True):
     """What is delivered between ping and pong does not go over the new link."""
 
-    def _obey(self, packet: Packet, stamp: int) -> None:
+    def _obey_packet(self, packet: Packet, stamp: int) -> None:
         for opening in self.opening.values():
             opening.kept.clear()
-        super()._obey(packet, stamp)
+        super()._obey_packet(packet, stamp)
 
 
 class KeepsBackwards(Flood, kw_only=True):
     """What was kept goes over the new link, the latest first."""
 
-    def _obey(self, packet: Packet, stamp: int) -> None:
+    def _obey_packet(self, packet: Packet, stamp: int) -> None:
         for opening in self.opening.values():
             opening.kept.reverse()
-        super()._obey(packet, stamp)
+        super()._obey_packet(packet, stamp)
 
 
 class TakesAnyPong(Flood, kw_only=True):
     """A pong of a link that was given up and is added again opens it."""
 
-    def _obey(self, packet: Packet, stamp: int) -> None:
+    def _obey_packet(self, packet: Packet, stamp: int) -> None:
         opening = self.opening.get(self.index[packet.source])
-        super()._obey(packet, opening.ping if opening else stamp)
+        super()._obey_packet(packet, opening.ping if opening else stamp)
 
 
 class ForgetsOrigin(Flood, kw_only=True):
     """Only the newest message of an origin is known: then an old copy is news."""
 
-    def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].low != stamp.number and stamp.origin != self.me:
             self.known[stamp.origin] = Seen(stamp.number - 1)
-        super()._take_up(packet, stamp)
+        super()._take_up_packet(packet, stamp)
 
 
 def draw_line(process: str, group: list[str]) -> dict[str, list[str]]:

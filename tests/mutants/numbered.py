@@ -39,16 +39,16 @@ class ReleaseAcknowledgesArrival(Release, kw_only=True):
             self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
         return super()._take_in(packet, stamp)
 
-    def _take_up(self, packet: Packet, stamp: release.Stamp) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: release.Stamp) -> None:
         self._put_in_box(packet.source, packet)
 
 
 class ReleaseTakesAnyAcknowledgement(Release, kw_only=True):
     """The acknowledgement of an earlier message is taken for that of the last one."""
 
-    def _obey(self, packet: Packet, stamp: release.Stamp) -> None:
+    def _obey_packet(self, packet: Packet, stamp: release.Stamp) -> None:
         kind, _ = stamp
-        super()._obey(packet, (kind, self.sent[self.index[packet.source]]))
+        super()._obey_packet(packet, (kind, self.sent[self.index[packet.source]]))
 
 
 class ReleaseLooksBehind(Release, kw_only=True):
@@ -111,10 +111,10 @@ class EagerAcknowledgesArrival(Eager, kw_only=True):
 class ForgetsOvertakingClearance(Eager, kw_only=True):
     """A clearance that comes before its message is not remembered."""
 
-    def _obey(self, packet: Packet, stamp: eager.Stamp) -> None:
+    def _obey_packet(self, packet: Packet, stamp: eager.Stamp) -> None:
         kind, number, _ = stamp
         if kind == "ack" or number <= self.gate.have.get(self.index[packet.source], 0):
-            super()._obey(packet, stamp)
+            super()._obey_packet(packet, stamp)
 
 
 SOURCE = "after Mattern95"

@@ -127,7 +127,7 @@ class Eager(Numbered, kw_only=True):
             raise InputError(f"{packet.source} clears a message that it has not sent")
         return stamp
 
-    def _take_up(self, packet: Packet, stamp: Stamp) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier, flagged = stamp
         source, number = self.index[packet.source], earlier + 1
         self._put_in_box(packet.source, packet)
@@ -135,7 +135,7 @@ class Eager(Numbered, kw_only=True):
         if flagged and self.outgoing.have.get(source, 0) < number:  # a clearance may overtake its message
             self.flags[source] = number
 
-    def _obey(self, packet: Packet, stamp: Stamp) -> None:
+    def _obey_packet(self, packet: Packet, stamp: Stamp) -> None:
         kind, number, _ = stamp
         source = self.index[packet.source]
         if kind == "ack":

@@ -202,7 +202,7 @@ class Flood(Numbered, kw_only=True):
         elif stamp.origin == self.me:
             check_own(stamp.number, own)
 
-    def _take_up(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         known = self.known[stamp.origin]
         if known.has(stamp.number):
             return
@@ -215,7 +215,7 @@ class Flood(Numbered, kw_only=True):
         elif stamp.end == self.me:
             self._emit_packet(stamp.origin, wire.encode(stamp.number), kind="pong")
 
-    def _obey(self, packet: Packet, stamp: int) -> None:
+    def _obey_packet(self, packet: Packet, stamp: int) -> None:
         """Open the link whose ping this pong answers, unless it was given up."""
         target = self.index[packet.source]
         opening = self.opening.get(target)

@@ -29,12 +29,12 @@ class Numbered(Gated, kw_only=True):
     def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
         needs, gains = self._find_needs(self.index[packet.source], stamp)
         if not gains:
-            self._obey(packet, stamp)
+            self._obey_packet(packet, stamp)
             return None
         arrival = self.gate.offer(packet, needs, gains)
         self.stamps[arrival] = stamp
         while (ready := self.gate.find()) is not None:
-            self._take_up(*self._take_packet(ready))
+            self._take_up_packet(*self._take_packet(ready))
         return None
 
     def _find_next(self, sender: str | None) -> int | None:
@@ -50,10 +50,10 @@ class Numbered(Gated, kw_only=True):
     def _put_in_box(self, sender: str, packet: Packet) -> None:
         self.inbox.append(Letter(sender, packet.number, packet.payload))
 
-    def _take_up(self, packet: Packet, stamp: Any) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: Any) -> None:
         """Take up a packet when it is its turn."""
         raise NotImplementedError
 
-    def _obey(self, packet: Packet, stamp: Any) -> None:
+    def _obey_packet(self, packet: Packet, stamp: Any) -> None:
         """Take up a packet that has no number of its pair: acknowledgements and the like."""
         raise NotImplementedError

@@ -105,12 +105,12 @@ class Release(Numbered, kw_only=True):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         return stamp
 
-    def _take_up(self, packet: Packet, stamp: Stamp) -> None:
+    def _take_up_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier = stamp
         self._put_in_box(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
 
-    def _obey(self, packet: Packet, stamp: Stamp) -> None:
+    def _obey_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, number = stamp
         target = self.index[packet.source]
         if number == self.sent[target]:
