@@ -111,19 +111,19 @@ def test_release_holds_back_only_what_goes_elsewhere() -> None:
     """m1 follows m0 to the same process at once; m2, to another, waits for the acknowledgements of both."""
     sends: Sends = [(0.0, 0, [1]), (1.0, 0, [1]), (2.0, 0, [2])]
     costs = play_sends("release", sends, Network(delay="constant:5")).costs
-    assert costs.held_back == Figure(9 / 3, 9.0)
-    assert costs.latency == Figure((5 + 5 + 14) / 3, 14.0) and costs.acks == 1.0
-    assert costs.entries == costs.control_bytes == Figure(1.0, 1.0)
+    assert costs.held_back == CostFigure(9 / 3, 9.0)
+    assert costs.latency == CostFigure((5 + 5 + 14) / 3, 14.0) and costs.acks == 1.0
+    assert costs.entries == costs.control_bytes == CostFigure(1.0, 1.0)
 
 
 def test_eager_holds_back_at_the_receiver_of_a_flagged_message() -> None:
     """m1 leaves at once, flagged because of m0. p1 has it at 6 and would send m2 at 7; but m0 arrives at 30,
     p0 knows that at 35, and m1 is cleared at 40. With matrix clocks m2 waits at p2 until 30."""
     costs = play_sends("eager", DETOUR, TRIANGLE).costs
-    assert costs.held_back == Figure((40 - 7) / 3, 33.0) and costs.waited == 0
-    assert costs.latency == Figure((30 + 5 + 38) / 3, 38.0)
+    assert costs.held_back == CostFigure((40 - 7) / 3, 33.0) and costs.waited == 0
+    assert costs.latency == CostFigure((30 + 5 + 38) / 3, 38.0)
     assert costs.packets == 7 and costs.acks == (3 + 1) / 3
-    assert costs.entries == Figure(2.0, 2.0)
+    assert costs.entries == CostFigure(2.0, 2.0)
 
 
 def test_copies_that_are_passed_on_are_neither_kept_back_nor_held_twice() -> None:
@@ -133,8 +133,8 @@ def test_copies_that_are_passed_on_are_neither_kept_back_nor_held_twice() -> Non
     costs = run.costs
     assert not run.broken and costs.deliveries == 3
     assert costs.packets == costs.arrivals == 2 + 1 + 1 + 1  # p2 has it from p1, and sends it to p3
-    assert costs.latency == Figure((5 + 5 + 10) / 3, 10.0)
-    assert costs.held_back == costs.wait == Figure(0.0, 0.0) and costs.peak_held == 0
+    assert costs.latency == CostFigure((5 + 5 + 10) / 3, 10.0)
+    assert costs.held_back == costs.wait == CostFigure(0.0, 0.0) and costs.peak_held == 0
 
 
 def test_extras_of_bounded() -> None:
@@ -287,7 +287,7 @@ def test_a_message_that_is_passed_on_waits_since_its_first_copy() -> None:
     check_figure(costs.wait, found)
     assert costs.arrivals > 2 * costs.deliveries
     assert 100 < costs.waited == sum(wait > 0 for wait in found)
-    assert costs.held_back == Figure(0.0, 0.0)
+    assert costs.held_back == CostFigure(0.0, 0.0)
 
 
 def test_what_acknowledgements_and_eagerness_gain() -> None:
