@@ -46,9 +46,10 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
         rows._replace(slots=own_slots)
         for rows, own_slots in zip((needs, gains, past), pair_slots, strict=True)
     )
-    # What a packet counts as is its first gain; one that gains nothing is called by its number.
+    # What a packet counts as is its first gain; one that gains nothing, such as an acknowledgement, is no
+    # message that others count, and must not be taken for one.
     first_gain = np.append(gains.counts, 0)[gains.starts[:-1]]
-    counts = np.where(np.diff(gains.starts) > 0, first_gain, numbers)
+    counts = np.where(np.diff(gains.starts) > 0, first_gain, 0)
     if protocol.brings_past:
         needs = needs._replace(counts=find_last_present_messages(needs.slots, needs.counts, own, counts))
     causal_rank = sum_rows(gains) if protocol.gains_time else None
