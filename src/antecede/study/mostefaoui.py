@@ -14,9 +14,12 @@ from math import comb, exp
 from typing import Any
 
 from antecede.protocols.detectors import DETECTORS
+from antecede.simulate.network import PRESETS
+from antecede.simulate.run import Plan
 from antecede.simulate.shared_entries import BroadcastPlan, BroadcastRun, run_broadcasts
 from antecede.study.estimates import ResultPoint, Results
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
+from antecede.study.simulated import measure_plan
 
 PROTOCOL = "probabilistic"
 TOTAL_RATE = 200
@@ -427,6 +430,72 @@ CHURN = Figure(
 )
 
 
+# The exact rivals
+
+
+RIVALS = ("vector", "flood")
+"""A number for each process; and a broadcast over links that keep order, with one number on a message."""
+RIVAL_SIZES: dict[Scale, list[int]] = {"quick": [8, 16, 32], "paper": [8, 16, 32, 64]}
+RIVAL_MESSAGES: dict[Scale, int] = {"quick": 60, "paper": 1000}
+
+
+def grid_of_rivals(scale: Scale) -> Iterator[Point]:
+    """Small groups in the event simulator, at the paper's load: 20 messages in flight."""
+    common: dict[str, Any] = {"N": RIVAL_SIZES[scale], "messages": [RIVAL_MESSAGES[scale]]}
+    yield from fill_grid([PROTOCOL], R=[25, 100], K=[4], **common)
+    yield from fill_grid(RIVALS, **common)
+
+
+def measure_rival(cell: Cell) -> Metrics:
+    """Run real endpoints."""
+    processes = int(cell.parameters["N"])
+    options: dict[str, Any] = {name: cell.parameters[name] for name in "RK" if name in cell.parameters}
+    plan = Plan(
+        protocol=cell.protocol,
+        processes=processes,
+        workload="broadcast",
+        messages=int(cell.parameters["messages"]),
+        rate=TOTAL_RATE / processes,
+        network=PRESETS["mostefaoui17"],
+        seed=cell.seed,
+        options=options,
+    )
+    return measure_plan(plan)
+
+
+def conclude_rivals(results: Results) -> str:
+    """What exactness costs."""
+    n = max(point.parameters["N"] for point in results.list_points("control_bytes"))
+    sentences = []
+    for name, parameters in ((PROTOCOL, {"R": 25}), (PROTOCOL, {"R": 100}), ("vector", {}), ("flood", {})):
+        stamp = results.estimate("control_bytes", name, N=n, **parameters)
+        packets = results.estimate("packets", name, N=n, **parameters)
+        latency = results.estimate("latency", name, N=n, **parameters)
+        early = results.estimate("early_rate", name, N=n, **parameters)
+        called = f"{name} with R = {parameters['R']}" if parameters else name
+        sentences.append(
+            f"{called}: stamps of {stamp} bytes, {packets} packets a message, {latency} ms from send to "
+            f"delivery, early rate {early}"
+        )
+    return f"With N = {n}. {'; '.join(sentences)}."
+
+
+EXACT_RIVALS = Figure(
+    name="rivals",
+    title="Exact broadcasts beside the probabilistic one",
+    question="What does it cost to be right always?",
+    grid=grid_of_rivals,
+    measure=measure_rival,
+    plots=(
+        Plot("Bytes of a stamp", metric="control_bytes", x="N", log_x=True, log_y=True),
+        Plot("Packets per message", metric="packets", x="N", log_x=True, log_y=True),
+        Plot("From send to delivery, ms", metric="latency", x="N", log_x=True),
+    ),
+    conclude=conclude_rivals,
+    seeds=SEEDS,
+)
+
+
 def _join(values: list[Any]) -> str:
     """3, 4 and 5."""
     texts = [str(value) for value in values]
@@ -451,5 +520,6 @@ STUDY = Study(
         UNKNOWN_LOAD,
         SIZE_OF_STAMP,
         CHURN,
+        EXACT_RIVALS,
     ),
 )

@@ -32,6 +32,7 @@ def list_metrics(run: Run) -> Metrics:
         "control_bytes": costs.control_bytes.mean,
         "control_bytes_p99": costs.control_bytes.p99,
         "entries": costs.entries.mean,
+        "packets": costs.packets / max(costs.messages, 1),
         "extras": costs.extras,
         "acks": costs.acks,
         "control_packet_bytes": costs.control_packet_bytes,
