@@ -158,7 +158,9 @@ def _encode_axes(chart: Chart, values: list[dict[str, Any]]) -> dict[str, Any]:
         "y": altair.Y(**_describe_axis(chart.y, chart.y_title, chart.log_y, values)),
     }
     if chart.series:
-        fields["color"] = altair.Color(field=_escape_field(chart.series), type="nominal", sort=None)
+        legend = altair.Legend(labelLimit=0)  # names are shown in full
+        series = _escape_field(chart.series)
+        fields["color"] = altair.Color(field=series, type="nominal", sort=None, legend=legend)
     told = [chart.label, chart.series, chart.y, chart.x, chart.low, chart.high]
     fields["tooltip"] = [altair.Tooltip(field=_escape_field(name)) for name in dict.fromkeys(told) if name]
     return fields
