@@ -75,6 +75,18 @@ COSTS = pa.schema(
     }
 )
 
+COMPARISON = pa.schema(
+    {
+        "execution": pa.string(),
+        "protocol": pa.string(),
+        "parameters": pa.map_(pa.string(), pa.string()),
+        "metric": pa.string(),
+        "value": pa.float64(),  # null where the protocol did not come to an end
+        "low": pa.float64(),  # of the 95 % interval; null where there is none
+        "high": pa.float64(),
+    }
+)
+
 Copy = tuple[str | None, str | None]
 """The process at which a message is delivered, and the message."""
 
