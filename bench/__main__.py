@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from bench import commands, control_bytes, gate, judging, peers, pipeline, reading, simulator, studies
+from bench import (
+    commands,
+    comparing,
+    control_bytes,
+    gate,
+    judging,
+    peers,
+    pipeline,
+    reading,
+    simulator,
+    studies,
+)
 from bench.measure import machine
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
@@ -15,6 +26,7 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
     "bytes": control_bytes.tables,
     "simulator": simulator.tables,
     "studies": studies.tables,
+    "compare": comparing.tables,
     "commands": commands.tables,
     "reading": reading.tables,
     "judging": judging.tables,

@@ -61,6 +61,8 @@ def test_the_set_up_compiles_every_kernel_and_afterwards_no_command_compiles(tmp
         "simulate --protocol matrix -n 3 -m 50 --crashes 1 --out run",
         f"audit {EXAMPLE} --report page.html --shiviz shiviz.log",
         "audit run/events.parquet",
+        "compare run/events.parquet",
+        f"compare {EXAMPLE}",
         "order run/messages.parquet --out ordered-messages",
         f"order {EXAMPLE} --out ordered-events",
     )

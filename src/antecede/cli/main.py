@@ -30,6 +30,10 @@ COMMANDS = {
         "antecede.cli.audit:audit_command",
         "Say whether logs keep causal order: what is late, lost or twice, which clocks and times are wrong.",
     ),
+    "compare": (
+        "antecede.cli.compare:compare_command",
+        "Replay the communication of logs through every protocol that fits, and say which is best there.",
+    ),
     "study": (
         "antecede.cli.study:study_command",
         "Run the experiments that answer what a paper left open, and write what they show.",
@@ -44,7 +48,7 @@ COMMANDS = {
     ),
 }
 """Where each subcommand is, and the first line of its help."""
-ARROW_COMMANDS = ("simulate", "order", "audit", "study")
+ARROW_COMMANDS = ("simulate", "order", "audit", "compare", "study")
 """Those that use Arrow tables."""
 
 

@@ -1,0 +1,128 @@
+"""`antecede compare`: what every protocol that fits would have cost on a log; for people or as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from antecede.cli import logs as o
+from antecede.cli.compare_runs import TABLES, CompareRun, run_comparison
+from antecede.cli.compare_words import list_comparison_facts, print_comparison, write_page
+from antecede.cli.engine import EngineOption, Master, choose_engine
+from antecede.cli.folders import (
+    Overwrite,
+    check_output_file,
+    check_output_folder,
+    describe_places,
+)
+from antecede.cli.output import Json, print_json, print_lines
+from antecede.core.errors import CallerError, SetupError
+from antecede.formats.sources import list_files
+
+if TYPE_CHECKING:
+    from antecede.study.advice import Advice
+
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=NUMBER,...", help="What matters: bytes, delay, packets. Else bytes=1,delay=1."
+    ),
+]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=VALUE",
+        help="At most so much: bytes, delay (50ms), delay_p99, packets, held, early, late (0.1%).",
+    ),
+]
+Report = Annotated[Path | None, typer.Option(help="Write a page with tables and charts (HTML).")]
+Out = Annotated[str | None, typer.Option(help="Folder for the tables costs and quarantine.")]
+
+
+def compare_command(
+    inputs: o.Inputs,
+    weights: Weights = None,
+    limit: Limits = None,
+    report: Report = None,
+    out: Out = None,
+    overwrite: Overwrite = False,
+    format: o.FormatName = None,
+    regex: o.Regex = None,
+    delimiter: o.Delimiter = None,
+    field: o.Fields = None,
+    kind: o.Kinds = None,
+    engine: EngineOption = "auto",
+    master: Master = None,
+    staging: o.Staging = None,
+    json: Json = False,
+) -> None:
+    """Replay the communication of logs through every protocol that fits, and say which is best there.
+
+    Who sends to whom, when, and how long it travels is taken from the log. Each protocol gets the same
+    messages; the table says what it adds to them in bytes, packets and delay. A winner is named only where
+    the 95 % intervals are apart.
+
+    Example: antecede compare logs/*.log
+
+    Example: antecede compare events.parquet --weights bytes=1,delay=2 --limit delay=50ms --report page.html
+
+    Exit code: 0, 1 if some records cannot be read, 2 for wrong usage or logs without any communication.
+    """
+    from antecede.study.advice import give_advice, parse_preferences
+
+    preferences = parse_preferences(weights, limit or [])
+    settings = o.make_settings(regex, delimiter, field, kind)
+    files = list_files(inputs)
+    if out is not None:
+        check_output_folder(out, TABLES, files, overwrite)
+    check_output_file(report, "--report", files)
+    if report is not None:
+        _check_charts()
+    chosen = choose_engine(engine, inputs, master, out)
+    with run_comparison(chosen, inputs, format, settings, master, staging) as run:
+        _check_communication(run)
+        advice = [give_advice(comparison, preferences) for comparison in run.comparisons]
+        written = _write_outputs(run, advice, report, out, overwrite)
+    if json:
+        print_json(list_comparison_facts(run, advice) | {"written": written})
+    else:
+        print_comparison(run, advice)
+        print_lines(describe_places(written))
+    raise typer.Exit(1 if any(file.quarantined for file in run.files) else 0)
+
+
+def _check_charts() -> None:
+    """Say before any work is done that charts cannot be drawn here."""
+    from antecede.report.charts import load_altair
+
+    try:
+        load_altair()
+    except ModuleNotFoundError as error:
+        raise SetupError(f"--report: {error}") from None
+
+
+def _check_communication(run: CompareRun) -> None:
+    """Refuse logs in which nothing was sent, with the reason."""
+    if any(comparison.rows for comparison in run.comparisons):
+        return
+    if not run.comparisons:
+        raise CallerError("nothing to compare: the logs have no events")
+    reasons = dict.fromkeys(note for comparison in run.comparisons for note in comparison.facts.notes)
+    raise CallerError(f"nothing to compare: {'; '.join(list(reasons)[:3])}")
+
+
+def _write_outputs(
+    run: CompareRun, advice: list[Advice], report: Path | None, out: str | None, overwrite: bool
+) -> dict[str, str]:
+    """Write everything that was asked for; where each thing is, by name."""
+    from antecede.study.compare_table import build_table
+
+    written: dict[str, str] = {}
+    if out is not None:
+        written |= run.write_tables(build_table(advice), out, overwrite)
+    if report is not None:
+        written["report"] = write_page(report, advice)
+    return written

@@ -1,0 +1,66 @@
+"""Replays of recorded communication as tasks on Spark: executions become cells, and cells are spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from antecede.events.graph import build_event_graph
+from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.event_columns import event_columns
+from antecede.spark.partition_kernel import count_partitions
+from antecede.study.compare import (
+    CellOutcome,
+    Comparison,
+    ExecutionFacts,
+    ReplayCell,
+    Variant,
+    gather_comparisons,
+    list_cells,
+    run_cell,
+)
+
+CELLS = pa.schema({"facts": pa.binary(), "variant": pa.binary(), "recording": pa.binary()})
+OUTCOMES = pa.schema({"outcome": pa.binary()})
+TASKS_OF_A_PARTITION = 4
+"""Tasks with replays for each partition of a shuffle."""
+
+
+def compare_events(events: DataFrame) -> list[Comparison]:
+    """Replay the communication of all executions; runs two jobs. The results are small, and come here."""
+    lift_arrow_batch_limit(events.sparkSession)
+    partitions = count_partitions(events)
+    named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
+    executions = named.repartition(partitions, "execution")
+    cells = executions.mapInArrow(_make_cells, from_arrow_schema(CELLS))
+    # The cells of an execution are made in one place; replays take very different times.
+    spread = cells.repartition(TASKS_OF_A_PARTITION * partitions)
+    outcomes = spread.mapInArrow(_run_cells, from_arrow_schema(OUTCOMES)).collect()
+    decoder = msgspec.msgpack.Decoder(CellOutcome)
+    return gather_comparisons(decoder.decode(bytes(row.outcome)) for row in outcomes)
+
+
+def _make_cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    parts = [batch for batch in batches if len(batch)]
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    for cell in list_cells(build_event_graph(table)):
+        row = [msgspec.msgpack.encode(cell.facts), msgspec.msgpack.encode(cell.variant), cell.recording]
+        yield pa.RecordBatch.from_arrays([pa.array([value], pa.binary()) for value in row], schema=CELLS)
+
+
+def _run_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            cell = ReplayCell(
+                msgspec.msgpack.decode(row["facts"], type=ExecutionFacts),
+                msgspec.msgpack.decode(row["variant"], type=Variant | None),
+                row["recording"],
+            )
+            outcome = msgspec.msgpack.encode(run_cell(cell))
+            yield pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], schema=OUTCOMES)
