@@ -36,7 +36,13 @@ def test_commands_of_the_readme_print_what_it_says(command: str, output: str, tm
 
 
 def test_the_readme_shows_commands() -> None:
-    assert [command.split()[0] for command, _ in CONSOLE] == ["audit", "order", "simulate", "explore"]
+    assert [command.split()[0] for command, _ in CONSOLE] == [
+        "audit",
+        "order",
+        "simulate",
+        "explore",
+        "compare",
+    ]
 
 
 def test_tables_of_the_readme() -> None:
