@@ -132,6 +132,18 @@ def test_a_broadcast_is_one_message_with_several_copies() -> None:
     assert outcome.total_bytes == 2 * outcome.control_bytes.mean
 
 
+def test_a_message_that_is_passed_on_is_an_extra_packet_and_takes_the_usual_time() -> None:
+    """c has no link with a: b, which has it at 50, passes it on, and no such way is in the log. The median is
+    27.5. Sent to c at once, it would have been there at 5."""
+    recording = record([(A, 0.0, {B: 50.0, C: 5.0})], [[], [0], [1]], [0])
+    outcome = replay(recording, "flood", {"overlay": {"a": ["b"], "b": ["a", "c"], "c": ["b"]}})
+    assert outcome.finished
+    assert outcome.extras == 1.0
+    assert outcome.delay_p99 == pytest.approx(72.5)
+    assert outcome.needless == pytest.approx(1.0)
+    assert outcome.total_bytes > 2 * outcome.control_bytes.mean + 8
+
+
 def test_a_packed_recording_is_the_same() -> None:
     recording = triangle([NOTHING, 3, 1])
     again = unpack_recording(recording.pack())

@@ -10,16 +10,11 @@ from antecede.protocols.registry import list_protocols
 from antecede.simulate.costs import CostFigure
 from antecede.simulate.replay import Replay
 from antecede.simulate.watch import Verdict
-from antecede.study.advice import (
-    Advice,
-    Candidate,
-    find_avoided_false_causality,
-    give_advice,
-    parse_preferences,
-    show_estimate,
-    show_use,
-)
+from antecede.study.advice import Advice, give_advice
 from antecede.study.compare import Comparison, ExecutionFacts, Variant, find_fitting_variants
+from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
+from antecede.study.compare_preferences import parse_preferences
+from antecede.study.compare_sentences import show_estimate, show_use
 from antecede.study.compare_table import build_table
 from antecede.study.estimates import Estimate
 from tests.simulate.test_replay import HANDED, TRIANGLE, A, B, C, record, triangle

@@ -71,7 +71,8 @@ def compare_command(
 
     Exit code: 0, 1 if some records cannot be read, 2 for wrong usage or logs without any communication.
     """
-    from antecede.study.advice import give_advice, parse_preferences
+    from antecede.study.advice import give_advice
+    from antecede.study.compare_preferences import parse_preferences
 
     preferences = parse_preferences(weights, limit or [])
     settings = o.make_settings(regex, delimiter, field, kind)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from antecede.cli.compare_runs import CompareRun
     from antecede.report.charts import Section
-    from antecede.study.advice import Advice, Candidate
+    from antecede.study.advice import Advice
+    from antecede.study.compare_candidates import Candidate
     from antecede.study.estimates import Estimate
 
 SHOWN_EXECUTIONS = 5
@@ -64,7 +65,7 @@ def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
 
 
 def _describe_execution(advice: Advice, is_named: bool) -> Iterator[str]:
-    from antecede.study.advice import show_figure
+    from antecede.study.compare_sentences import show_figure
 
     facts = advice.facts
     name = f"{escape_text(facts.execution)}: " if is_named and facts.execution else ""
@@ -124,7 +125,7 @@ def describe_columns(advice: Advice) -> str:
 
 def list_cells(candidate: Candidate) -> list[str]:
     """The row of a protocol, as it is shown."""
-    from antecede.study.advice import show_estimate, show_figure
+    from antecede.study.compare_sentences import show_estimate, show_figure
 
     replay, estimates = candidate.replay, candidate.estimates
     if not replay.finished:
@@ -171,7 +172,7 @@ def _describe_advice(advice: Advice) -> Iterator[str]:
 
 
 def _list_avoided(advice: Advice) -> dict[str, float]:
-    from antecede.study.advice import find_avoided_false_causality
+    from antecede.study.compare_candidates import find_avoided_false_causality
 
     return find_avoided_false_causality(advice.candidates) if advice.facts.declares else {}
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from antecede.study.advice import Advice, Candidate, find_avoided_false_causality
+from antecede.study.advice import Advice
+from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
 from antecede.study.estimates import Estimate
 from antecede.tables import COMPARISON
 

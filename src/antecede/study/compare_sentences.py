@@ -1,0 +1,142 @@
+"""Sentences about candidates: the winner with its reason and its price, or why there is none."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from antecede.study.compare import ExecutionFacts, Variant
+from antecede.study.compare_candidates import Candidate, Ranking, estimate_difference
+from antecede.study.compare_preferences import WEIGHED
+from antecede.study.estimates import Estimate, estimate_mean
+
+
+def explain_no_candidate(candidates: list[Candidate]) -> str:
+    reasons = sorted({candidate.reason for candidate in candidates if candidate.reason.startswith("beyond")})
+    why = "; ".join(reasons) or "none of the protocols that fit keeps causal order to the end"
+    return f"No protocol can be recommended: {why}."
+
+
+def explain_no_interval(facts: ExecutionFacts, eligible: list[Candidate]) -> str:
+    fewest = min(eligible, key=lambda one: one.estimates["bytes"].mean)
+    quickest = min(eligible, key=lambda one: (one.estimates["delay"].mean, one.estimates["bytes"].mean))
+    return (
+        f"No winner: {facts.messages:,} messages are too few for intervals (50 are enough). "
+        f"Fewest bytes here: {fewest.variant.name}; least delay: {quickest.variant.name}."
+    )
+
+
+def tell_best(ranking: Ranking, facts: ExecutionFacts) -> str:
+    """The winner with its reason and its price; or who cannot be told apart."""
+    first = ranking.best[0]
+    if len(ranking.best) > 1:
+        names = [candidate.variant.name for candidate in ranking.best]
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"No winner: {listed} cannot be told apart here; take any of them."
+    if not ranking.rest:
+        return f"{first.variant.name}: the only protocol here that can be recommended."
+    clauses = [
+        f"{first.variant.name}: {compare_candidates(first, ranking.rest[0], facts.unit)} here",
+        *_tell_delay_of_small_stamps(first, ranking.rest, facts.unit),
+        _tell_price(first, ranking.rest, facts.unit),
+    ]
+    return "; ".join(clauses) + "."
+
+
+def _tell_delay_of_small_stamps(first: Candidate, rest: list[Candidate], unit: str) -> list[str]:
+    """What the other way costs: to say little on messages, and to wait for acknowledgements instead."""
+    smallest = min(rest, key=lambda one: one.replay.control_bytes.mean)
+    added = estimate_difference(smallest, first, "delay")
+    is_other_way = smallest.replay.control_bytes.mean < first.replay.control_bytes.mean
+    if smallest is rest[0] or not is_other_way or added.low <= 0:
+        return []
+    return [f"{smallest.variant.name} adds {show_estimate(added)} {unit}"]
+
+
+def _tell_price(first: Candidate, rest: list[Candidate], unit: str) -> str:
+    """Where another candidate is better, by how much, and what that one costs."""
+    prices = []
+    for name in WEIGHED:
+        rival = min(rest, key=lambda one: one.estimates[name].mean)
+        gain = estimate_difference(first, rival, name)
+        if gain.low > 0:
+            prices.append(f"{rival.variant.name} saves {_show_amount(gain, name, unit)}")
+    if not prices:
+        return "no other is better in bytes, delay or packets"
+    return "its price: " + ", ".join(prices)
+
+
+def _show_amount(amount: Estimate, name: str, unit: str) -> str:
+    words = {"bytes": "bytes", "delay": f"{unit} of delay", "packets": "packets"}
+    return f"{show_estimate(amount)} {words[name]}"
+
+
+def compare_candidates(first: Candidate, other: Candidate, unit: str) -> str:
+    """What the first has over the other, in bytes and delay."""
+    return f"{_compare_bytes(first, other)} {other.variant.name}, {_compare_delays(first, other, unit)}"
+
+
+def _compare_bytes(first: Candidate, other: Candidate) -> str:
+    mine, theirs = (np.array(one.replay.bytes) for one in (first, other))
+    if (mine == theirs).all():
+        return "the bytes of"
+    if (mine > 0).all():
+        ratio = estimate_mean((theirs / mine).tolist())
+        if ratio.low > 1:
+            return f"{show_estimate(ratio)} times fewer bytes than"
+    difference = estimate_difference(first, other, "bytes")
+    if difference.high < 0:
+        return f"{show_estimate(_negate(difference))} fewer bytes than"
+    if difference.low > 0:
+        return f"{show_estimate(difference)} more bytes than"
+    return "about the bytes of"
+
+
+def _compare_delays(first: Candidate, other: Candidate, unit: str) -> str:
+    if first.replay.delay == other.replay.delay:
+        return "same delays"
+    difference = estimate_difference(other, first, "delay")
+    if difference.low > 0:
+        return f"which adds {show_estimate(difference)} {unit}"
+    if difference.high < 0:
+        return f"which saves {show_estimate(_negate(difference))} {unit}"
+    return "delays that cannot be told apart"
+
+
+def _negate(estimate: Estimate) -> Estimate:
+    return estimate._replace(mean=-estimate.mean)
+
+
+def show_estimate(estimate: Estimate) -> str:
+    """A mean and half its interval, to the digits that the interval leaves: 41 ± 3, 3.10 ± 0.12."""
+    if math.isnan(estimate.half):
+        return show_figure(estimate.mean)
+    if estimate.half <= 0:
+        return f"{show_figure(estimate.mean)} ± 0"
+    digits = max(0, min(3, 1 - math.floor(math.log10(estimate.half))))
+    digits = min(digits, 1 if abs(estimate.mean) >= 10 else 2 if abs(estimate.mean) >= 1 else 3)
+    return f"{estimate.mean:,.{digits}f} ± {estimate.half:,.{digits}f}"
+
+
+def show_figure(value: float) -> str:
+    """A figure with as many digits as can matter."""
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def show_use(variant: Variant, facts: ExecutionFacts) -> str:
+    """The line that makes an endpoint."""
+    more = ", ..." if facts.processes > len(facts.group) else ""
+    group = ", ".join(_quote(name) for name in facts.group)
+    options = "".join(f", {key}={_quote(value)}" for key, value in variant.options.items())
+    first = _quote(facts.group[0])
+    return f"antecede.endpoint({_quote(variant.protocol)}, process={first}, group=[{group}{more}]{options})"
+
+
+def _quote(value: Any) -> str:
+    """A value as Python code, texts in double quotes as in JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
