@@ -95,9 +95,14 @@ class ShownTable(NamedTuple):
 def choose_columns(advice: Advice) -> ShownTable:
     """The table without columns in which there is nothing for any protocol."""
     rows = [list_cells(candidate) for candidate in advice.candidates]
-    shown = [at for at, name in enumerate(HEADINGS) if name in ALWAYS_SHOWN or any(row[at] for row in rows)]
-    stars = ["*" if candidate.is_on_front else "" for candidate in advice.candidates]
-    cells = [[star, *(row[at] for at in shown)] for star, row in zip(stars, rows, strict=True)]
+    shown = []
+    for at, heading in enumerate(HEADINGS):
+        if heading in ALWAYS_SHOWN or any(row[at] for row in rows):
+            shown.append(at)
+    cells = []
+    for candidate, row in zip(advice.candidates, rows, strict=True):
+        star = "*" if candidate.is_on_front else ""
+        cells.append([star, *(row[at] for at in shown)])
     return ShownTable([HEADINGS[at] for at in shown], cells)
 
 
@@ -129,8 +134,10 @@ def list_cells(candidate: Candidate) -> list[str]:
 
     replay, estimates = candidate.replay, candidate.estimates
     if not replay.finished:
-        return [candidate.variant.name, "standstill", *[""] * (len(HEADINGS) - 2)]
+        nothing = [""] * (len(HEADINGS) - 2)
+        return [candidate.variant.name, "standstill", *nothing]
     copies = max(replay.copies, 1)
+    alarms = [_show_rate(number / copies) or "0" for number in replay.verdict.alarms.values()]
     return [
         candidate.variant.name,
         show_estimate(estimates["bytes"]),
@@ -143,7 +150,7 @@ def list_cells(candidate: Candidate) -> list[str]:
         f"{replay.peak_held:,}",
         _show_rate(replay.verdict.early / copies),
         _show_rate(replay.verdict.late / copies),
-        ", ".join(_show_rate(alarms / copies) or "0" for alarms in replay.verdict.alarms.values()),
+        ", ".join(alarms),
     ]
 
 

@@ -25,6 +25,8 @@ WIDTH, HEIGHT, BAR_HEIGHT = 620, 320, 22
 """Pixels of the drawing area, and of each bar."""
 
 Mark = Literal["line", "point", "bar"]
+ChartValues = list[dict[str, Any]]
+"""The rows of a chart, as Vega-Lite takes them."""
 
 
 class Chart(NamedTuple):
@@ -136,20 +138,20 @@ def _find_version() -> str:
     return f"{major}.{minor}"
 
 
-def _list_values(rows: pa.Table | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _list_values(rows: pa.Table | Sequence[Mapping[str, Any]]) -> ChartValues:
     if isinstance(rows, pa.Table):
-        listed: list[dict[str, Any]] = rows.to_pylist()
+        listed: ChartValues = rows.to_pylist()
         return listed
     return [dict(row) for row in rows]
 
 
-def _choose_height(chart: Chart, values: list[dict[str, Any]]) -> int:
+def _choose_height(chart: Chart, values: ChartValues) -> int:
     if chart.mark != "bar":
         return HEIGHT
     return BAR_HEIGHT * max(len({value[chart.y] for value in values}), 2)
 
 
-def _encode_axes(chart: Chart, values: list[dict[str, Any]]) -> dict[str, Any]:
+def _encode_axes(chart: Chart, values: ChartValues) -> dict[str, Any]:
     """Both axes, the colors of the series, and what is shown where the mouse points."""
     import altair
 
@@ -166,7 +168,7 @@ def _encode_axes(chart: Chart, values: list[dict[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _describe_axis(name: str, title: str, is_log: bool, values: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_axis(name: str, title: str, is_log: bool, values: ChartValues) -> dict[str, Any]:
     axis: dict[str, Any] = {"field": _escape_field(name), "title": title or name}
     present = [value[name] for value in values if value[name] is not None]
     if any(isinstance(value, str) for value in present):
@@ -178,7 +180,7 @@ def _describe_axis(name: str, title: str, is_log: bool, values: list[dict[str, A
     return axis
 
 
-def _draw_layers(base: altair.Chart, chart: Chart, values: list[dict[str, Any]]) -> list[altair.Chart]:
+def _draw_layers(base: altair.Chart, chart: Chart, values: ChartValues) -> list[altair.Chart]:
     """The marks, and above them the intervals and what stands beside points."""
     import altair
 

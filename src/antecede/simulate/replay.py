@@ -20,6 +20,8 @@ import numpy as np
 
 from antecede.core.endpoint import Endpoint
 from antecede.core.packet import Delivery, Packet
+from antecede.kernels.arrays import group_by_key
+from antecede.kernels.ragged import Ints
 from antecede.protocols.registry import endpoint, list_protocols
 from antecede.simulate.applications import Wish
 from antecede.simulate.costs import CostFigure, summarize_counts
@@ -160,11 +162,10 @@ class _RecordedApplications:
         self.sent, self.heard = recording.sent.tolist(), recording.heard.tolist()
         self.targets, self.starts = recording.target.tolist(), watch.starts
         self.depends_on = recording.depends_on.tolist()
-        senders = recording.sender
-        self.outgoing = [np.flatnonzero(senders == i)[::-1].tolist() for i in range(n)]
+        starts, messages = group_by_key(recording.sender, n)
+        self.outgoing = _list_backwards(messages, starts)
         """Of each process, the messages that it has not sent, the next one last."""
-        ends = recording.handed_starts[1:-1]
-        self.expected = [part[::-1].tolist() for part in np.split(recording.handed, ends)]
+        self.expected = _list_backwards(recording.handed, recording.handed_starts)
         """Of each process, the copies that it was handed in the log and not yet here, the next one last."""
         self.heard_here = [0] * n
         """Of each process, how many of those in the log it was handed without a gap."""
@@ -252,7 +253,8 @@ class _ReplayCarrier(DirectCarrier):
         no_wires: Any = None
         super().__init__(watch.queue, no_wires, endpoints, watch, applications)
         links, of_all = recording.find_typical_travel()
-        self.typical: list[list[float]] = np.where(np.isnan(links), of_all, links).tolist()
+        links[np.isnan(links)] = of_all
+        self.typical: list[list[float]] = links.tolist()
         """How long packets travel that are not in the recording, [source, target]."""
         self.travel: list[float] = recording.travel.tolist()
         self.sender = np.repeat(recording.sender, np.diff(recording.starts)).tolist()
@@ -360,6 +362,12 @@ class _Replay:
         """The mean of each stretch, over its copies."""
         stretch = np.repeat(self.recording.cut_into_stretches(), np.diff(self.recording.starts))
         return _average(values, stretch)
+
+
+def _list_backwards(items: Ints, starts: Ints) -> list[list[int]]:
+    """The items of each part, the last one first."""
+    parts = np.split(items, starts[1:-1])
+    return [part[::-1].tolist() for part in parts]
 
 
 def _average(values: Floats, stretch: Any) -> list[float]:

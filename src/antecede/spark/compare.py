@@ -24,7 +24,7 @@ from antecede.study.compare import (
     run_cell,
 )
 
-CELLS = pa.schema({"facts": pa.binary(), "variant": pa.binary(), "recording": pa.binary()})
+CELLS = pa.schema([(name, pa.binary()) for name in ("facts", "variant", "recording")])
 OUTCOMES = pa.schema({"outcome": pa.binary()})
 TASKS_OF_A_PARTITION = 4
 """Tasks with replays for each partition of a shuffle."""
@@ -50,8 +50,12 @@ def _make_cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return
     table = pa.Table.from_batches(parts)
     for cell in list_cells(build_event_graph(table)):
-        row = [msgspec.msgpack.encode(cell.facts), msgspec.msgpack.encode(cell.variant), cell.recording]
-        yield pa.RecordBatch.from_arrays([pa.array([value], pa.binary()) for value in row], schema=CELLS)
+        row = {
+            "facts": msgspec.msgpack.encode(cell.facts),
+            "variant": msgspec.msgpack.encode(cell.variant),
+            "recording": cell.recording,
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=CELLS)
 
 
 def _run_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -62,5 +66,5 @@ def _run_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 msgspec.msgpack.decode(row["variant"], type=Variant | None),
                 row["recording"],
             )
-            outcome = msgspec.msgpack.encode(run_cell(cell))
-            yield pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], schema=OUTCOMES)
+            outcome = {"outcome": msgspec.msgpack.encode(run_cell(cell))}
+            yield pa.RecordBatch.from_pylist([outcome], schema=OUTCOMES)

@@ -232,7 +232,8 @@ def gather_comparisons(outcomes: Iterable[CellOutcome]) -> list[Comparison]:
             comparison.rows.append((outcome.variant, outcome.replay))
     places = {name: place for place, name in enumerate(list_protocols())}
     for comparison in comparisons.values():
-        comparison.rows.sort(key=lambda row: (places[row[0].protocol], _rank_options(row[0])))
+        comparison.rows.sort(key=lambda row: _rank_options(row[0]))
+        comparison.rows.sort(key=lambda row: places[row[0].protocol])
     return [comparisons[name] for name in sorted(comparisons)]
 
 

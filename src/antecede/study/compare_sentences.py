@@ -21,11 +21,11 @@ def explain_no_candidate(candidates: list[Candidate]) -> str:
 
 
 def explain_no_interval(facts: ExecutionFacts, eligible: list[Candidate]) -> str:
-    fewest = min(eligible, key=lambda one: one.estimates["bytes"].mean)
-    quickest = min(eligible, key=lambda one: (one.estimates["delay"].mean, one.estimates["bytes"].mean))
+    by_bytes = sorted(eligible, key=lambda one: one.estimates["bytes"].mean)
+    quickest = min(by_bytes, key=lambda one: one.estimates["delay"].mean)
     return (
         f"No winner: {facts.messages:,} messages are too few for intervals (50 are enough). "
-        f"Fewest bytes here: {fewest.variant.name}; least delay: {quickest.variant.name}."
+        f"Fewest bytes here: {by_bytes[0].variant.name}; least delay: {quickest.variant.name}."
     )
 
 
@@ -117,7 +117,10 @@ def show_estimate(estimate: Estimate) -> str:
     if estimate.half <= 0:
         return f"{show_figure(estimate.mean)} ± 0"
     digits = max(0, min(3, 1 - math.floor(math.log10(estimate.half))))
-    digits = min(digits, 1 if abs(estimate.mean) >= 10 else 2 if abs(estimate.mean) >= 1 else 3)
+    if abs(estimate.mean) >= 10:
+        digits = min(digits, 1)
+    elif abs(estimate.mean) >= 1:
+        digits = min(digits, 2)
     return f"{estimate.mean:,.{digits}f} ± {estimate.half:,.{digits}f}"
 
 

@@ -125,7 +125,9 @@ def _list_causes(log: _Log) -> _Copies:
     order = np.lexsort((log.position[target], process[target], source))
     source, target = source[order], target[order]
     is_first = np.ones(len(source), dtype=np.bool_)
-    is_first[1:] = (source[1:] != source[:-1]) | (process[target[1:]] != process[target[:-1]])
+    receiver = process[target]
+    is_first[1:] = np.diff(source) != 0
+    is_first[1:] |= np.diff(receiver) != 0
     source, target = source[is_first], target[is_first]
     return _Copies(source, process[target], target, target)
 
@@ -239,12 +241,12 @@ def _settle_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
     rows = np.unique(involved[involved >= 0])
     rows = rows[np.argsort(log.position[rows])]
     told, settled = log.told, log.settled
-    spread = np.nanmax(told[rows], initial=-np.inf) - np.nanmin(told[rows], initial=np.inf)
-    if not spread > 0:
+    known = told[rows][~np.isnan(told[rows])]
+    if len(np.unique(known)) < 2:
         notes.append("the log has no times: delays are in steps, of which each event of a message takes one")
         settled[rows] = np.arange(len(rows))
         return _Times(settled, "steps")
-    missing = int(np.isnan(told[rows]).sum())
+    missing = len(rows) - len(known)
     if missing:
         notes.append(f"{pluralize(missing, 'event')} without a time got the earliest that causes allow")
     moved = _raise_times(log, copies, rows)
@@ -267,7 +269,8 @@ def _raise_times(log: _Log, copies: _Copies, rows: Ints) -> int:
         for earlier, later in ((send, arrival), (send, delivery), (arrival, delivery)):
             if earlier >= 0 and later >= 0 and earlier != later:
                 causes.setdefault(later, []).append(earlier)
-    tracks, steps = log.graph.events.track[rows].tolist(), log.graph.events.is_step[rows].tolist()
+    tracks = log.graph.events.track[rows].tolist()
+    steps = log.graph.events.is_step[rows].tolist()
     latest_of_track: dict[int, float] = {}
     earliest = np.nanmin(told[rows])
     moved = 0
@@ -365,7 +368,8 @@ def _number_own_events(
     """The own events that can be named: deliveries, also by the send of what is delivered, and sends."""
     deliveries: dict[tuple[int, int], int] = {}
     process = graph.events.process
-    for copy, (send, delivery) in enumerate(zip(copies.send.tolist(), copies.delivery.tolist(), strict=True)):
+    pairs = zip(copies.send.tolist(), copies.delivery.tolist(), strict=True)
+    for copy, (send, delivery) in enumerate(pairs):
         if delivery >= 0:
             here = int(process[delivery])
             deliveries[delivery, here] = copy
