@@ -19,7 +19,8 @@ class Done(NamedTuple):
     def noise(self) -> list[str]:
         """What is on the error output but for progress, which slow machines and first runs see."""
         lines = self.err.splitlines()
-        return [line for line in lines if ": stage " not in line and not line.startswith("compiling")]
+        progress = ("compiling", "replays: ")
+        return [line for line in lines if ": stage " not in line and not line.startswith(progress)]
 
 
 def here(monkeypatch, capsys, *words: object) -> Done:

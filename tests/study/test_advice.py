@@ -155,6 +155,12 @@ def test_the_front_has_what_nothing_beats() -> None:
     assert front == {"unordered", "optimal", "history"}
 
 
+def test_luck_does_not_beat_a_promise() -> None:
+    """Nothing was early here; but nothing would have kept it from being so."""
+    advice = advise(outcome("unordered", 0, 0), outcome("fifo", 1, 0), outcome("matrix", 60, 0))
+    assert [one.is_on_front for one in advice.candidates] == [True, False, True]
+
+
 def test_false_causality_that_is_avoided() -> None:
     def make_candidate(protocol: str, delay: float, needless: float) -> Candidate:
         replay = outcome(protocol, 1, delay, needless=needless)

@@ -35,7 +35,7 @@ HEADINGS = (
 ALWAYS_SHOWN = HEADINGS[:9]
 """Columns that are shown also if nothing is in them."""
 KEY = (
-    "*: on the Pareto front of bytes, delay, packets and disorder. "
+    "*: on the Pareto front of bytes, delay, packets, disorder and promised order. "
     "Bytes: all control information for a message, the stamps of its copies and whole control packets; "
     "± is half a 95 % interval. A stamp: on one packet, mean and 99th percentile. "
     "Extras, acks: packets for a message. "

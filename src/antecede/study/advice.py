@@ -52,7 +52,7 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     """The advice on one execution."""
     facts = comparison.facts
     _check_units(facts, preferences)
-    front = find_front([replay for _, replay in comparison.rows])
+    front = find_front(comparison.rows)
     candidates = []
     for (variant, outcome), is_on_front in zip(comparison.rows, front, strict=True):
         reason = find_reason(variant, outcome, preferences)

@@ -78,21 +78,30 @@ def describe_standstill(outcome: Replay) -> str:
     return f"came to a standstill: {outcome.unsent:,} of {outcome.messages:,} messages could not be sent"
 
 
-def find_front(replays: list[Replay]) -> list[bool]:
+def find_front(rows: list[tuple[Variant, Replay]]) -> list[bool]:
     """The Pareto front: rows than which none is better in something and worse in nothing.
 
-    What counts is bytes, delay, packets and disorder; rows that did not come to an end do not count.
+    What counts is bytes, delay, packets, disorder, and whether order is promised: without a promise it may be
+    luck. Rows that did not come to an end do not count.
     """
-    names = ("bytes", "delay", "packets", "early")
-    points = [tuple(measure(replay, name) for name in names) for replay in replays]
+    points = [_list_costs(variant, outcome) for variant, outcome in rows]
+    rivals = [point for point, (_, outcome) in zip(points, rows, strict=True) if outcome.finished]
     front = []
-    for replay, point in zip(replays, points, strict=True):
-        is_beaten = any(
-            other.finished and rival != point and all(a <= b for a, b in zip(rival, point, strict=True))
-            for other, rival in zip(replays, points, strict=True)
-        )
-        front.append(replay.finished and not is_beaten)
+    for point, (_, outcome) in zip(points, rows, strict=True):
+        is_beaten = any(_beats(rival, point) for rival in rivals)
+        front.append(outcome.finished and not is_beaten)
     return front
+
+
+def _list_costs(variant: Variant, outcome: Replay) -> list[float]:
+    is_promised = list_protocols()[variant.protocol].exact and variant.orders_all
+    figures = [measure(outcome, name) for name in ("bytes", "delay", "packets", "early")]
+    return [*figures, 0.0 if is_promised else 1.0]
+
+
+def _beats(rival: list[float], point: list[float]) -> bool:
+    """Better in something, worse in nothing."""
+    return rival != point and all(a <= b for a, b in zip(rival, point, strict=True))
 
 
 class Ranking(NamedTuple):
