@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
 import msgspec
 
-from antecede.core.errors import CallerError
+from antecede.core.errors import CallerError, SetupError
 from antecede.core.facts import Facts
 from antecede.events.graph import EventGraph
 from antecede.machine import count_cores
@@ -219,8 +221,15 @@ def run_cells(cells: Sequence[ReplayCell]) -> Iterator[CellOutcome]:
     if workers < 2 or sum(cell.facts.copies for cell in cells) <= SMALL:
         yield from map(run_cell, cells)
         return
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        yield from pool.imap_unordered(run_cell, cells)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        try:
+            for future in as_completed([pool.submit(run_cell, cell) for cell in cells]):
+                yield future.result()
+        except BrokenProcessPool:
+            raise SetupError(
+                "a process with replays was ended from outside, perhaps for lack of memory; "
+                "use --engine spark, or give each execution by itself"
+            ) from None
 
 
 def gather_comparisons(outcomes: Iterable[CellOutcome]) -> list[Comparison]:
