@@ -104,6 +104,18 @@ def test_a_rendezvous_of_two_that_send_comes_to_a_standstill() -> None:
     assert replay(crossing, "sync", {"form": "site"}).finished
 
 
+def test_a_protocol_whose_stamps_grow_without_end_is_stopped() -> None:
+    """c never says anything, so `history` tells a and b of every message again and again."""
+    messages = 2000
+    sends = [(number % 2, 10.0 * number, {1 - number % 2: 1.0, C: 1.0}) for number in range(messages)]
+    recording = record(sends, [[], [], []], [0] * messages)
+    outcome = replay(recording, "history", {})
+    assert outcome.is_overgrown and not outcome.finished
+    assert 0 < outcome.unsent < messages
+    unharmed = replay(recording, "matrix", {})
+    assert unharmed.finished and not unharmed.is_overgrown
+
+
 def test_by_declared_dependence_the_wait_was_needless() -> None:
     """b's message depends on nothing: `semantic` lets it through, and causal order held it for nothing."""
     recording = triangle([NOTHING, NOTHING, NOTHING])

@@ -33,7 +33,7 @@ def outcome(
         alarms={}, missed={}, examples=[],
     )  # fmt: skip
     usual: dict[str, Any] = {
-        "options": {}, "messages": 100, "copies": 100, "unsent": 0, "undelivered": 0,
+        "options": {}, "messages": 100, "copies": 100, "unsent": 0, "undelivered": 0, "is_overgrown": False,
         "control_bytes": CostFigure(bytes, bytes), "extras": 0.0, "acks": packets, "delay_p99": delay,
         "needless": 0.0, "waited": 0, "peak_held": 3,
     }  # fmt: skip
@@ -133,6 +133,11 @@ def test_inexact_protocols_are_candidates_only_if_disorder_is_borne() -> None:
     assert bearing.winner == bearing.candidates[0]
     strict = advise(*rows, wishes=parse_preferences(None, ["early=1%"]))
     assert strict.winner == strict.candidates[1]
+
+
+def test_whose_stamps_grow_without_end_is_no_candidate() -> None:
+    advice = advise(outcome("history", 900, 0, unsent=90, is_overgrown=True), outcome("matrix", 60, 5))
+    assert advice.candidates[0].reason == "stopped after 10 of 100 messages: its stamps grow without end"
 
 
 def test_who_came_to_a_standstill_is_no_candidate() -> None:

@@ -135,7 +135,8 @@ def list_cells(candidate: Candidate) -> list[str]:
     replay, estimates = candidate.replay, candidate.estimates
     if not replay.finished:
         nothing = [""] * (len(HEADINGS) - 2)
-        return [candidate.variant.name, "standstill", *nothing]
+        end = "stopped" if candidate.replay.is_overgrown else "standstill"
+        return [candidate.variant.name, end, *nothing]
     copies = max(replay.copies, 1)
     alarms = [_show_rate(number / copies) or "0" for number in replay.verdict.alarms.values()]
     return [

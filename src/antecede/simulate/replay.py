@@ -39,6 +39,11 @@ OLDEST = MEMORY - 8
 """Own events that are longer ago cannot be named, and a message depends on everything then."""
 
 
+LARGE_STAMP, LARGE_ENTRY = 8192, 16
+"""Bytes of a stamp at which a replay is stopped: 8 kB, or 16 for each pair of processes. A stamp whose size
+depends on the group alone is smaller; what is larger grows with the run, and the replay's time with it."""
+
+
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """What a protocol made of a recording. Times are in the unit of the recording.
 
@@ -55,6 +60,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     copies: int
     unsent: int
     undelivered: int
+    is_overgrown: bool
+    """Whether it was stopped since its stamps had become too large to be of use."""
     control_bytes: CostFigure
     total_bytes: float
     extras: float
@@ -80,6 +87,10 @@ def replay(recording: Recording, protocol: str, options: dict[str, Any]) -> Repl
     return _Replay(recording, protocol, options).run()
 
 
+class _StampTooLargeError(Exception):
+    """The stamps of a protocol have grown so much that nobody would use it here."""
+
+
 class _ReplayWatch(Watch):
     """Knows messages by their numbers in the recording, beside those in the order of this run."""
 
@@ -103,6 +114,7 @@ class _ReplayWatch(Watch):
         self.more_packets = [0] * recording.messages
         """Packets that are no copies from the sender of a message."""
         self.relayed = 0
+        self.largest_stamp = max(LARGE_STAMP, LARGE_ENTRY * len(recording.names) ** 2)
 
     def on_send(self, i: int, targets: list[int], depends_on: int | None) -> bytes:
         payload = super().on_send(i, targets, depends_on)
@@ -114,6 +126,8 @@ class _ReplayWatch(Watch):
 
     def _count_packet(self, packet: Packet, alike: int) -> None:
         super()._count_packet(packet, alike)
+        if len(packet.stamp) > self.largest_stamp:
+            raise _StampTooLargeError
         if packet.kind != "message":
             self.bytes[self.sending] += alike * len(packet.encode())
             self.more_packets[self.sending] += alike
@@ -305,14 +319,17 @@ class _Replay:
         """Let everything happen."""
         self.applications.start()
         limit = MOST_EVENTS * (self.recording.messages + 1) * len(self.recording.names)
-        finished = False
-        while limit > 0 and not finished:
-            finished = self.queue.run(STEP)
+        finished = is_overgrown = False
+        while limit > 0 and not finished and not is_overgrown:
+            try:
+                finished = self.queue.run(STEP)
+            except _StampTooLargeError:
+                is_overgrown = True
             limit -= STEP
             self.watch.settle()
-        return self._summarize()
+        return self._summarize(is_overgrown)
 
-    def _summarize(self) -> Replay:
+    def _summarize(self, is_overgrown: bool) -> Replay:
         recording, tally = self.recording, self.watch.tally
         delay = self._list_delays()
         costs = tally.summarize(self.watch.messages)
@@ -325,6 +342,7 @@ class _Replay:
             copies=recording.copies,
             unsent=recording.messages - self.watch.messages,
             undelivered=int(np.isnan(self.applications.delivered).sum()),
+            is_overgrown=is_overgrown,
             control_bytes=summarize_counts(tally.stamp_sizes),
             total_bytes=sum(self.watch.bytes) / max(recording.messages, 1),
             extras=costs.extras + self.watch.relayed / max(recording.messages, 1),

@@ -75,6 +75,9 @@ def find_reason(variant: Variant, outcome: Replay, preferences: Preferences) -> 
 
 def describe_standstill(outcome: Replay) -> str:
     """Where a protocol could not go on."""
+    if outcome.is_overgrown:
+        done = outcome.messages - outcome.unsent
+        return f"stopped after {done:,} of {outcome.messages:,} messages: its stamps grow without end"
     return f"came to a standstill: {outcome.unsent:,} of {outcome.messages:,} messages could not be sent"
 
 
