@@ -8,10 +8,10 @@ from antecede.core.link import Frame
 from antecede.core.site import Input, Output
 from antecede.simulate import linked
 from antecede.simulate.applications import Wish
-from antecede.simulate.linked import HANDING, MOMENTS, UNWRITTEN, WRITTEN, LinkedCarrier
+from antecede.simulate.linked import AT_REST, HANDING, MOMENTS, UNWRITTEN, WRITTEN, LinkedCarrier
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Run, Simulation, simulate
-from tests.simulate.traced import FAULTY, plan_of
+from tests.simulate.traced import FAULTY, Traced, plan_of
 
 QUICK = "exponential:20"
 ALONE = {
@@ -165,6 +165,18 @@ def test_nothing_but_crashes_of_one_moment(monkeypatch, protocol: str, moment: s
     assert not run.broken and run.costs.messages == 200
     assert set(run.faults) & set(MOMENTS) == {moment}
     assert run.faults[moment] >= 8
+
+
+def test_process_is_down_when_and_as_long_as_is_said() -> None:
+    start, down = 300.0, 400.0
+    network = Network(delay=QUICK, outages={"p1": (start, down)})
+    traced = Traced(plan_of("matrix", rate=50.0, network=network))
+    at_rest = {row["time"] for row in traced.events if row["process"] == "p1"}
+    others = [row["time"] for row in traced.events if row["process"] != "p1"]
+    assert not [time for time in at_rest if start < time < start + down]
+    assert min(at_rest) < start and max(at_rest) > start + down
+    assert [time for time in others if start < time < start + down]
+    assert traced.run.faults[AT_REST] == 1 and not traced.run.broken
 
 
 def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from antecede import CallerError
 from antecede.simulate.network import Network
 from antecede.simulate.run import simulate
-from antecede.simulate.workloads import WORKLOADS, Workload, make_workload
+from antecede.simulate.workloads import WITH_FANOUT, WORKLOADS, Workload, make_workload
 from tests.simulate.traced import Row, Traced, plan_of, talk
 
 QUICK = Network(delay="exponential:1")
@@ -93,7 +93,7 @@ def test_hot_spot_follows_zipf() -> None:
     assert counts["p0", "p1"] / counts["p0", "p3"] == pytest.approx(2, rel=0.15)
 
 
-@pytest.mark.parametrize("name", ["uniform", "hot-spot", "bursty"])
+@pytest.mark.parametrize("name", WITH_FANOUT)
 @pytest.mark.parametrize("fanout", [2, 3, 4])
 def test_fanout_is_the_number_of_different_destinations(name: str, fanout: int) -> None:
     run = trace_workload(name, processes=5, fanout=fanout, messages=2500)
@@ -172,13 +172,52 @@ def test_what_is_declared_does_not_depend_on_the_protocol(protocol: str) -> None
         assert not event or own[event - 1]["kind"] == "deliver"
 
 
+# -- dependent ---------------------------------------------------------------------------------------
+
+
+def depths(declared: list[int | None], run: Traced) -> list[int]:
+    """How many own events back each message names one, from 1; those that depend on nothing are left out."""
+    own = dict.fromkeys(run.plan.names, 0)
+    names = iter(declared)
+    back = []
+    for row in run.events:
+        if row["kind"] == "receive":
+            continue
+        if row["kind"] == "send" and (event := next(names)):
+            back.append(own[row["process"]] - event + 1)
+        own[row["process"]] += 1
+    return back
+
+
+@pytest.mark.parametrize(("chance", "depth"), [(0.3, 5), (0.8, 1), (1, 50)])
+def test_messages_depend_by_chance_on_one_of_the_latest_events(chance: float, depth: int) -> None:
+    run, declared = talk("semantic", messages=4000, network=QUICK, workload=f"dependent:{chance},{depth}")
+    back = depths(declared, run)
+    assert None not in declared and not run.run.broken
+    assert len(back) == pytest.approx(4000 * chance, rel=0.06)
+    assert set(back) == set(range(1, depth + 1))
+    assert np.mean(back) == pytest.approx((depth + 1) / 2, rel=0.06)
+
+
+def test_depth_that_nobody_remembers_is_refused() -> None:
+    with pytest.raises(CallerError, match="too long ago: only the latest 1024"):
+        simulate(plan_of("semantic", workload="dependent:1,5000", messages=6000, processes=2, rate=50.0))
+
+
 # -- bad plans ---------------------------------------------------------------------------------------
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"workload": "chat"}, "choose one of uniform, client-server"),
     ({"fanout": 0}, "1 to 3 of 4"),
     ({"fanout": 4}, "1 to 3 of 4"),
-    ({"fanout": 2, "workload": "ring"}, "fanout is for uniform, hot-spot, bursty"),
+    ({"fanout": 2, "workload": "ring"}, "fanout is for uniform, hot-spot, bursty, dependent"),
+    ({"workload": "dependent:0.5"}, "write dependent:CHANCE,DEPTH"),
+    ({"workload": "dependent:often,3"}, "write dependent:CHANCE,DEPTH"),
+    ({"workload": "ring:3"}, "workload 'ring:3': write ring"),
+    ({"workload": "dependent:1.5,3"}, "a chance of 1.5 is not from 0 to 1"),
+    ({"workload": "dependent:0.5,0"}, "a depth of 0 is not a number of events from 1 on"),
+    ({"workload": "dependent:0.5,2.5"}, "a depth of 2.5 is not a number"),
+    ({"workload": "dependent:nan,2"}, "a chance of nan is not from 0 to 1"),
     ({"protocol": "pairs", "fanout": 2}, "choose another workload, or another protocol, such as 'optimal'"),
     ({"protocol": "pairs", "workload": "broadcast"}, "choose another workload, or another protocol"),
     ({"rate": 0.0}, "> 0.0 - at `\\$.rate`"),

@@ -72,7 +72,7 @@ def packet(row: Row, tag: int) -> Packet:
 
 
 def talk(protocol: str, **more: Any) -> tuple[Traced, list[int | None]]:
-    """A conversation, and what each message was declared to depend on."""
+    """A conversation, unless another workload is named; and what each message was declared to depend on."""
     declared: list[int | None] = []
 
     def spy(simulation: Simulation) -> None:
@@ -84,4 +84,5 @@ def talk(protocol: str, **more: Any) -> tuple[Traced, list[int | None]]:
 
         simulation.watch.on_send = listening  # type: ignore[method-assign]
 
-    return Traced(plan_of(protocol, workload="conversation", rate=50.0, **more), spy), declared
+    plan = plan_of(protocol, **{"workload": "conversation", "rate": 50.0, **more})
+    return Traced(plan, spy), declared

@@ -21,11 +21,16 @@ Protocol = Annotated[
 Processes = Annotated[int, typer.Option("--processes", "-n", help="Number of processes.")]
 WorkloadName = Annotated[
     str,
-    typer.Option(help="uniform, client-server, ring, hot-spot, bursty, conversation, broadcast, monitored."),
+    typer.Option(
+        help="uniform, client-server, ring, hot-spot, bursty, conversation, broadcast, monitored, or "
+        "dependent:CHANCE,DEPTH."
+    ),
 ]
 Messages = Annotated[int, typer.Option("--messages", "-m", help="Messages sent in all.")]
 Rate = Annotated[float, typer.Option(help="Messages per second that each process sends by itself.")]
-Fanout = Annotated[int, typer.Option(help="Destinations of a message (uniform, hot-spot, bursty).")]
+Fanout = Annotated[
+    int, typer.Option(help="Destinations of a message (uniform, hot-spot, bursty, dependent).")
+]
 NetworkText = Annotated[
     str,
     typer.Option(

@@ -100,5 +100,6 @@ class Applications:
     def _act(self, i: int) -> None:
         if self.left > 0:
             targets = None if self.only_broadcast else self.workload.targets(i)
-            self.request(Wish(i, targets, 0 if self.workload.declares else None))
+            depends_on = self.workload.depends_on(self.watch.events[i])
+            self.request(Wish(i, targets, depends_on))
             self._plan_next(i)

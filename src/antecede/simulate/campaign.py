@@ -19,7 +19,7 @@ from antecede.protocols.registry import list_protocols
 from antecede.simulate.linked import MOMENTS
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Run, simulate
-from antecede.simulate.workloads import WORKLOADS
+from antecede.simulate.workloads import WITH_FANOUT, WORKLOADS
 
 FAULTS = ("lost", "repeated", "overtaken", "cut off", *MOMENTS)
 WRONGS = ("early", "late", "out_of_turn", "stuck", "lost", "duplicated")
@@ -102,7 +102,7 @@ def plan_execution(
     several = facts.multicast or facts.broadcast
     kinds = [name for name in WORKLOADS if several or name != "broadcast"]
     kind = str(rng.choice(kinds))
-    wide = facts.multicast and kind in ("uniform", "hot-spot", "bursty")
+    wide = facts.multicast and kind in WITH_FANOUT
     mix = MIXES[int(rng.integers(len(MIXES)))]
     options = _choose_options(facts, n, rng)
     fifo = bool(options.get("pipelined")) or bool(rng.random() < 0.1)

@@ -65,13 +65,19 @@ class LinkedCarrier:
         rng: np.random.Generator,
     ) -> None:
         """Doom processes at random times; each crash has its moment."""
-        self.crashes = number
         for at in range(number):
             when = float(rng.random()) * span
             i = int(rng.integers(len(self.homes)))
-            self.queue.schedule(
-                when, self._doom, (i, MOMENTS[at % len(MOMENTS)], float(rng.exponential(down_time)))
-            )
+            self._plan_crash(i, when, MOMENTS[at % len(MOMENTS)], float(rng.exponential(down_time)))
+
+    def plan_outages(self, outages: dict[str, tuple[float, float]]) -> None:
+        """Let processes crash at known times, for as long as is said."""
+        for name, (when, down_time) in outages.items():
+            self._plan_crash(self.index[name], when, AT_REST, down_time)
+
+    def _plan_crash(self, i: int, when: float, moment: str, down_time: float) -> None:
+        self.crashes += 1
+        self.queue.schedule(when, self._doom, (i, moment, down_time))
 
     def may_send(self, i: int) -> bool:
         """Whether the application of a process need not wait now."""

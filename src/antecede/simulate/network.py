@@ -14,6 +14,7 @@ from antecede.simulate.delays import parse_delay
 Chance = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Number = Annotated[int, msgspec.Meta(ge=0)]
 Time = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+Moment = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,11 +34,14 @@ class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     partition_time: Time = 200
     crashes: Number = 0
     down_time: Time = 100
+    outages: dict[str, tuple[Moment, Time]] = {}
+    """Crashes at known times: a process by name, when it goes down, and for how long."""
 
     @property
     def faulty(self) -> bool:
         """Whether endpoints need a reliable link under them."""
-        return bool(self.loss or self.duplicate or self.partitions or self.crashes)
+        chances = self.loss or self.duplicate
+        return bool(chances or self.partitions or self.crashes or self.outages)
 
     @property
     def texts(self) -> list[str]:
@@ -54,7 +58,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise CallerError("network: regions need a matrix of delays between them")
         known = set(names)
         ends = [end for link in self.links for end in _split_link(link)]
-        unknown = [name for name in (*ends, *self.regions) if name not in known]
+        unknown = [name for name in (*ends, *self.regions, *self.outages) if name not in known]
         if unknown:
             raise CallerError(
                 f"network: no process or link is called {min(unknown)!r}; write names such as {names[0]!r}, "

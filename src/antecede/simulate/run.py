@@ -119,6 +119,7 @@ class Simulation:
             ordered = plan.network.fifo or bool(options.get("pipelined"))
             self.carrier = LinkedCarrier(*parts, choose_patience(plan.network), ordered)
             self.carrier.plan_crashes(plan.network.crashes, plan.span, plan.network.down_time, crashes)
+            self.carrier.plan_outages(plan.network.outages)
         else:
             self.carrier = DirectCarrier(*parts)
         self.applications.carrier = self.carrier

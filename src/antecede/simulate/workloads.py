@@ -13,6 +13,8 @@ from antecede.core.errors import CallerError
 from antecede.simulate.delays import stream_values
 
 SECOND = 1000.0
+WITH_FANOUT = ("uniform", "hot-spot", "bursty", "dependent")
+"""Workloads whose messages may go to several processes at once."""
 
 
 class Answer(NamedTuple):
@@ -26,7 +28,9 @@ class Workload:
     """uniform: everybody writes to everybody alike, at random times, to `fanout` processes at once."""
 
     declares = False
-    """Whether messages say what they depend on: an answer on its delivery, any other on nothing."""
+    """Whether messages say what they depend on: an answer on its delivery, any other as `depends_on` says."""
+    settings: tuple[str, ...] = ()
+    """Numbers that may follow the name, as in "dependent:0.5,10": parameters of the class."""
 
     def __init__(
         self,
@@ -58,6 +62,11 @@ class Workload:
     def answer(self, process: int, sender: int) -> Answer | None:
         """What the process does on delivery of a message."""
         return None
+
+    def depends_on(self, events: int) -> int | None:
+        """What a message that answers nothing is declared to depend on: the number of an own event of its
+        process, which has had so many; 0 for nothing, None where messages do not say."""
+        return 0 if self.declares else None
 
     def another(self, process: int) -> int:
         """Somebody else, everybody with the same chance."""
@@ -138,6 +147,41 @@ class Conversation(Workload):
         return Answer(self.gaps() / 10, [target])
 
 
+class Dependent(Workload):
+    """dependent: uniform, and a message depends, with a chance, on one of the latest events of its sender.
+
+    "dependent:CHANCE,DEPTH": that one is drawn from the latest DEPTH sends and deliveries of the process,
+    each with the same chance. Any other message depends on nothing.
+    """
+
+    declares = True
+    settings = ("chance", "depth")
+
+    def __init__(
+        self,
+        n: int,
+        rate: float,
+        rng: np.random.Generator,
+        fanout: int = 1,
+        *,
+        chance: float = 0.5,
+        depth: float = 10,
+    ) -> None:
+        super().__init__(n, rate, rng, fanout)
+        if not 0 <= chance <= 1:
+            raise CallerError(f"workload 'dependent': a chance of {chance:g} is not from 0 to 1")
+        if depth < 1 or depth % 1:
+            raise CallerError(
+                f"workload 'dependent': a depth of {depth:g} is not a number of events from 1 on"
+            )
+        self.chance, self.depth = chance, int(depth)
+
+    def depends_on(self, events: int) -> int:
+        is_dependent = self.chances() < self.chance
+        back = int(self.chances() * self.depth)
+        return max(events - back, 0) if is_dependent else 0
+
+
 class Broadcast(Workload):
     """broadcast: everybody writes to all, as a Poisson process (the model of Mostefaoui and Weiss 2017)."""
 
@@ -166,23 +210,41 @@ WORKLOADS: dict[str, type[Workload]] = {
     "hot-spot": HotSpot,
     "bursty": Bursty,
     "conversation": Conversation,
+    "dependent": Dependent,
     "broadcast": Broadcast,
     "monitored": Monitored,
 }
 
 
 def make_workload(
-    name: str,
+    text: str,
     n: int,
     rate: float,
     rng: np.random.Generator,
     fanout: int,
 ) -> Workload:
-    """A workload by name."""
+    """A workload by name, or by name and settings."""
+    name, settings = parse_workload(text)
+    if fanout > 1 and name not in WITH_FANOUT:
+        raise CallerError(
+            f"workload {name!r} has its own destinations: fanout is for {', '.join(WITH_FANOUT)}"
+        )
+    return WORKLOADS[name](n, rate, rng, fanout, **settings)
+
+
+def parse_workload(text: str) -> tuple[str, dict[str, float]]:
+    """The name and the settings of a workload such as "ring" or "dependent:0.5,10"."""
+    name, colon, rest = text.partition(":")
     if name not in WORKLOADS:
         raise CallerError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")
-    if fanout > 1 and name not in ("uniform", "hot-spot", "bursty"):
-        raise CallerError(
-            f"workload {name!r} has its own destinations: fanout is for uniform, hot-spot, bursty"
-        )
-    return WORKLOADS[name](n, rate, rng, fanout)
+    if not colon:
+        return name, {}
+    wanted = WORKLOADS[name].settings
+    try:
+        numbers = [float(number) for number in rest.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != len(wanted):
+        form = f"{name}:{','.join(wanted).upper()}" if wanted else name
+        raise CallerError(f"workload {text!r}: write {form}")
+    return name, dict(zip(wanted, numbers, strict=True))
