@@ -14,7 +14,6 @@ with its own, and `acknowledged` has the stamps of `optimal` made smaller by ack
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from string import ascii_lowercase
 from typing import Any
@@ -120,6 +119,16 @@ def list_ratios(results: Results) -> list[float]:
     return sorted({point.parameters["ratio"] for point in results.list_points("added")})
 
 
+def find_onset(holds: dict[float, bool]) -> float | None:
+    """The least ratio from which on something holds, at all larger ones too; None if there is none."""
+    onset = None
+    for ratio in sorted(holds, reverse=True):
+        if not holds[ratio]:
+            break
+        onset = ratio
+    return onset
+
+
 def compare(one: Estimate, other: Estimate) -> str:
     """Whether one is more than the other, by their intervals."""
     if other.is_below(one):
@@ -144,17 +153,17 @@ def measure_ratio(cell: Cell) -> Metrics:
 
 def conclude_ratios(results: Results) -> str:
     """Where the delay begins to be noticed, and where messages pile up."""
-    sentences, first_noticed, full = [], math.inf, math.inf
+    sentences: list[str] = []
+    noticed: dict[float, bool] = {}
+    piled_up: dict[float, bool] = {}
     for ratio in list_ratios(results):
         own = results.estimate("added", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
         matrix = results.estimate("added", "matrix", ratio=ratio, delay=EXPONENTIAL)
         through = results.estimate("throughput", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
         rival = results.estimate("throughput", "matrix", ratio=ratio, delay=EXPONENTIAL)
         sentences.append(f"{ratio:g}: {own} ms, {compare(own, matrix)} matrix with {matrix}")
-        if own.low > 0.1 * EXCHANGE:
-            first_noticed = min(first_noticed, ratio)
-        if through.is_below(rival):
-            full = min(full, ratio)
+        noticed[ratio] = own.low > 0.1 * EXCHANGE
+        piled_up[ratio] = through.is_below(rival)
     least = min(list_ratios(results))
     own = results.estimate("latency", PROTOCOL, ratio=least, delay=EXPONENTIAL)
     matrix = results.estimate("latency", "matrix", ratio=least, delay=EXPONENTIAL)
@@ -163,16 +172,16 @@ def conclude_ratios(results: Results) -> str:
         f"{matrix} ms under matrix. What order adds to the {EXCHANGE:g} ms on the wire, by round trip over "
         f"gap: {'; '.join(sentences)}."
     ]
-    if first_noticed < math.inf:
+    if (onset := find_onset(noticed)) is not None:
         words.append(
-            f"From a ratio of {first_noticed:g} on buffers add, by the whole interval, more than a tenth of "
+            f"From a ratio of {onset:g} on buffers add, by the whole interval, more than a tenth of "
             f"the {EXCHANGE:g} ms."
         )
-    if full < math.inf:
-        largest = max(list_ratios(results))
+    if (onset := find_onset(piled_up)) is not None:
+        largest = max(piled_up)
         most = results.estimate("throughput", PROTOCOL, ratio=largest, delay=EXPONENTIAL)
         words.append(
-            f"From a ratio of {full:g} on less gets through than with matrix clocks: messages pile up at "
+            f"From a ratio of {onset:g} on less gets through than with matrix clocks: messages pile up at "
             f"their senders as long as the run lasts (at a ratio of {largest:g} {most} of what is sent is "
             "delivered before the last message is sent)."
         )
@@ -194,7 +203,7 @@ def describe_successors(results: Results) -> Iterator[str]:
     if small.number:
         yield (
             f"The stamps of acknowledged have {small} bytes there, {compare(small, large)} those of optimal "
-            f"with {large}, and it adds no time to what optimal adds."
+            f"with {large}."
         )
 
 

@@ -91,6 +91,8 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
                     "high": _drop_unknown(estimate.high),
                 }
             )
+    if plot.log_y:
+        _clip_low_ends(rows, plot.metric)
     chart = Chart(
         title=plot.title,
         x=plot.x,
@@ -104,6 +106,14 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
         log_y=plot.log_y,
     )
     return DrawnChart(chart, rows)
+
+
+def _clip_low_ends(rows: list[dict[str, Any]], metric: str) -> None:
+    """On a logarithmic axis, which has no zero, let an interval that reaches it end at the least mean."""
+    least = min((row[metric] for row in rows), default=0.0)
+    for row in rows:
+        if least > 0 and row["low"] is not None:
+            row["low"] = max(row["low"], min(least, row[metric]))
 
 
 def _drop_unknown(value: float) -> float | None:
