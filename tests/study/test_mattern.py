@@ -7,7 +7,7 @@ import pytest
 
 from antecede.simulate.explorer import explore
 from antecede.simulate.programs import Program, Receive, Send
-from antecede.study.estimates import Estimate
+from antecede.study.estimates import Estimate, compare_estimates, show_share
 from antecede.study.experiment import Figure
 from antecede.study.mattern import (
     MULTICAST,
@@ -15,7 +15,6 @@ from antecede.study.mattern import (
     PIPELINES,
     RATIO,
     STUDY,
-    compare,
     draw_program,
     find_onset,
     judge_programs,
@@ -146,11 +145,15 @@ def test_selective_receives_are_as_many_as_asked_for() -> None:
 
 def test_words_follow_the_intervals() -> None:
     low, high, wide = Estimate(1, 0.5, 4), Estimate(3, 0.5, 4), Estimate(2, 5, 4)
-    assert compare(low, high) == "less than" and compare(high, low) == "more than"
-    assert compare(low, wide) == compare(wide, low) == "not told apart from"
+    assert compare_estimates(low, high) == "less than" and compare_estimates(high, low) == "more than"
+    assert compare_estimates(low, wide) == compare_estimates(wide, low) == "not told apart from"
 
 
 def test_onset_is_where_it_holds_from_then_on() -> None:
     assert find_onset({0.1: True, 0.3: False, 1.0: True, 3.0: True}) == 1.0
     assert find_onset({0.1: True, 1.0: True}) == 0.1
     assert find_onset({0.1: True, 1.0: False}) is None
+
+
+def test_nothing_of_something_is_none() -> None:
+    assert show_share(Estimate(0, 0, 4)) == "none" and show_share(Estimate(0.5, 0.1, 4)) == "0.5 ± 0.1"

@@ -68,6 +68,18 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
     return Estimate(fmean(values), find_student_t(len(values) - 1) * error, len(values))
 
 
+def compare_estimates(one: Estimate, other: Estimate) -> str:
+    """Whether one is more than the other, by their intervals, as words before the other."""
+    if other.is_below(one):
+        return "more than"
+    return "less than" if one.is_below(other) else "not told apart from"
+
+
+def show_share(share: Estimate) -> str:
+    """A share of something, as words before that."""
+    return "none" if share.mean == 0 else str(share)
+
+
 class ResultPoint(NamedTuple):
     """A metric at one point of a grid, over all its seeds."""
 

@@ -25,7 +25,7 @@ from antecede.simulate.network import Network
 from antecede.simulate.oracle import list_positions
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Estimate, Results
+from antecede.study.estimates import Results, compare_estimates, show_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_metrics, measure_plan, rate_for_load
 
@@ -33,7 +33,7 @@ PROTOCOL = "semantic"
 BASE = "matrix"
 IDEAL = "ideal"
 """Not a protocol: what could be done with the declared dependences of a run of `semantic`."""
-MESSAGES: dict[Scale, int] = {"quick": 800, "paper": 6000}
+MESSAGES: dict[Scale, int] = {"quick": 800, "paper": 4000}
 SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
 N = 8
 LOAD = 2.0
@@ -239,13 +239,6 @@ def measure_residue(cell: Cell) -> Metrics:
     return residue | {name: sums[name] / number for name in ("near_pairs", "distant_pairs")}
 
 
-def compare(one: Estimate, other: Estimate) -> str:
-    """Whether one is more than the other, by their intervals."""
-    if other.is_below(one):
-        return "more than"
-    return "less than" if one.is_below(other) else "not told apart from"
-
-
 # Delays and buffers
 
 
@@ -331,8 +324,8 @@ def conclude_horizons(results: Results) -> str:
         distant_number = results.estimate("distant_pairs", PROTOCOL, **where)
         sentences.append(
             f"With a chance of {chance:g} {near} of the near pairs make a message wait, and {distant} of the "
-            f"distant ones, which is {compare(distant, near)} the former; a message has {near_number} near "
-            f"and {distant_number} distant ones, and a share of {share} of the needless waiting is for "
+            f"distant ones, which is {compare_estimates(distant, near)} the former; a message has "
+            f"{near_number} near and {distant_number} distant ones, and a share of {share} of the needless waiting is for "
             f"distant ones. {delayed} of the messages wait needlessly, {delay} ms on average."
         )
     far = results.estimate("distant_share", PROTOCOL, chance=0.1, horizon=HORIZONS[-1])
@@ -419,8 +412,8 @@ def conclude_variants(results: Results) -> str:
             wait = results.estimate("wait", PROTOCOL, variant="printed", **where)
             wait_corrected = results.estimate("wait", PROTOCOL, variant="corrected", **where)
             sentences.append(
-                f"{channels}, {destinations}: {early} of the deliveries as printed, {early_corrected} as "
-                f"corrected; wait {wait} ms and {wait_corrected} ms"
+                f"{channels}, {destinations}: {show_share(early)} of the deliveries as printed, "
+                f"{show_share(early_corrected)} as corrected; wait {wait} ms and {wait_corrected} ms"
             )
     return (
         "Deliveries before something that the message was declared to depend on (chance 0.5, depth "
@@ -472,7 +465,7 @@ def conclude_stamps(results: Results) -> str:
             words = "nothing could be saved"
         sentences.append(
             f"n = {n}: of {wait} ms of waiting under optimal {words}; stamps of {PROTOCOL} have {large} "
-            f"bytes, {compare(large, small)} those of optimal with {small}"
+            f"bytes, {compare_estimates(large, small)} those of optimal with {small}"
         )
     return (
         "There is no protocol here that applies the idea to the smaller stamps of Kshemkalyani and Singhal "

@@ -28,7 +28,7 @@ from antecede.simulate.oracle import Oracle
 from antecede.simulate.programs import Instruction, Program, Receive, Send
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Estimate, Results
+from antecede.study.estimates import Results, compare_estimates, show_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_metrics
 
@@ -44,6 +44,13 @@ RATIOS: dict[Scale, list[float]] = {
     "paper": [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0, 10.0],
 }
 """Round trip over the gap between two messages of a process: at 1 a process sends every 40 ms."""
+
+
+SUCCESSORS = {
+    "release": "keeps a message back only while messages to other destinations are not acknowledged",
+    "eager": "sends at once, and whoever receives a message may have to wait with its own",
+}
+"""Protocols without causes on the wire that came after, and what they do."""
 
 
 def list_known(*names: str) -> list[str]:
@@ -129,13 +136,6 @@ def find_onset(holds: dict[float, bool]) -> float | None:
     return onset
 
 
-def compare(one: Estimate, other: Estimate) -> str:
-    """Whether one is more than the other, by their intervals."""
-    if other.is_below(one):
-        return "more than"
-    return "less than" if one.is_below(other) else "not told apart from"
-
-
 # The claim of the paper
 
 
@@ -161,15 +161,15 @@ def conclude_ratios(results: Results) -> str:
         matrix = results.estimate("added", "matrix", ratio=ratio, delay=EXPONENTIAL)
         through = results.estimate("throughput", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
         rival = results.estimate("throughput", "matrix", ratio=ratio, delay=EXPONENTIAL)
-        sentences.append(f"{ratio:g}: {own} ms, {compare(own, matrix)} matrix with {matrix}")
+        sentences.append(f"{ratio:g}: {own} ms, {compare_estimates(own, matrix)} matrix with {matrix}")
         noticed[ratio] = own.low > 0.1 * EXCHANGE
         piled_up[ratio] = through.is_below(rival)
     least = min(list_ratios(results))
     own = results.estimate("latency", PROTOCOL, ratio=least, delay=EXPONENTIAL)
     matrix = results.estimate("latency", "matrix", ratio=least, delay=EXPONENTIAL)
     words = [
-        f"At the least ratio, {least:g}, a message takes {own} ms under {PROTOCOL}, {compare(own, matrix)} "
-        f"{matrix} ms under matrix. What order adds to the {EXCHANGE:g} ms on the wire, by round trip over "
+        f"At the least ratio, {least:g}, a message takes {own} ms under {PROTOCOL}, "
+        f"{compare_estimates(own, matrix)} {matrix} ms under matrix. What order adds to the {EXCHANGE:g} ms on the wire, by round trip over "
         f"gap: {'; '.join(sentences)}."
     ]
     if (onset := find_onset(noticed)) is not None:
@@ -193,17 +193,17 @@ def describe_successors(results: Results) -> Iterator[str]:
     """The protocols that came after, where they were measured."""
     ratio = 0.3
     own = results.estimate("added", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
-    for name in ("release", "eager"):
+    for name, what_it_does in SUCCESSORS.items():
         other = results.estimate("added", name, ratio=ratio, delay=EXPONENTIAL)
         if other.number:
-            relation = f"{compare(other, own)} {PROTOCOL} with {own}"
-            yield f"At a ratio of {ratio:g} {name} adds {other} ms, {relation}."
+            relation = f"{compare_estimates(other, own)} {PROTOCOL} with {own}"
+            yield f"At a ratio of {ratio:g} {name}, which {what_it_does}, adds {other} ms, {relation}."
     small = results.estimate("control_bytes", "acknowledged", ratio=ratio, delay=EXPONENTIAL)
     large = results.estimate("control_bytes", "optimal", ratio=ratio, delay=EXPONENTIAL)
     if small.number:
         yield (
-            f"The stamps of acknowledged have {small} bytes there, {compare(small, large)} those of optimal "
-            f"with {large}."
+            f"The stamps of acknowledged (optimal with acknowledgements of deliveries) have {small} bytes "
+            f"there, {compare_estimates(small, large)} those of optimal with {large}."
         )
 
 
@@ -257,7 +257,7 @@ def conclude_pipelines(results: Results) -> str:
     for traffic in TRAFFIC:
         one = results.estimate("added", PROTOCOL, ratio=0.3, case=f"{traffic}, one at a time")
         several = results.estimate("added", PROTOCOL, ratio=0.3, case=f"{traffic}, pipelined")
-        sentences.append(f"{traffic}: {several} ms, {compare(several, one)} {one} one at a time")
+        sentences.append(f"{traffic}: {several} ms, {compare_estimates(several, one)} {one} one at a time")
     return (
         f"What order adds to a message with pipelining, at a round trip of 0.3 gaps: {'; '.join(sentences)}. "
         "Only messages that follow each other to one destination need not wait: in a ring all, in the other "
@@ -373,20 +373,21 @@ def conclude_outages(results: Results) -> str:
     for protocol in protocols:
         senders = results.estimate("stalled_senders", protocol, outage=longest)
         messages = results.estimate("stalled_messages", protocol, outage=longest)
-        words = f"{protocol}: {senders} of the other senders, {messages} of their messages to each other"
+        words = f"{protocol}: {show_share(senders)} of the other senders"
         stall = results.estimate("stall", protocol, outage=longest)
         resumed = results.estimate("resumed_after", protocol, outage=longest)
         if stall.number:
             words += (
-                f", for {stall} ms; the last of them is delivered {resumed} ms after the crashed one is back"
+                f", {messages} of their messages to each other, for {stall} ms; the last of them is "
+                f"delivered {resumed} ms after the crashed one is back"
             )
         sentences.append(words)
     short = results.estimate("stalled_senders", PROTOCOL, outage=300)
     return (
         f"While one of {N} processes is down for {longest / 1000:g} s, messages between the others are "
         f"stalled (they take more than {STALLED:g} ms, ten times the mean). {'; '.join(sentences)}. If it is "
-        f"down for 0.3 s, {short} of the other senders stall under {PROTOCOL}. To go on also takes until the "
-        "link has tried again, which it does more and more seldom while nobody answers."
+        f"down for 0.3 s, {show_share(short)} of the other senders stall under {PROTOCOL}. To go on also "
+        "takes until the link has tried again, which it does more and more seldom while nobody answers."
     )
 
 
@@ -436,7 +437,7 @@ def conclude_multicasts(results: Results) -> str:
         two_phase = results.estimate("added", PROTOCOL, way="two-phase", ratio=ratio)
         hold = results.estimate("added", PROTOCOL, way="hold", ratio=ratio)
         matrix = results.estimate("added", "matrix", ratio=ratio)
-        words = f"{ratio:g}: hold {hold} ms, {compare(hold, two_phase)} two-phase with {two_phase}"
+        words = f"{ratio:g}: hold {hold} ms, {compare_estimates(hold, two_phase)} two-phase with {two_phase}"
         words += f" (matrix {matrix}"
         eager = results.estimate("added", "eager", ratio=ratio)
         if eager.number:
@@ -546,10 +547,18 @@ def conclude_programs(results: Results) -> str:
         always = results.estimate("always_only_here", PROTOCOL, selective=chance, messages=length)
         matrix = results.estimate("matrix_may_block", PROTOCOL, selective=chance, messages=length)
         sentences.append(
-            f"if {chance:.0%} of the receives name their sender, {only} of the programs can block under "
-            f"buffers and never under matrix clocks, {always} always block there; {matrix} can block under "
-            "matrix clocks"
+            f"if {chance:.0%} of the receives name their sender, {show_share(only)} of the programs can "
+            f"block under buffers and never under matrix clocks, {show_share(always)} always block there; "
+            f"{show_share(matrix)} can block under matrix clocks"
         )
+    own = results.estimate("only_here", PROTOCOL, selective=1, messages=length)
+    for name in SUCCESSORS:
+        other = results.estimate("only_here", name, selective=1, messages=length)
+        if other.number:
+            sentences.append(
+                f"under {name} {show_share(other)} can block then and never under matrix clocks, which is "
+                f"{compare_estimates(other, own)} {PROTOCOL}"
+            )
     return (
         f"Programs of three processes and {length} messages, every execution explored: "
         f"{'; '.join(sentences)}. Under buffers only the head of the input buffer can be received, so a "
