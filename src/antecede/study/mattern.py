@@ -169,8 +169,8 @@ def conclude_ratios(results: Results) -> str:
     matrix = results.estimate("latency", "matrix", ratio=least, delay=EXPONENTIAL)
     words = [
         f"At the least ratio, {least:g}, a message takes {own} ms under {PROTOCOL}, "
-        f"{compare_estimates(own, matrix)} {matrix} ms under matrix. What order adds to the {EXCHANGE:g} ms on the wire, by round trip over "
-        f"gap: {'; '.join(sentences)}."
+        f"{compare_estimates(own, matrix)} {matrix} ms under matrix. What order adds to the "
+        f"{EXCHANGE:g} ms on the wire, by round trip over gap: {'; '.join(sentences)}."
     ]
     if (onset := find_onset(noticed)) is not None:
         words.append(
