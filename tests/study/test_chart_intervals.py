@@ -1,4 +1,4 @@
-"""Intervals on a logarithmic axis end above zero, as there is no zero on it."""
+"""Intervals on a logarithmic axis end at the least mean, as there is no zero on it."""
 
 from antecede.study.estimates import Results
 from antecede.study.experiment import Plot
@@ -18,9 +18,13 @@ def draw(log_y: bool, *values: list[float]) -> list[dict[str, object]]:
 def test_interval_that_reaches_zero_ends_at_the_least_mean() -> None:
     wide, narrow = draw(True, [1.0, 9.0], [2.0, 2.1])
     assert wide["low"] == narrow["wait"] == 2.05
-    assert 0 < narrow["low"] <= 2.05  # type: ignore[operator]
+    assert narrow["low"] == 2.05
 
 
-def test_other_axes_and_zeros_keep_their_intervals() -> None:
+def test_interval_ends_at_zero_if_that_is_the_least_mean() -> None:
+    assert [row["low"] for row in draw(True, [1.0, 9.0], [0.0, 0.0])] == [0, 0]
+
+
+def test_other_axes_and_numbers_below_zero_keep_their_intervals() -> None:
     assert draw(False, [1.0, 9.0], [2.0, 2.1])[0]["low"] < 0  # type: ignore[operator]
-    assert draw(True, [1.0, 9.0], [0.0, 0.0])[0]["low"] < 0  # type: ignore[operator]
+    assert draw(True, [1.0, 9.0], [-1.0, -2.0])[0]["low"] < -1.5  # type: ignore[operator]

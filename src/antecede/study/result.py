@@ -109,11 +109,11 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
 
 
 def _clip_low_ends(rows: list[dict[str, Any]], metric: str) -> None:
-    """On a logarithmic axis, which has no zero, let an interval that reaches it end at the least mean."""
+    """On a logarithmic axis let no interval reach below the least mean, where there may be no number."""
     least = min((row[metric] for row in rows), default=0.0)
     for row in rows:
-        if least > 0 and row["low"] is not None:
-            row["low"] = max(row["low"], min(least, row[metric]))
+        if least >= 0 and row["low"] is not None:
+            row["low"] = max(row["low"], least)
 
 
 def _drop_unknown(value: float) -> float | None:
