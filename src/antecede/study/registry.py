@@ -5,7 +5,7 @@ from importlib import import_module
 from antecede.core.errors import CallerError
 from antecede.study.experiment import Study
 
-STUDIES = ("sanchez", "hoogerwoord", "mostefaoui")
+STUDIES = ("sanchez", "hoogerwoord", "mattern", "gambhire", "mostefaoui")
 """In the order of the papers."""
 
 

@@ -92,7 +92,7 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
                 }
             )
     if plot.log_y:
-        _clip_low_ends(rows, plot.metric)
+        rows = _fit_logarithms(rows, plot.metric)
     chart = Chart(
         title=plot.title,
         x=plot.x,
@@ -108,12 +108,15 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
     return DrawnChart(chart, rows)
 
 
-def _clip_low_ends(rows: list[dict[str, Any]], metric: str) -> None:
-    """On a logarithmic axis let no interval reach below the least mean, where there may be no number."""
-    least = min((row[metric] for row in rows), default=0.0)
-    for row in rows:
-        if least >= 0 and row["low"] is not None:
+def _fit_logarithms(rows: list[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
+    """The rows that a logarithmic axis can show: a mean of zero is left out (the table has it), and an
+    interval that reaches zero ends at the least mean."""
+    shown = [row for row in rows if row[metric] > 0]
+    least = min((row[metric] for row in shown), default=0.0)
+    for row in shown:
+        if row["low"] is not None:
             row["low"] = max(row["low"], least)
+    return shown
 
 
 def _drop_unknown(value: float) -> float | None:
@@ -164,7 +167,8 @@ def write_result(run: StudyRun, folder: str) -> dict[str, str]:
     sections = [Section("What was run", [run.study.about, describe_scale(run)])]
     for answer in run.answers:
         figure = answer.figure
-        sections.append(Section(figure.title, [figure.question, answer.text], [answer.table], answer.charts))
+        sections.append(Section(figure.title, [figure.question, answer.text], (), answer.charts))
+        sections.append(Section(f"{figure.title}: all values", (), [answer.table]))
     write_chart_page(place / "page.html", run.study.title, sections)
     return {"result": str(place / "result.md"), "page": str(place / "page.html")}
 

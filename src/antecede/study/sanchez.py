@@ -1,10 +1,9 @@
 """Sanchez and Alvarez: matrix clocks kept small by extra messages. What do the extras cost?
 
 The paper gives a bound on the size of a stamp, threshold k, and leaves open how many extra messages that
-takes, what different processes with different k do to each other, and how much time it costs. Its closing
-words: "we currently lack experimental demonstrations". Here `bounded` runs over the simulated network:
-messages of each process are under way twice on average, and a packet takes 20 ms, drawn from an exponential
-distribution.
+takes, what different processes with different k do to each other, and how much time it costs. Here `bounded`
+runs over the simulated network: two messages of each process are under way on average, and a packet takes
+20 ms, drawn from an exponential distribution.
 """
 
 from __future__ import annotations
