@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check campaign bench format clean
+.PHONY: help setup demo test check campaign studies bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
+
+studies: .venv/.stamp ## run all studies (SCALE=quick or paper) and write docs/studies; goes on where it was stopped
+	$(BIN)/antecede study all --scale $(or $(SCALE),quick) --out build/studies
+	$(BIN)/python scripts/publish_studies.py build/studies
 
 bench: .venv-bench/.stamp ## run the benchmarks, in an environment of their own
 	.venv-bench/bin/python -m bench
