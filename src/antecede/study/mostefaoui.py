@@ -25,7 +25,7 @@ PROTOCOL = "probabilistic"
 TOTAL_RATE = 200
 """Messages per second of all processes together, where the paper keeps that constant."""
 DELAY = 100.0
-DELIVERIES: dict[Scale, int] = {"quick": 400_000, "paper": 10_000_000}
+DELIVERIES: dict[Scale, int] = {"quick": 1_000_000, "paper": 10_000_000}
 """Of one cell."""
 SEEDS: dict[Scale, int] = {"quick": 4, "paper": 10}
 
