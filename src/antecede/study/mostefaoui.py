@@ -182,15 +182,11 @@ def grid_of_sizes_at_one_rate(scale: Scale) -> Iterator[Point]:
 
 
 def conclude_sizes_at_one_rate(results: Results) -> str:
-    """Large groups are no harder."""
+    """From the smallest group to the largest."""
     small = results.estimate("early_rate", PROTOCOL, N=50)
     base = results.estimate("early_rate", PROTOCOL, N=1000)
     large = results.estimate("early_rate", PROTOCOL, N=2000)
-    return (
-        f"At one total load the early rate falls with the size of the group, from {small} with N = 50 over "
-        f"{base} with 1000 to {large} with 2000: in a small group a larger part of the messages depend on "
-        "each other."
-    )
+    return f"At one total load the early rate is {small} with N = 50, {base} with 1000 and {large} with 2000."
 
 
 FIGURE_6 = Figure(
@@ -259,7 +255,7 @@ def conclude_theory(results: Results) -> str:
         f"At K = 4 a message finds all its keys covered with chance {measured}; theory says {bloom.mean:.4f} "
         f"with the paper's form and {distinct.mean:.4f} with the exact one, both averaged over a Poisson "
         f"number of messages in flight. A message must wait with chance {held}; the product of the two, "
-        f"{held.mean * measured.mean:.2g}, lies above the measured early rate of {early}."
+        f"{held.mean * measured.mean:.2g}, is to be held against the measured early rate of {early}."
     )
 
 
@@ -339,9 +335,10 @@ def conclude_unknown_load(results: Results) -> str:
     choice = min(worst_of_key, key=lambda key: worst_of_key[key])
     by_load = ", ".join(f"{key} at {gap / 1000:g} s" for gap, key in best_of_load.items())
     return (
-        f"The best K falls as load grows: {by_load} between messages. Who does not know the load does best "
-        f"with K = {choice}: at none of these loads is it worse than {worst_of_key[choice]:.2g} times the "
-        "best K."
+        f"The K with the least mean, by load: {by_load} between messages. By the means, who does not know "
+        f"the load does best with K = {choice}: at none of these loads is it worse than "
+        f"{worst_of_key[choice]:.2g} times the best K. Neighbouring K are often not told apart: see the "
+        "intervals."
     )
 
 
