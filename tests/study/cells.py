@@ -1,5 +1,7 @@
 """Cells that cost little, for the tests of the studies."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from antecede.study.estimates import Results, show_value
@@ -65,3 +67,16 @@ def check_figure(figure: Figure) -> Results:
     text = figure.conclude(results)
     assert len(text) > 100 and "nan" not in text and "inf" not in text, text
     return results
+
+
+def make_results(metrics: Callable[[Point], dict[str, tuple[float, ...]]], figure: Figure) -> Results:
+    """Results that a run could have had: for each point of a figure, a value of each metric for each seed."""
+    rows = []
+    for point in figure.grid("quick"):
+        texts = {name: show_value(value) for name, value in point.parameters.items()}
+        for metric, values in metrics(point).items():
+            rows += [
+                {"metric": metric, "protocol": point.protocol, "parameters": texts, "value": value}
+                for value in values
+            ]
+    return Results(rows)

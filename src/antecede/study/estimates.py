@@ -75,6 +75,14 @@ def compare_estimates(one: Estimate, other: Estimate) -> str:
     return "less than" if one.is_below(other) else "not told apart from"
 
 
+def multiply_estimates(one: Estimate, other: Estimate) -> Estimate:
+    """The product of two that are not negative, with all that the product of values in their intervals can
+    be: they may depend on each other."""
+    mean = one.mean * other.mean
+    half = one.high * other.high - mean
+    return Estimate(mean, half, min(one.number, other.number))
+
+
 def show_share(share: Estimate) -> str:
     """A share of something, as words before that."""
     return "none" if share.mean == 0 else str(share)

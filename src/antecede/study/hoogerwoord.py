@@ -15,7 +15,7 @@ from antecede.core.packet import Packet
 from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Results
+from antecede.study.estimates import Results, compare_estimates
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXPONENTIAL, list_metrics, rate_for_load
 
@@ -128,7 +128,7 @@ def conclude_sizes(results: Results) -> str:
     full = results.estimate("wait_at_monitor", "matrix", n=sizes[-1])
     return (
         f"Control information on a message: {'; '.join(sentences)}. A report waits {wait} ms at the monitor "
-        f"with n = {sizes[-1]}, and {full} ms under matrix."
+        f"with n = {sizes[-1]}, {compare_estimates(wait, full)} under matrix with {full} ms."
     )
 
 
@@ -176,11 +176,12 @@ def conclude_spreads(results: Results) -> str:
         wide = results.estimate("buffer_mean", PROTOCOL, load=load, spread=20)
         peak = results.estimate("buffer_peak", PROTOCOL, load=load, spread=20)
         sentences.append(
-            f"with {load:g} messages of each process under way the monitor holds {narrow} messages on "
-            f"average if delays spread by 2 ms, {wide} if by 20 ms (at most {peak} at once)"
+            f"with {load:g} messages of each process under way the monitor holds {wide} messages on average "
+            f"if delays spread by 20 ms, {compare_estimates(wide, narrow)} the {narrow} if by 2 ms; the most "
+            f"that a run with 20 ms holds at once is {peak} on average"
         )
-    none = results.estimate("buffer_peak", PROTOCOL, load=8, spread=0)
-    return f"{'; '.join(sentences).capitalize()}. With equal delays it never holds more than {none}."
+    least = results.estimate("buffer_peak", PROTOCOL, load=8, spread=0)
+    return f"{'; '.join(sentences).capitalize()}. With equal delays and the last load it is {least}."
 
 
 BUFFER = Figure(

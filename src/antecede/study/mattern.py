@@ -444,12 +444,14 @@ def conclude_multicasts(results: Results) -> str:
             words += f", eager {eager}"
         sentences.append(f"{words})")
     two_phase = results.estimate("wait", PROTOCOL, way="two-phase", ratio=0.01)
-    acks = results.estimate("acks", PROTOCOL, way="hold", ratio=0.1)
+    acks_of_two_phase = results.estimate("acks", PROTOCOL, way="two-phase", ratio=0.1)
+    acks_of_hold = results.estimate("acks", PROTOCOL, way="hold", ratio=0.1)
     return (
         f"What order adds to a message to {FANOUT} processes, by round trip over gap: "
         f"{'; '.join(sentences)}. "
         f"Under two-phase a message waits for its release after it has arrived, {two_phase} ms at the least "
-        f"ratio. Either repair takes {acks} acknowledgements and releases for a message."
+        f"ratio. For a message two-phase takes {acks_of_two_phase} acknowledgements and releases, hold "
+        f"{acks_of_hold}."
     )
 
 

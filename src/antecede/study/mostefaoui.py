@@ -9,6 +9,7 @@ mean 100 ms and standard deviation 20 ms, and around it each receiver's, with 20
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from math import comb, exp
 from typing import Any
@@ -17,7 +18,13 @@ from antecede.protocols.detectors import DETECTORS
 from antecede.simulate.network import PRESETS
 from antecede.simulate.run import Plan
 from antecede.simulate.shared_entries import BroadcastPlan, BroadcastRun, run_broadcasts
-from antecede.study.estimates import ResultPoint, Results
+from antecede.study.estimates import (
+    Estimate,
+    ResultPoint,
+    Results,
+    compare_estimates,
+    multiply_estimates,
+)
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import measure_plan
 
@@ -92,13 +99,19 @@ def conclude_keys(results: Results) -> str:
     """Where the minimum is, and which K cannot be told from it."""
     points = results.list_points("early_rate", N=1000)
     best = min(points, key=lambda point: point.estimate.mean)
-    alike = [p.parameters["K"] for p in points if not best.estimate.is_below(p.estimate)]
+    alike = _list_alike(best, points)
+    also = f"K = {_join(alike)} cannot be told from it" if alike else "all other K are worse"
     return (
         f"With N = 1000 the early rate is least at K = {best.parameters['K']}: {best.estimate}. "
-        f"Within the intervals, K = {_join(alike)} cannot be told apart. "
-        "The paper's theory puts the minimum at K = ln 2 R / X = 3.5 for the X = 20 messages that are in "
-        "flight, and its measurement at 4."
+        f"Within the intervals, {also}. The paper's theory puts the minimum at K = ln 2 R / X = 3.5 for the "
+        "X = 20 messages that are in flight, and its measurement at 4."
     )
+
+
+def _list_alike(best: ResultPoint, points: list[ResultPoint]) -> list[int]:
+    """The other K whose rate the intervals do not tell from the best."""
+    others = [point for point in points if point.parameters["K"] != best.parameters["K"]]
+    return [point.parameters["K"] for point in others if not best.estimate.is_below(point.estimate)]
 
 
 FIGURE_3 = Figure(
@@ -127,13 +140,20 @@ def grid_of_gaps(scale: Scale) -> Iterator[Point]:
 
 def conclude_gaps(results: Results) -> str:
     """How steep it is."""
-    slow = results.estimate("early_rate", PROTOCOL, gap=10_000)
-    base = results.estimate("early_rate", PROTOCOL, gap=5000)
-    fast = results.estimate("early_rate", PROTOCOL, gap=1000)
-    return (
-        f"Early rate {slow} with a message every 10 s, {base} every 5 s and {fast} every second: what "
-        "matters is how many messages are in flight (10, 20 and 100 here) against R = 100 entries."
-    )
+    words = [
+        f"{{}} with a message every {gap / 1000:g} s of each process, {1000 * DELAY / gap:g} in flight"
+        for gap in (10_000, 5000, 1000)
+    ]
+    rates = [results.estimate("early_rate", PROTOCOL, gap=gap) for gap in (10_000, 5000, 1000)]
+    return f"The early rate of stamps with R = 100 entries is {_compare_in_turn(words, rates)}."
+
+
+def _compare_in_turn(words: list[str], rates: list[Estimate]) -> str:
+    """Rates one after the other, each compared with the one before it; `words` have a place for the rate."""
+    parts = [words[0].format(rates[0])]
+    for before, rate, text in zip(rates, rates[1:], words[1:], strict=False):
+        parts.append(f"{text.format(rate)}, which is {compare_estimates(rate, before)} the rate before")
+    return "; ".join(parts)
 
 
 FIGURE_4 = Figure(
@@ -155,13 +175,9 @@ def grid_of_sizes(scale: Scale) -> Iterator[Point]:
 
 def conclude_sizes(results: Results) -> str:
     """From the smallest group to the largest."""
-    small = results.estimate("early_rate", PROTOCOL, N=250)
-    base = results.estimate("early_rate", PROTOCOL, N=1000)
-    large = results.estimate("early_rate", PROTOCOL, N=2000)
-    return (
-        f"Early rate {small} with N = 250, {base} with 1000 and {large} with 2000: a stamp of R = 100 "
-        "entries, chosen for one size of group, is soon too small for twice that size."
-    )
+    rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (250, 1000, 2000)]
+    words = ["{} with N = 250", "{} with N = 1000", "{} with N = 2000"]
+    return f"The early rate of stamps with R = 100 entries is {_compare_in_turn(words, rates)}."
 
 
 FIGURE_5 = Figure(
@@ -183,10 +199,9 @@ def grid_of_sizes_at_one_rate(scale: Scale) -> Iterator[Point]:
 
 def conclude_sizes_at_one_rate(results: Results) -> str:
     """From the smallest group to the largest."""
-    small = results.estimate("early_rate", PROTOCOL, N=50)
-    base = results.estimate("early_rate", PROTOCOL, N=1000)
-    large = results.estimate("early_rate", PROTOCOL, N=2000)
-    return f"At one total load the early rate is {small} with N = 50, {base} with 1000 and {large} with 2000."
+    rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (50, 1000, 2000)]
+    words = ["{} with N = 50", "{} with N = 1000", "{} with N = 2000"]
+    return f"At one total load the early rate is {_compare_in_turn(words, rates)}."
 
 
 FIGURE_6 = Figure(
@@ -251,11 +266,12 @@ def conclude_theory(results: Results) -> str:
     distinct = results.estimate("algorithm_4_alarm_rate", DISTINCT, K=4)
     held = results.estimate("held_rate", PROTOCOL, K=4)
     early = results.estimate("early_rate", PROTOCOL, K=4)
+    product = multiply_estimates(held, measured)
     return (
         f"At K = 4 a message finds all its keys covered with chance {measured}; theory says {bloom.mean:.4f} "
         f"with the paper's form and {distinct.mean:.4f} with the exact one, both averaged over a Poisson "
-        f"number of messages in flight. A message must wait with chance {held}; the product of the two, "
-        f"{held.mean * measured.mean:.2g}, is to be held against the measured early rate of {early}."
+        f"number of messages in flight. A message must wait with chance {held}. The measured early rate, "
+        f"{early}, is {compare_estimates(early, product)} the product of the two, {product}."
     )
 
 
@@ -277,7 +293,7 @@ def grid_of_detectors(scale: Scale) -> Iterator[Point]:
 
 
 def conclude_detectors(results: Results) -> str:
-    """Recall is 1; precision is what differs."""
+    """How often each raises an alarm, how often rightly, and how much it misses."""
     sentences = []
     for detector in DETECTORS:
         name = detector.replace(" ", "_")
@@ -319,26 +335,28 @@ def grid_of_unknown_load(scale: Scale) -> Iterator[Point]:
 
 def conclude_unknown_load(results: Results) -> str:
     """The K whose worst case, against the best K of each load, is the least."""
-    best_of_load: dict[float, int] = {}
-    worst_of_key = dict.fromkeys(range(1, 9), 1.0)
+    sentences = []
+    ratios_of_key: dict[int, list[float]] = defaultdict(list)
     for gap in LOADS:
         points = results.list_points("early_rate", gap=gap)
-        known = [point for point in points if point.estimate.mean > 0]
-        if not known:
-            continue
-        best = min(known, key=lambda point: point.estimate.mean)
-        best_of_load[gap] = best.parameters["K"]
-        for point in known:
-            key = point.parameters["K"]
-            ratio = point.estimate.mean / best.estimate.mean
-            worst_of_key[key] = max(worst_of_key[key], ratio)
+        best = min(points, key=lambda point: point.estimate.mean)
+        alike = _list_alike(best, points)
+        also = f" (not told from it: {_join(alike)})" if alike else ""
+        sentences.append(f"{best.parameters['K']} at {gap / 1000:g} s{also}")
+        if best.estimate.mean > 0:
+            for point in points:
+                ratios_of_key[point.parameters["K"]].append(point.estimate.mean / best.estimate.mean)
+    by_load = f"The K with the least mean, by time between messages: {', '.join(sentences)}."
+    if not ratios_of_key:
+        return f"{by_load} At each of these loads some K made no error, so their ratios are unknown."
+    loads = max(len(ratios) for ratios in ratios_of_key.values())
+    worst_of_key = {key: max(ratios) for key, ratios in ratios_of_key.items() if len(ratios) == loads}
     choice = min(worst_of_key, key=lambda key: worst_of_key[key])
-    by_load = ", ".join(f"{key} at {gap / 1000:g} s" for gap, key in best_of_load.items())
+    left_out = f" (where some K made no error, {len(LOADS) - loads} of them, there is no ratio)"
     return (
-        f"The K with the least mean, by load: {by_load} between messages. By the means, who does not know "
-        f"the load does best with K = {choice}: at none of these loads is it worse than "
-        f"{worst_of_key[choice]:.2g} times the best K. Neighbouring K are often not told apart: see the "
-        "intervals."
+        f"{by_load} By the means, who does not know the load does best with K = {choice}: at none of these "
+        f"loads{left_out if loads < len(LOADS) else ''} is it worse than {worst_of_key[choice]:.2g} times "
+        "the best K."
     )
 
 
@@ -371,9 +389,9 @@ def conclude_entries(results: Results) -> str:
         if reached:
             smallest = min(reached, key=lambda point: (point.parameters["R"], point.estimate.mean))
             R, K = smallest.parameters["R"], smallest.parameters["K"]
-            sentences.append(f"below {target:g} with R = {R} and K = {K} ({smallest.estimate})")
-    if not sentences:
-        return "None of these stamps reaches an early rate that is surely below 0.01."
+            sentences.append(f"surely below {target:g} with R = {R} and K = {K} ({smallest.estimate})")
+        else:
+            sentences.append(f"surely below {target:g} with none of these stamps")
     return f"With 20 messages in flight the early rate is {'; '.join(sentences)}."
 
 
@@ -406,12 +424,9 @@ def conclude_churn(results: Results) -> str:
     """Whether newcomers do harm."""
     calm = results.estimate("early_rate", PROTOCOL, churn=0)
     wild = results.estimate("early_rate", PROTOCOL, churn=20)
-    apart = (
-        "the intervals are apart" if calm.is_below(wild) or wild.is_below(calm) else "the intervals overlap"
-    )
     return (
-        f"Early rate {calm} in a fixed group, {wild} when 20 of 1000 processes are replaced each second, "
-        f"each newcomer with the state of another process: {apart}."
+        f"When 20 of 1000 processes are replaced each second, each newcomer with the state of another "
+        f"process, the early rate is {wild}, {compare_estimates(wild, calm)} the {calm} of a fixed group."
     )
 
 

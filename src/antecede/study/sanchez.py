@@ -15,7 +15,7 @@ from typing import Any
 from antecede.core.packet import Packet
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Results
+from antecede.study.estimates import Estimate, Results, compare_estimates, show_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXPONENTIAL, list_metrics, measure_plan, rate_for_load
 
@@ -75,20 +75,21 @@ def grid_of_extras(scale: Scale) -> Iterator[Point]:
 
 
 def conclude_extras(results: Results) -> str:
-    """Where traffic is uniform it costs, where it is a ring it does not."""
+    """How many there are at the least threshold, by the size of the group and by traffic."""
     sizes = sorted({point.parameters["n"] for point in results.list_points("extras")})
     sentences = []
     for n in sizes:
         extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
-        sentences.append(f"{extras} with n = {n} (n - 4 is {n - 4})")
+        sentences.append(f"{show_share(extras)} with n = {n}, which is n - {n - extras.mean:.2f}")
     n = sizes[-1]
-    quiet = []
+    uniform = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
+    others = []
     for traffic in TRAFFIC[1:]:
         extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic=traffic)
-        quiet.append(f"{traffic} {extras}")
+        others.append(f"{traffic} {show_share(extras)}, {compare_estimates(extras, uniform)} uniform")
     return (
-        f"At k = n + 1 and uniform traffic a message costs {'; '.join(sentences)} extra messages: the small "
-        f"stamp is paid for with about n - 4 extras a message. Other traffic, n = {n}: {', '.join(quiet)}."
+        f"Extra messages for each message at k = n + 1, uniform traffic: {'; '.join(sentences)}. Other "
+        f"traffic, n = {n}: {'; '.join(others)}."
     )
 
 
@@ -223,20 +224,26 @@ class PacketCounter:
 
 def conclude_mixtures(results: Results) -> str:
     """Who pays."""
-
-    def show(metric: str, mixture: str) -> str:
-        return str(results.estimate(metric, PROTOCOL, mixture=mixture))
-
+    sentences = []
+    for mixture, k, other_k in (
+        ("one small", "k = n + 1", "k = (n - 1)^2 + 1"),
+        ("one large", "k = (n - 1)^2 + 1", "k = n + 1"),
+    ):
+        first = results.estimate("extras_of_the_first", PROTOCOL, mixture=mixture)
+        others = results.estimate("extras_of_the_others", PROTOCOL, mixture=mixture)
+        sentences.append(
+            f"One process with {k} among others with {other_k} sends {show_share(first)}, "
+            f"{compare_estimates(first, others)} the others, which send {show_share(others)}."
+        )
+    small = results.estimate("stamp_bytes_of_the_first", PROTOCOL, mixture="one small")
+    beside = results.estimate("stamp_bytes_of_the_others", PROTOCOL, mixture="one small")
+    alone = results.estimate("stamp_bytes_of_the_others", PROTOCOL, mixture="all large")
+    everywhere = results.estimate("extras_of_the_others", PROTOCOL, mixture="all small")
     return (
-        "One process with k = n + 1 among others that never send extras pays alone: it sends "
-        f"{show('extras_of_the_first', 'one small')} extras per message of its own, the others "
-        f"{show('extras_of_the_others', 'one small')}. (If all have k = n + 1, each sends "
-        f"{show('extras_of_the_others', 'all small')}.) Its stamps have "
-        f"{show('stamp_bytes_of_the_first', 'one small')} bytes, those of the others "
-        f"{show('stamp_bytes_of_the_others', 'one small')}, and "
-        f"{show('stamp_bytes_of_the_others', 'all large')} if nobody sends extras. One process with a large "
-        f"k among small ones sends {show('extras_of_the_first', 'one large')} extras, and the others "
-        f"{show('extras_of_the_others', 'one large')}."
+        f"Extras for each own message. {' '.join(sentences)} (If all have k = n + 1, each sends "
+        f"{show_share(everywhere)}.) The stamps of the one with a small k have {small} bytes, "
+        f"{compare_estimates(small, beside)} those of the others with {beside}, which is "
+        f"{compare_estimates(beside, alone)} the {alone} of a group in which all have a large k."
     )
 
 
@@ -277,12 +284,13 @@ def conclude_delays(results: Results) -> str:
         needless = results.estimate("needless", PROTOCOL, threshold="n + 1", delay=delay)
         least = results.estimate("wait", "matrix", delay=delay)
         sentences.append(
-            f"{delay}: {wait} ms with k = n + 1, of which {needless} needlessly; matrix {least} ms"
+            f"{delay}: {wait} ms with k = n + 1, of which {show_share(needless)} needlessly, "
+            f"{compare_estimates(wait, least)} matrix with {least} ms"
         )
     return (
-        "How long a message waits after its arrival (n = 8). "
-        f"{'; '.join(sentences)}. A message may have to wait for an extra that carries nothing but a "
-        "constraint: that is the penalty in time."
+        f"How long a message waits after its arrival (n = 8). {'; '.join(sentences)}. What a message waits "
+        "needlessly it waits for an extra, which carries nothing but a constraint: that is the penalty in "
+        "time."
     )
 
 
@@ -319,15 +327,20 @@ def grid_of_own_rows(scale: Scale) -> Iterator[Point]:
 def conclude_own_rows(results: Results) -> str:
     """A change of names, or of substance."""
     n = max(point.parameters["n"] for point in results.list_points("extras"))
-    counted = results.estimate("extras", PROTOCOL, n=n, k=n + 1, own_row=True)
-    uncounted = results.estimate("extras", PROTOCOL, n=n, k=n + 1, own_row=False)
-    bytes_counted = results.estimate("total_bytes", PROTOCOL, n=n, k=n + 1, own_row=True)
-    bytes_uncounted = results.estimate("total_bytes", PROTOCOL, n=n, k=n + 1, own_row=False)
+
+    def estimate(metric: str, own_row: bool) -> Estimate:
+        return results.estimate(metric, PROTOCOL, n=n, k=n + 1, threshold="n + 1", own_row=own_row)
+
+    counted, uncounted = estimate("extras", True), estimate("extras", False)
+    bytes_counted, bytes_uncounted = estimate("total_bytes", True), estimate("total_bytes", False)
+    entries_counted, entries_uncounted = estimate("entries", True), estimate("entries", False)
     return (
         f"The own row never shrinks, so k = n + 1 leaves room for two entries of others. With n = {n} and k "
-        f"= n + 1 a message costs {counted} extras and {bytes_counted} bytes if the own row counts, "
-        f"{uncounted} extras and {bytes_uncounted} bytes if it does not: stamps are up to n - 1 entries "
-        "longer, and extras become fewer."
+        f"= n + 1, if the own row does not count, extras for a message are {show_share(uncounted)}, "
+        f"{compare_estimates(uncounted, counted)} the {counted} if it counts; a stamp has "
+        f"{entries_uncounted} entries, {compare_estimates(entries_uncounted, entries_counted)} the "
+        f"{entries_counted}; and all control information of a message is {bytes_uncounted} bytes, "
+        f"{compare_estimates(bytes_uncounted, bytes_counted)} the {bytes_counted}."
     )
 
 
