@@ -41,9 +41,13 @@ def run_small(figure: Figure, seeds: int = 2, scale: Scale = "quick") -> Results
             metrics = measure(figure, point.protocol, seed, **point.parameters)
             texts = {name: show_value(value) for name, value in point.parameters.items()}
             for metric, value in metrics.items():
-                row = {"metric": metric, "protocol": point.protocol, "parameters": texts, "value": value}
-                rows.append(row)
-    return Results(rows)
+                rows.append(make_row(metric, point.protocol, texts, seed, value))
+    return Results(rows, figure.count_trials)
+
+
+def make_row(metric: str, protocol: str, texts: dict[str, str], seed: int, value: float) -> dict[str, object]:
+    """What `Results` reads of a row of the costs table."""
+    return {"metric": metric, "protocol": protocol, "parameters": texts, "seed": seed, "value": value}
 
 
 def check_grids(study: Study) -> None:
@@ -75,8 +79,6 @@ def make_results(metrics: Callable[[Point], dict[str, tuple[float, ...]]], figur
     for point in figure.grid("quick"):
         texts = {name: show_value(value) for name, value in point.parameters.items()}
         for metric, values in metrics(point).items():
-            rows += [
-                {"metric": metric, "protocol": point.protocol, "parameters": texts, "value": value}
-                for value in values
-            ]
-    return Results(rows)
+            for seed, value in enumerate(values):
+                rows.append(make_row(metric, point.protocol, texts, seed, value))
+    return Results(rows, figure.count_trials)

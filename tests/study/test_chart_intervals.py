@@ -5,13 +5,14 @@ from typing import Any
 from antecede.study.estimates import Results
 from antecede.study.experiment import Plot
 from antecede.study.result import make_chart
+from tests.study.cells import make_row
 
 
 def draw(log_y: bool, *values: list[float]) -> Any:
     rows = [
-        {"metric": "wait", "protocol": "matrix", "parameters": {"n": str(n)}, "value": value}
+        make_row("wait", "matrix", {"n": str(n)}, seed, value)
         for n, several in enumerate(values)
-        for value in several
+        for seed, value in enumerate(several)
     ]
     plot = Plot("Wait", metric="wait", x="n", log_y=log_y)
     return make_chart(plot, Results(rows)).rows

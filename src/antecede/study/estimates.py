@@ -1,10 +1,15 @@
-"""Means with 95 % intervals, and the costs table as something that can be asked."""
+"""Means with 95 % intervals, and the costs table as something that can be asked.
+
+An interval is Student's t over the seeds. It says nothing where all seeds gave the same value: then the value
+stands alone, without "± 0"; and if it is a rate of which is known out of how many trials it is, Wilson's
+interval is taken, so that "none of 4000" is not zero but 0 ± 0.001.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import NormalDist, fmean, stdev
 from typing import Any, NamedTuple
 
@@ -12,6 +17,10 @@ import pyarrow as pa
 
 Texts = tuple[tuple[str, str], ...]
 """Parameters, as they stand in the table."""
+
+CountTrials = Callable[[str, Mapping[str, Any]], float | None]
+"""For a metric at some parameters: how many independent trials of one run it is a rate of; None if it is no
+rate, or nobody knows."""
 
 STUDENT_T = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -53,7 +62,7 @@ class Estimate(NamedTuple):
         return self.high < other.low
 
     def __str__(self) -> str:
-        if math.isnan(self.half):
+        if math.isnan(self.half) or self.half == 0:
             return f"{self.mean:.3g}"
         return f"{self.mean:.3g} ± {self.half:.2g}"
 
@@ -66,6 +75,31 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
         return Estimate(values[0], math.nan, 1)
     error = stdev(values) / math.sqrt(len(values))
     return Estimate(fmean(values), find_student_t(len(values) - 1) * error, len(values))
+
+
+def estimate_rate(rates: Sequence[float], trials: float) -> Estimate:
+    """The mean of rates with so many independent trials in all."""
+    estimate = estimate_mean(rates)
+    if estimate.half != 0 or not 0 <= estimate.mean <= 1:
+        return estimate
+    low, high = find_wilson_interval(estimate.mean, trials)
+    return estimate._replace(half=max(high - estimate.mean, estimate.mean - low))
+
+
+def find_wilson_interval(rate: float, trials: float) -> tuple[float, float]:
+    """The rates under which so many trials give this one within the 95 % that are likely (Wilson 1927)."""
+    z = NormalDist().inv_cdf(0.975)
+    center = rate + z**2 / (2 * trials)
+    reach = z * math.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2))
+    shrink = 1 + z**2 / trials
+    return (center - reach) / shrink, (center + reach) / shrink
+
+
+def count_messages(metric: str, parameters: Mapping[str, Any]) -> float | None:
+    """The trials of a metric whose name ends in `_rate`, where the parameter `messages` says how many there
+    were. A message is a trial, not a copy of it: one that is slow makes trouble at many processes at once."""
+    messages = parameters.get("messages")
+    return float(messages) if metric.endswith("_rate") and messages else None
 
 
 def compare_estimates(one: Estimate, other: Estimate) -> str:
@@ -85,7 +119,7 @@ def multiply_estimates(one: Estimate, other: Estimate) -> Estimate:
 
 def show_share(share: Estimate) -> str:
     """A share of something, as words before that."""
-    return "none" if share.mean == 0 else str(share)
+    return "none" if share.mean == share.half == 0 else str(share)
 
 
 class ResultPoint(NamedTuple):
@@ -97,11 +131,12 @@ class ResultPoint(NamedTuple):
 
 
 class Results:
-    """The costs of a figure, to be asked for. Parameters are texts in the table, and here what they look "
-    "like."""
+    """The costs of a figure, to be asked for. Parameters are texts in the table, and here what they look
+    like."""
 
-    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._values: dict[tuple[str, str, Texts], list[float]] = defaultdict(list)
+    def __init__(self, rows: Iterable[dict[str, Any]], count_trials: CountTrials = count_messages) -> None:
+        self._values: dict[tuple[str, str, Texts], dict[int, float]] = defaultdict(dict)
+        self._count_trials = count_trials
         self.failed = 0
         """How many cells have no results."""
         for row in rows:
@@ -109,13 +144,13 @@ class Results:
                 self.failed += 1
             else:
                 texts = tuple(row["parameters"].items())
-                self._values[row["metric"], row["protocol"], texts].append(row["value"])
+                self._values[row["metric"], row["protocol"], texts][row["seed"]] = row["value"]
 
     @classmethod
-    def of_figure(cls, costs: pa.Table, figure: str) -> Results:
+    def of_figure(cls, costs: pa.Table, figure: str, count_trials: CountTrials = count_messages) -> Results:
         """The results of one figure."""
         rows = costs.to_pylist(maps_as_pydicts="strict")
-        return cls(row for row in rows if row["figure"] == figure)
+        return cls((row for row in rows if row["figure"] == figure), count_trials)
 
     @property
     def metrics(self) -> list[str]:
@@ -125,23 +160,36 @@ class Results:
     def list_points(self, metric: str, protocol: str | None = None, **wanted: Any) -> list[ResultPoint]:
         """The points at which a metric was measured, in the order of the grid: all, or those with some
         protocol and some parameters."""
-        points = []
+        return [
+            ResultPoint(runner, parameters, self._estimate(metric, [(parameters, values)]))
+            for runner, parameters, values in self._find_values(metric, protocol, wanted)
+        ]
+
+    def estimate(self, metric: str, protocol: str, **wanted: Any) -> Estimate:
+        """The mean of a metric over everything measured at some parameters; unknown if nothing was. If that
+        is at several points, the interval is that of their means, seed by seed: points share their seeds."""
+        found = self._find_values(metric, protocol, wanted)
+        return self._estimate(metric, [(parameters, values) for _, parameters, values in found])
+
+    def _find_values(
+        self, metric: str, protocol: str | None, wanted: Mapping[str, Any]
+    ) -> Iterator[tuple[str, dict[str, Any], dict[int, float]]]:
+        """The points of a metric that are wanted: protocol, parameters, and values by seed."""
         for (measured, runner, texts), values in self._values.items():
             parameters = {name: read_value(text) for name, text in texts}
             is_wanted = all(parameters.get(name) == value for name, value in wanted.items())
             if measured == metric and protocol in (None, runner) and is_wanted:
-                points.append(ResultPoint(runner, parameters, estimate_mean(values)))
-        return points
+                yield runner, parameters, values
 
-    def estimate(self, metric: str, protocol: str, **wanted: Any) -> Estimate:
-        """The mean of a metric over everything measured at some parameters; unknown if nothing was."""
-        values: list[float] = []
-        for (measured, runner, texts), more in self._values.items():
-            parameters = {name: read_value(text) for name, text in texts}
-            is_wanted = all(parameters.get(name) == value for name, value in wanted.items())
-            if measured == metric and runner == protocol and is_wanted:
-                values += more
-        return estimate_mean(values)
+    def _estimate(self, metric: str, points: list[tuple[dict[str, Any], dict[int, float]]]) -> Estimate:
+        by_seed: dict[int, list[float]] = defaultdict(list)
+        trials = 0.0
+        for parameters, values in points:
+            trials += (self._count_trials(metric, parameters) or math.nan) * len(values)
+            for seed, value in values.items():
+                by_seed[seed].append(value)
+        means = [fmean(values) for values in by_seed.values()]
+        return estimate_mean(means) if math.isnan(trials) else estimate_rate(means, trials)
 
 
 def show_value(value: Any) -> str:

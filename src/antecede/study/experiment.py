@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from antecede.core.errors import CallerError
-from antecede.study.estimates import Results
+from antecede.study.estimates import CountTrials, Results, count_messages
 
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
@@ -67,7 +67,8 @@ class Figure:
 
     `grid` gives the points for a scale, `measure` runs a cell, `conclude` says in plain words what the
     results show, with their intervals. `seeds` says how often a point is run; where a cell costs much, it is
-    less.
+    less. `count_trials` says what rates are out of: without more words, metrics that end in `_rate` are out
+    of as many messages as the parameter `messages` says.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Figure:
     plots: tuple[Plot, ...]
     conclude: Callable[[Results], str]
     seeds: dict[Scale, int]
+    count_trials: CountTrials = count_messages
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ with its own, and `acknowledged` has the stamps of `optimal` made smaller by ack
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_lowercase
 from typing import Any
 
@@ -540,6 +540,11 @@ def measure_programs(cell: Cell) -> Metrics:
     return judge_programs(programs, cell.protocol)
 
 
+def count_programs(metric: str, parameters: Mapping[str, Any]) -> float:
+    """The trials: all that is measured here are shares of the programs."""
+    return float(parameters["programs"])
+
+
 def conclude_programs(results: Results) -> str:
     """How many programs block for the sake of the buffers."""
     length = max(point.parameters["messages"] for point in results.list_points("only_here"))
@@ -580,6 +585,7 @@ PROGRAMS = Figure(
     ),
     conclude=conclude_programs,
     seeds={"quick": 6, "paper": 20},
+    count_trials=count_programs,
 )
 
 

@@ -63,7 +63,7 @@ class FigureAnswer(NamedTuple):
 
 def answer_question(figure: Figure, costs: pa.Table) -> FigureAnswer:
     """What one figure found, from the costs table alone."""
-    results = Results.of_figure(costs, figure.name)
+    results = Results.of_figure(costs, figure.name, figure.count_trials)
     if not results.metrics:
         return FigureAnswer(figure, "Nothing was measured.", [], TextTable([], []))
     charts = [make_chart(plot, results) for plot in figure.plots]
@@ -154,7 +154,8 @@ def describe_scale(run: StudyRun) -> str:
     counted = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     return (
         f"Scale {run.scale!r}: {run.finished.cells:,} cells, {counted} seeds for each point. "
-        "Values are means with 95 % intervals (Student's t over the seeds)."
+        "Values are means with 95 % intervals (Student's t over the seeds). Where all seeds gave the same "
+        "value, there is no ±; or if it is a rate of a known number of messages, Wilson's interval."
     )
 
 
