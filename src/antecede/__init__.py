@@ -1,7 +1,8 @@
 """antecede puts the events of distributed systems back into causal order.
 
 For logs and tables: `read_logs` reads files into an Arrow table of events and `audit` says what is wrong with
-such a table; `order_events` puts one into causal order, and `order` a table of stamped messages.
+such a table; `order_events` puts one into causal order, and `order` a table of stamped messages; `compare`
+says which protocol would have been best for the communication of a table of events.
 `antecede.spark` has the same names for DataFrames of any size.
 
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from antecede.core.packet import Delivery, Effects, Gap, Held, Missing, Packet, decode
     from antecede.formats.settings import Settings
     from antecede.local.audit import Audit, audit
+    from antecede.local.compare import CostReport, compare
     from antecede.local.event_order import order_events
     from antecede.local.logs import read_logs
     from antecede.local.message_order import order
@@ -33,6 +35,7 @@ __all__ = [
     "Audit",
     "CallerError",
     "ClockStamp",
+    "CostReport",
     "Delivery",
     "DuplicateError",
     "Effects",
@@ -50,6 +53,7 @@ __all__ = [
     "SetupError",
     "VectorClock",
     "audit",
+    "compare",
     "decode",
     "endpoint",
     "list_protocols",
@@ -67,6 +71,7 @@ _MODULES = {
     "core.packet": ("Delivery", "Effects", "Gap", "Held", "Missing", "Packet", "decode"),
     "formats.settings": ("Settings",),
     "local.audit": ("Audit", "audit"),
+    "local.compare": ("CostReport", "compare"),
     "local.event_order": ("order_events",),
     "local.logs": ("read_logs",),
     "local.message_order": ("order",),

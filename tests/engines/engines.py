@@ -10,6 +10,7 @@ from antecede.auditing.summary import SAMPLE, Summary
 from antecede.formats import Settings
 from antecede.formats.logs import Logs
 from antecede.formats.settings import DEFAULT
+from antecede.local.compare import CostReport
 from antecede.tables import EVENTS, QUARANTINE, Window
 
 
@@ -65,6 +66,9 @@ class Engine(Protocol):
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         """Audit a table of events; windows are looked for if they are wanted."""
 
+    def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
+        """Compare protocols on a table of events."""
+
     def order(self, messages: pa.Table, **options: Any) -> OrderResults:
         """Put a table of messages in order."""
 
@@ -88,6 +92,11 @@ class LocalEngine:
         summary = done.summary(sample)
         picked = pick_windows(events, done, summary) if windows else []
         return Results(done.findings, done.totals, summary, picked)
+
+    def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
+        from antecede.local.compare import compare
+
+        return compare(events, **wishes)
 
     def order(self, messages: pa.Table, **options: Any) -> OrderResults:
         from antecede.local.message_order import order
@@ -139,6 +148,12 @@ class SparkEngine:
         results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked)
         done.done()
         return results
+
+    def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
+        from antecede.spark.compare import compare
+
+        report = compare(self.spark.createDataFrame(events).repartition(3), **wishes)
+        return CostReport(report.costs.toArrow(), report.advice)
 
     def order(self, messages: pa.Table, **options: Any) -> OrderResults:
         """Spark's tables are those of this process, row for row."""

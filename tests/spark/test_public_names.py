@@ -13,7 +13,7 @@ def test_every_name_is_there(name) -> None:
 
 def test_both_have_the_same_functions() -> None:
     functions = {name for name in antecede.spark.__all__ if name.islower()}
-    assert functions == {"audit", "order", "order_events", "read_logs"}
+    assert functions == {"audit", "compare", "order", "order_events", "read_logs"}
     assert functions <= set(antecede.__all__)
 
 

@@ -18,7 +18,7 @@ from antecede.cli.folders import (
     describe_places,
 )
 from antecede.cli.output import Json, print_json, print_lines
-from antecede.core.errors import CallerError, SetupError
+from antecede.core.errors import SetupError
 from antecede.formats.sources import list_files
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def compare_command(
 
     Exit code: 0, 1 if some records cannot be read, 2 for wrong usage or logs without any communication.
     """
-    from antecede.study.advice import give_advice
+    from antecede.study.advice import advise
     from antecede.study.compare_preferences import parse_preferences
 
     preferences = parse_preferences(weights, limit or [])
@@ -84,8 +84,7 @@ def compare_command(
         _check_charts()
     chosen = choose_engine(engine, inputs, master, out)
     with run_comparison(chosen, inputs, format, settings, master, staging) as run:
-        _check_communication(run)
-        advice = [give_advice(comparison, preferences) for comparison in run.comparisons]
+        advice = advise(run.comparisons, preferences)
         written = _write_outputs(run, advice, report, out, overwrite)
     if json:
         print_json(list_comparison_facts(run, advice) | {"written": written})
@@ -103,16 +102,6 @@ def _check_charts() -> None:
         load_altair()
     except ModuleNotFoundError as error:
         raise SetupError(f"--report: {error}") from None
-
-
-def _check_communication(run: CompareRun) -> None:
-    """Refuse logs in which nothing was sent, with the reason."""
-    if any(comparison.rows for comparison in run.comparisons):
-        return
-    if not run.comparisons:
-        raise CallerError("nothing to compare: the logs have no events")
-    reasons = dict.fromkeys(note for comparison in run.comparisons for note in comparison.facts.notes)
-    raise CallerError(f"nothing to compare: {'; '.join(list(reasons)[:3])}")
 
 
 def _write_outputs(

@@ -13,17 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antecede.spark.auditing.event_audit import SparkAudit, audit
+    from antecede.spark.compare import SparkCostReport, compare
     from antecede.spark.ordering.event_order import order_events
     from antecede.spark.ordering.message_order import order
     from antecede.spark.ordering.outcome import SparkOutcome
     from antecede.spark.reading.logs import read_logs
 
-__all__ = ["SparkAudit", "SparkOutcome", "audit", "order", "order_events", "read_logs"]
+__all__ = [
+    "SparkAudit",
+    "SparkCostReport",
+    "SparkOutcome",
+    "audit",
+    "compare",
+    "order",
+    "order_events",
+    "read_logs",
+]
 
 _HOMES = {
     "SparkAudit": "auditing.event_audit",
+    "SparkCostReport": "compare",
     "SparkOutcome": "ordering.outcome",
     "audit": "auditing.event_audit",
+    "compare": "compare",
     "order": "ordering.message_order",
     "order_events": "ordering.event_order",
     "read_logs": "reading.logs",

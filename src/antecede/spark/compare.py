@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import msgspec
 import pyarrow as pa
@@ -13,6 +14,7 @@ from antecede.events.graph import build_event_graph
 from antecede.spark.arrow_batches import lift_arrow_batch_limit
 from antecede.spark.event_columns import event_columns
 from antecede.spark.partition_kernel import count_partitions
+from antecede.study.advice import Advice, advise
 from antecede.study.compare import (
     CellOutcome,
     Comparison,
@@ -23,11 +25,35 @@ from antecede.study.compare import (
     list_cells,
     run_cell,
 )
+from antecede.study.compare_preferences import make_preferences
+from antecede.study.compare_table import build_table
 
 CELLS = pa.schema([(name, pa.binary()) for name in ("facts", "variant", "recording")])
 OUTCOMES = pa.schema({"outcome": pa.binary()})
 TASKS_OF_A_PARTITION = 4
 """Tasks with replays for each partition of a shuffle."""
+
+
+@dataclass(frozen=True)
+class SparkCostReport:
+    """`costs` as in COMPARISON, and `advice` on each execution."""
+
+    costs: DataFrame
+    advice: list[Advice]
+
+
+def compare(
+    events: DataFrame,
+    weights: Mapping[str, float] | None = None,
+    limits: Mapping[str, float | str] | None = None,
+) -> SparkCostReport:
+    """As `antecede.compare`, for a DataFrame of events of any size: replays are tasks of its session.
+
+    Runs two jobs before it returns. What comes to the driver are a few numbers for each replay.
+    """
+    preferences = make_preferences(weights, limits)
+    advice = advise(compare_events(events), preferences)
+    return SparkCostReport(events.sparkSession.createDataFrame(build_table(advice)), advice)
 
 
 def compare_events(events: DataFrame) -> list[Comparison]:

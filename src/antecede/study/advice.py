@@ -8,6 +8,7 @@ no interval and no winner; and a winner must be apart from every other candidate
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from antecede.core.errors import CallerError
@@ -51,6 +52,8 @@ class Advice(NamedTuple):
 def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     """The advice on one execution."""
     facts = comparison.facts
+    if not comparison.rows:
+        return Advice(facts, [], [], f"Nothing to compare: {'; '.join(facts.notes)}", [], "")
     _check_units(facts, preferences)
     front = find_front(comparison.rows)
     candidates = []
@@ -72,14 +75,24 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     return Advice(facts, candidates, ranking.best, sentence, others, show_use(first.variant, facts))
 
 
+def advise(comparisons: Sequence[Comparison], preferences: Preferences) -> list[Advice]:
+    """The advice on all executions; refuses logs in which nothing was sent, with the reason."""
+    if not comparisons:
+        raise CallerError("nothing to compare: the logs have no events")
+    if not any(comparison.rows for comparison in comparisons):
+        reasons = dict.fromkeys(note for comparison in comparisons for note in comparison.facts.notes)
+        raise CallerError(f"nothing to compare: {'; '.join(list(reasons)[:3])}")
+    return [give_advice(comparison, preferences) for comparison in comparisons]
+
+
 def _check_units(facts: ExecutionFacts, preferences: Preferences) -> None:
     """Refuse a limit in milliseconds where the log has no times, and the other way around."""
     for name in ("delay", "delay_p99"):
         limit = preferences.limits.get(name)
-        if limit is None or not limit.unit or not facts.messages:
+        if limit is None or not limit.unit:
             continue
         if (limit.unit == "steps") != (facts.unit == "steps"):
             where = facts.execution or "this log"
             raise CallerError(
-                f"--limit {name}={limit.text}: delays of {where} are in {facts.unit}; give the limit so"
+                f"limit {name}={limit.text}: delays of {where} are in {facts.unit}; give the limit so"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from antecede.core.errors import CallerError
@@ -38,47 +39,76 @@ class Preferences(NamedTuple):
 
 
 def parse_preferences(weights: str | None, limits: list[str]) -> Preferences:
-    """Weights as bytes=1,delay=2 and limits as delay=50ms."""
+    """Weights as bytes=1,delay=2 and limits as delay=50ms, from the command line."""
+    chosen = None if weights is None else _split_pairs(weights)
+    bounds = [pair for text in limits for pair in _split_pairs(text)]
+    return _check_preferences(chosen, bounds, "--weights", "--limit")
+
+
+def make_preferences(
+    weights: Mapping[str, float] | None, limits: Mapping[str, float | str] | None
+) -> Preferences:
+    """The same in Python: weights as numbers, limits as numbers or texts with a unit."""
+    chosen = None if weights is None else [(name, str(weight)) for name, weight in weights.items()]
+    bounds = [(name, str(limit)) for name, limit in (limits or {}).items()]
+    return _check_preferences(chosen, bounds, "weights", "limits")
+
+
+def _check_preferences(
+    weights: list[tuple[str, str]] | None,
+    limits: list[tuple[str, str]],
+    weights_option: str,
+    limits_option: str,
+) -> Preferences:
+    """Read names and values; the options are named where one of them is wrong."""
     chosen = dict(DEFAULT_WEIGHTS)
     if weights is not None:
-        chosen = {name: _parse_weight(name, text) for name, text in _split_pairs("--weights", weights)}
+        _check_names(weights_option, weights, WEIGHED)
+        chosen = {name: _parse_weight(weights_option, name, text) for name, text in weights}
         if not any(chosen.values()):
-            raise CallerError(f"--weights {weights}: at least one must be more than 0")
-    bounds = {}
-    for text in limits:
-        for name, value in _split_pairs("--limit", text):
-            bounds[name] = _parse_limit(name, value)
+            listed = ",".join(f"{name}={text}" for name, text in weights)
+            raise CallerError(f"{weights_option} {listed}: at least one must be more than 0")
+    _check_names(limits_option, limits, LIMITED)
+    bounds = {name: _parse_limit(limits_option, name, text) for name, text in limits}
     return Preferences(chosen, bounds)
 
 
-def _split_pairs(option: str, text: str) -> list[tuple[str, str]]:
-    known = WEIGHED if option == "--weights" else LIMITED
+def _split_pairs(text: str) -> list[tuple[str, str]]:
     pairs = []
     for part in text.split(","):
-        name, sign, value = part.strip().partition("=")
-        if name not in known:
-            raise CallerError(f"{option} {part.strip()}: unknown {name!r}; choose of {', '.join(known)}")
-        if not sign or not value:
-            raise CallerError(f"{option} {part.strip()}: write it as {name}=NUMBER")
-        pairs.append((name, value.strip()))
+        name, _, value = part.strip().partition("=")
+        pairs.append((name.strip(), value.strip()))
     return pairs
 
 
-def _parse_weight(name: str, text: str) -> float:
+def _check_names(option: str, pairs: Iterable[tuple[str, str]], known: tuple[str, ...]) -> None:
+    """Refuse names that nobody knows or that come twice, and names without a value."""
+    seen = set()
+    for name, value in pairs:
+        if name not in known:
+            raise CallerError(f"{option} {name}: unknown {name!r}; choose of {', '.join(known)}")
+        if not value:
+            raise CallerError(f"{option} {name}: write it as {name}=NUMBER")
+        if name in seen:
+            raise CallerError(f"{option} {name}={value}: {name} is given twice; leave one of them out")
+        seen.add(name)
+
+
+def _parse_weight(option: str, name: str, text: str) -> float:
     number = _parse_number(text)
     if number is None or number < 0:
-        raise CallerError(f"--weights {name}={text}: a weight is a number that is not below 0")
+        raise CallerError(f"{option} {name}={text}: a weight is a number that is not below 0")
     return number
 
 
-def _parse_limit(name: str, text: str) -> Limit:
+def _parse_limit(option: str, name: str, text: str) -> Limit:
     units = _UNITS[_SAME_UNITS.get(name, name)]
     match = re.fullmatch(r"([-+.\deE]*\d)\s*([a-zA-Z%]*)", text)
     number = _parse_number(match[1]) if match else None
     if match is None or number is None or number < 0 or match[2] not in units:
         known = ", ".join(unit for unit in units if unit)
         remedy = f" with one of the units {known}, or without" if known else ""
-        raise CallerError(f"--limit {name}={text}: a limit is a number that is not below 0{remedy}")
+        raise CallerError(f"{option} {name}={text}: a limit is a number that is not below 0{remedy}")
     return Limit(number * units[match[2]], text, match[2])
 
 
