@@ -48,6 +48,8 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     """Whether several senders count on one entry, so that needs and gains are not by sender."""
     names_all_causes: ClassVar[bool] = True
     """Whether stamps alone put the packets to a process in order, without knowing how they arrived."""
+    blocks: ClassVar[bool] = False
+    """Whether a send may keep the application from sending again until something arrives."""
     tells_past: ClassVar[bool] = False
     """Whether `read_past` tells of causes that are not waited for, since they are known to be delivered."""
 
@@ -109,6 +111,11 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         return self._is_stopped() or (
             self.pending_take is not None and self._find_next(self.pending_take or None) is None
         )
+
+    @property
+    def backlog(self) -> int:
+        """How many messages of this process the protocol keeps here, not yet on their way."""
+        return 0
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""

@@ -152,6 +152,11 @@ class Buffered(Boxed, kw_only=True):
             return None
         return super()._find_next(sender)
 
+    @property
+    def backlog(self) -> int:
+        """The messages that wait here."""
+        return len(self.outgoing)
+
     def held(self) -> list[Held]:
         """Copies before their release and what stands behind them; then the output buffer."""
         return self._list_waiting_inbox() + self._list_waiting_outgoing()

@@ -153,6 +153,11 @@ class Eager(Numbered, kw_only=True):
             for target, number in flagged.numbers.items():
                 self._emit_packet(target, wire.encode(number), kind="release")
 
+    @property
+    def backlog(self) -> int:
+        """The messages that wait here."""
+        return len(self.outgoing.items)
+
     def held(self) -> list[Held]:
         """What came before an earlier message of its pair; then the own messages that wait for clearances."""
         waiting = super().held()

@@ -117,6 +117,11 @@ class Release(Numbered, kw_only=True):
             self.unacknowledged.discard(target)
             self._release_messages()
 
+    @property
+    def backlog(self) -> int:
+        """The messages that wait here."""
+        return len(self.kept)
+
     def held(self) -> list[Held]:
         """What came before an earlier message of its pair; then what is kept here until its release."""
         missing = tuple(self._list_unacknowledged())

@@ -35,6 +35,7 @@ class Sync(Boxed, kw_only=True):
     )
     names_all_causes = False
     shared = ("form",)
+    blocks = True
 
     form: Literal["rendezvous", "site"] = "rendezvous"
     awaiting: tuple[str, int] | None = None

@@ -1,0 +1,233 @@
+"""A station: one process's endpoint over channels, made so that it survives a crash. Does no I/O.
+
+As a site does (core/site.py, for networks that lose frames), a station changes by inputs only: messages to
+send, parcels that arrived, acknowledgements of the application. What follows is a function of the state and
+the input. So a caller writes inputs down, applies them, and only then transmits what lies in the channels, or
+hands up what lies in `queue`. After a crash, `restore_station` and the inputs since its snapshot bring
+everything back; what peers had acknowledged is not written down, as they say so again on a new connection.
+
+Messages of a process are numbered (`sent`), and the number travels before the payload: it names the message
+at all its receivers. Deliveries are numbered, too (`delivered`), in an order that a crash does not change.
+"""
+
+import zlib
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.channel import CODES, KINDS, Channel, Parcel, SavedChannel, restore_channel
+from antecede.core.endpoint import Endpoint
+from antecede.core.errors import CallerError, InputError
+from antecede.core.packet import Delivery, Packet
+
+NAME_BYTES = 8
+"""How many bytes before a payload name its message."""
+
+
+class HandUp(msgspec.Struct, frozen=True, array_like=True, gc=False, forbid_unknown_fields=True):
+    """A delivery on its way to the application. `owner` is the peer whose credit it takes."""
+
+    number: int
+    owner: str
+    sender: str
+    message: int
+    payload: bytes
+    alarms: tuple[str, ...]
+    event: int | None
+
+
+class _SavedStation(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    endpoint: bytes
+    channels: dict[str, SavedChannel]
+    sent: wire.Count
+    delivered: wire.Count
+    own_unsettled: wire.Count
+    unacknowledged: list[HandUp]
+
+
+class _SealedStation(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    version: Literal[1]
+    checksum: int
+    saved: bytes
+
+
+_read_sealed = wire.make_reader(_SealedStation, "not a snapshot of a station")
+_read_saved = wire.make_reader(_SavedStation, "not a snapshot of a station")
+
+
+class Station:
+    """`queue` has what the application was not handed yet, `handed` what it was and has not acknowledged."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        if endpoint.manual:
+            raise CallerError("a station delivers by itself: leave manual out")
+        self.endpoint = endpoint
+        self.process = endpoint.process
+        self.channels = {name: Channel() for name in endpoint.group if name != endpoint.process}
+        self.sent = 0
+        self.delivered = 0
+        self.own_unsettled = 0
+        self.queue: deque[HandUp] = deque()
+        self.handed: deque[HandUp] = deque()
+        self.relays = endpoint.facts.relays or endpoint.brings_past
+
+    # -- the inputs --------------------------------------------------------------------------------
+
+    def send(self, data: bytes, to: list[str] | None, how: dict[str, Any]) -> int:
+        """Send a message; returns its number. If it is refused with an error, nothing has changed."""
+        if not isinstance(data, bytes):
+            raise CallerError(f"a payload is bytes, not {type(data).__name__}; encode it first")
+        number = self.sent + 1
+        named = number.to_bytes(NAME_BYTES, "big") + data
+        if how:
+            effects = self._send_with(named, to, how)
+        else:
+            effects = self.endpoint.send(named, to)
+        self.sent = number
+        self._put_packets(effects.packets)
+        for delivery in effects.deliveries:
+            self._queue_delivery(delivery, "" if delivery.sender == self.process else delivery.sender)
+        return number
+
+    def take_parcels(self, source: str, first: int, parcels: list[Parcel]) -> list[str]:
+        """Take in what arrived from a peer, from number `first` on; what is here already is passed over.
+
+        Returns why parcels were refused: those are lost, and what depends on them is held.
+        """
+        channel = self.channels[source]
+        number = channel.received
+        if first > number + 1:
+            raise InputError(f"packet {first} of {source} came after packet {number}: there is a gap")
+        if first <= number:
+            parcels = parcels[number + 1 - first :]
+        refused = []
+        protocol, tag, process = self.endpoint.label
+        for code, stamp, payload in parcels:
+            number += 1
+            packet = Packet(protocol, tag, KINDS[code], source, process, number, stamp, payload)
+            try:
+                self._take_packet(channel, packet)
+            except InputError as error:
+                refused.append(str(error))
+        channel.received = number
+        return refused
+
+    def acknowledge(self, number: int) -> None:
+        """The application has dealt with all deliveries up to this number."""
+        handed = self.handed
+        while handed and handed[0].number <= number:
+            self._settle(handed.popleft())
+        while self.queue and self.queue[0].number <= number:  # when inputs are applied again
+            self._settle(self.queue.popleft())
+
+    def meet_peer(self, name: str, incarnation: bytes) -> None:
+        """Remember who a peer is."""
+        self.channels[name].meet_peer(incarnation)
+
+    def exclude(self, name: str) -> None:
+        """Keep nothing for a member from now on, and take nothing from it."""
+        self.channels[name].exclude()
+
+    # -- what the application asks for -------------------------------------------------------------
+
+    def hand_up(self) -> HandUp:
+        """The next delivery, now in the hands of the application."""
+        item = self.queue.popleft()
+        self.handed.append(item)
+        return item
+
+    @property
+    def acknowledged(self) -> int:
+        """The number of the last delivery that the application has dealt with."""
+        return self.delivered - len(self.queue) - len(self.handed)
+
+    def snapshot(self) -> bytes:
+        """The whole state, with a checksum."""
+        state = _SavedStation(
+            self.endpoint.snapshot(),
+            {name: channel.save() for name, channel in self.channels.items()},
+            self.sent,
+            self.delivered,
+            self.own_unsettled,
+            [*self.handed, *self.queue],
+        )
+        saved = wire.encode(state)
+        return wire.encode(_SealedStation(1, zlib.crc32(saved), saved))
+
+    # -- how ---------------------------------------------------------------------------------------
+
+    def _send_with(self, data: bytes, to: list[str] | None, how: dict[str, Any]) -> Any:
+        try:
+            return self.endpoint.send(data, to, **how)
+        except TypeError:
+            protocol = self.endpoint.facts.name
+            raise CallerError(f"send of {protocol!r} does not take {sorted(how)}: leave it out") from None
+
+    def _take_packet(self, channel: Channel, packet: Packet) -> None:
+        is_message = packet.kind == "message"
+        if is_message and len(packet.payload) < NAME_BYTES:
+            raise InputError("a message without a number before its payload")
+        effects = self.endpoint.receive(packet)
+        if is_message and not self.relays:
+            channel.unsettled += 1
+        if effects.packets:
+            self._put_packets(effects.packets)
+        for delivery in effects.deliveries:
+            owner = delivery.sender
+            if self.relays:  # the credit is that of whoever passed the message on
+                owner = packet.source
+                channel.unsettled += 1
+            self._queue_delivery(delivery, owner)
+
+    def _put_packets(self, packets: list[Packet]) -> None:
+        channels = self.channels
+        for packet in packets:
+            channel = channels[packet.target]
+            if channel.excluded:
+                channel.acknowledged += 1
+            else:
+                channel.waiting.append((CODES[packet.kind], packet.stamp, packet.payload))
+
+    def _queue_delivery(self, delivery: Delivery, owner: str) -> None:
+        if not owner:
+            self.own_unsettled += 1
+        self.delivered += 1
+        payload = delivery.payload
+        message = int.from_bytes(payload[:NAME_BYTES], "big")
+        item = HandUp(
+            self.delivered,
+            owner,
+            delivery.sender,
+            message,
+            payload[NAME_BYTES:],
+            delivery.alarms,
+            delivery.event,
+        )
+        self.queue.append(item)
+
+    def _settle(self, item: HandUp) -> None:
+        if item.owner:
+            self.channels[item.owner].unsettled -= 1
+        else:
+            self.own_unsettled -= 1
+
+
+def restore_station(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> Station:
+    """The station that took this snapshot; `restore` makes an endpoint of its own snapshot.
+
+    What the application was handed and had not acknowledged is in the queue again.
+    """
+    sealed = _read_sealed(snapshot)
+    if zlib.crc32(sealed.saved) != sealed.checksum:
+        raise InputError("the snapshot of a station is damaged (wrong checksum)")
+    saved = _read_saved(sealed.saved)
+    station = Station(restore(saved.endpoint))
+    station.channels = {name: restore_channel(channel) for name, channel in saved.channels.items()}
+    station.sent = saved.sent
+    station.delivered = saved.delivered
+    station.own_unsettled = saved.own_unsettled
+    station.queue.extend(saved.unacknowledged)
+    return station

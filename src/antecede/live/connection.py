@@ -1,0 +1,247 @@
+"""One connection to one peer: bytes in, records out, after a handshake. Knows asyncio's protocols, no
+sockets.
+
+A connection is `greeting` until both sides have shown who they are, then `open`, then `closed`. Whatever does
+not belong on it closes it: the owner counts and logs that. Until it is open it may take only small frames,
+and only for a short time; so strangers cost little.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import InputError
+from antecede.live.handshake import (
+    LARGEST_HELLO,
+    Hello,
+    Proof,
+    Secrets,
+    check_hello,
+    read_hello,
+    read_proof,
+)
+from antecede.live.records import LENGTH_BYTES, Sealer
+
+WRITE_BUFFER = 256 * 1024
+"""A transport that holds more than this is given nothing more until it has sent most of it."""
+
+
+class ConnectionOwner(Protocol):
+    """What a connection asks of the node that it belongs to."""
+
+    key: bytes | None
+    largest_record: int
+    handshake_time: float
+
+    def make_hello(self, target: str) -> Hello:
+        """What this process says of itself, with a fresh nonce."""
+
+    def check_peer(self, hello: Hello, certificate: Any) -> None:
+        """Refuse a peer that may not connect, with InputError."""
+
+    def begin_session(self, connection: "Connection") -> None:
+        """The handshake is done."""
+
+    def take_record(self, connection: "Connection", body: bytes) -> None:
+        """A record has arrived; InputError closes the connection."""
+
+    def end_session(self, connection: "Connection", reason: str) -> None:
+        """The connection is gone, whether it was ever open or not."""
+
+    def resume_session(self, connection: "Connection") -> None:
+        """What was written has left; more may be written."""
+
+    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+        """Something was refused."""
+
+
+class Connection(asyncio.Protocol):
+    """`target` is whom it was dialled for; without one, this side listens and learns who it is."""
+
+    def __init__(self, owner: ConnectionOwner, target: str | None = None) -> None:
+        self.owner = owner
+        self.target = target
+        self.peer = target or ""
+        self.state = "greeting"
+        self.paused = False
+        self.heard = 0.0
+        self.written = 0.0
+        self.incarnation = b""
+        self.reason = ""
+        self._transport: asyncio.Transport | None = None
+        self._rest = bytearray()
+        self._timer: asyncio.TimerHandle | None = None
+        self._own: Hello | None = None
+        self._theirs: Hello | None = None
+        self._secrets: Secrets | None = None
+        self._incoming = Sealer(None)
+        self._outgoing = Sealer(None)
+        self._take: Callable[[bytes], None] = self._take_hello
+        self._largest = LARGEST_HELLO
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+
+    # -- called by asyncio -------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the handshake."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        self._timer = self._loop.call_later(self.owner.handshake_time, self._give_up)
+        self.heard = self.written = self._loop.time()
+        if self.state == "closed":  # the owner was quicker
+            self._transport.abort()
+        elif self.target is not None:
+            self._own = self.owner.make_hello(self.target)
+            self._write_frame(wire.encode(self._own))
+
+    def data_received(self, data: bytes) -> None:
+        """Take frames off the connection; a frame may come in pieces, and many at once."""
+        self.heard = self._loop.time()
+        if self._rest:
+            self._rest += data
+            data = bytes(self._rest) if self._has_whole_frame() else b""
+        if not data:
+            return
+        at = self._take_frames(data)
+        self._rest = bytearray(data[at:])
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Tell the owner."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.state = "closed"
+        if not self.ended.done():
+            self.ended.set_result(None)
+        self.owner.end_session(self, self.reason or str(error or "closed by the other side"))
+
+    def pause_writing(self) -> None:
+        """The transport is full."""
+        self.paused = True
+
+    def resume_writing(self) -> None:
+        """The transport has room."""
+        self.paused = False
+        if self.state == "open":
+            self.owner.resume_session(self)
+
+    # -- called by the owner -----------------------------------------------------------------------
+
+    def send_record(self, body: bytes) -> None:
+        """Put a record on its way."""
+        self._write_frame(body)
+
+    def close(self, reason: str) -> None:
+        """Close at once; what was not transmitted goes again on the next connection."""
+        if self.state == "closed":
+            return
+        self.state = "closed"
+        self.reason = reason
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close_softly(self, reason: str) -> None:
+        """Close when all that was written has left."""
+        self.reason = reason
+        self.state = "closed"
+        if self._transport is not None:
+            self._transport.close()
+
+    # -- frames ------------------------------------------------------------------------------------
+
+    def _has_whole_frame(self) -> bool:
+        """Whether the rest may be taken up: it has a whole frame, or a length that is refused."""
+        if len(self._rest) < LENGTH_BYTES:
+            return False
+        size = int.from_bytes(self._rest[:LENGTH_BYTES], "big")
+        return size > self._largest or len(self._rest) >= LENGTH_BYTES + size
+
+    def _take_frames(self, data: bytes) -> int:
+        """Take up the whole frames; returns where the rest begins."""
+        at = 0
+        end = len(data)
+        while self.state != "closed" and end - at >= LENGTH_BYTES:
+            begin = at + LENGTH_BYTES
+            size = int.from_bytes(data[at:begin], "big")
+            if size > self._largest:
+                self._refuse("size", f"a frame of {size} bytes; at most {self._largest} are taken here")
+                break
+            if end - begin < size:
+                break
+            at = begin + size
+            try:
+                self._take(self._incoming.open_frame(data[begin:at]))
+            except InputError as error:
+                kind = "frame" if self.state == "open" else "handshake"
+                self._refuse(kind, str(error))
+        return at
+
+    def _write_frame(self, body: bytes) -> None:
+        if self.state == "closed" or self._transport is None:
+            return
+        self.written = self._loop.time()
+        self._transport.write(self._outgoing.make_frame(body))
+
+    def _refuse(self, kind: str, reason: str) -> None:
+        self.owner.count_refusal(kind, self.peer, reason)
+        self.close(reason)
+
+    def _give_up(self) -> None:
+        if self.state == "greeting":
+            self._refuse("time", "the handshake was not finished in time")
+
+    # -- the handshake -----------------------------------------------------------------------------
+
+    def _take_hello(self, body: bytes) -> None:
+        hello = read_hello(body)
+        own = self._own or self.owner.make_hello(hello.process)
+        check_hello(hello, own)
+        if self.target not in (None, hello.process):
+            raise InputError(f"{hello.process!r} answers where {self.target!r} was called")
+        self._theirs = hello
+        if self.target is None:
+            self._answer_hello(hello, own)
+            return
+        self._secrets = Secrets(self.owner.key, own, hello)
+        self._secrets.check_proof(hello.proof, "listener")
+        self._check_peer(hello)
+        self._write_frame(wire.encode(Proof(self._secrets.make_proof("dialer"))))
+        self._open_session("dialer", "listener")
+
+    def _answer_hello(self, hello: Hello, own: Hello) -> None:
+        self._secrets = Secrets(self.owner.key, hello, own)
+        self._check_peer(hello)
+        answer = msgspec.structs.replace(own, proof=self._secrets.make_proof("listener"))
+        self._take = self._take_proof
+        self._write_frame(wire.encode(answer))
+
+    def _take_proof(self, body: bytes) -> None:
+        if self._secrets is None or self._theirs is None:
+            raise InputError("a proof before a greeting")
+        self._secrets.check_proof(read_proof(body).proof, "dialer")
+        self._check_peer(self._theirs)  # another may have come meanwhile
+        self._open_session("listener", "dialer")
+
+    def _check_peer(self, hello: Hello) -> None:
+        certificate = self._transport.get_extra_info("peercert") if self._transport else None
+        self.owner.check_peer(hello, certificate)
+
+    def _open_session(self, own_role: str, other_role: str) -> None:
+        if self._secrets is None or self._theirs is None:
+            raise InputError("a proof before a greeting")
+        self.peer = self._theirs.process
+        self.incarnation = self._theirs.incarnation
+        self._outgoing = Sealer(self._secrets.derive(f"frames of the {own_role}"))
+        self._incoming = Sealer(self._secrets.derive(f"frames of the {other_role}"))
+        self._largest = self.owner.largest_record + self._incoming.seal_bytes
+        self._take = self._take_body
+        self.state = "open"
+        if self._timer is not None:
+            self._timer.cancel()
+        self.owner.begin_session(self)
+
+    def _take_body(self, body: bytes) -> None:
+        self.owner.take_record(self, body)

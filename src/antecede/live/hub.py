@@ -1,0 +1,279 @@
+"""The hub of a node: its listener, its connections, who may connect, and what goes out when.
+
+Of two processes the one whose name sorts first dials, unless the other cannot be reached; a new connection
+replaces an old one. Everything that is to go out in one turn of the event loop goes out at its end, in one
+record for each peer. A word alone (what is safe here, what the peer may send) goes when a quarter of the
+window has changed, or a little later.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from antecede.core.errors import InputError
+from antecede.core.station import Station
+from antecede.live.connection import Connection
+from antecede.live.handshake import NONCE_BYTES, VERSION, Hello
+from antecede.live.peers import NodePeer
+from antecede.live.records import PacketRecord, read_record
+from antecede.live.refusals import Refusals
+from antecede.live.settings import NodeSettings
+from antecede.live.transports import Listener, Transport, split_address
+from antecede.live.transports.tcp import list_certified_names
+
+WORD_DELAY = 0.02
+RECORD_BYTES = 128 * 1024
+STAMP_BYTES = 4 * 2**20
+"""What a record may need beside its largest message: stamps, and smaller messages."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+"""Between two attempts to connect, in seconds."""
+
+TakeRecord = Callable[[str, PacketRecord, bytes], None]
+
+
+class Hub:
+    """Connects a station with its peers. `take` gets records with new packets, `met` who a peer is."""
+
+    def __init__(
+        self,
+        station: Station,
+        addresses: Mapping[str, str | None],
+        settings: NodeSettings,
+        transports: Mapping[str, Transport],
+        *,
+        group: str,
+        incarnation: bytes,
+        key: bytes | None,
+        certified: bool,
+    ) -> None:
+        self.station = station
+        self.settings = settings
+        self.transports = transports
+        self.group = group
+        self.incarnation = incarnation
+        self.key = key
+        self.certified = certified
+        self.largest_record = settings.largest_message + STAMP_BYTES
+        self.handshake_time = settings.handshake_time
+        self.refusals = Refusals(station.process)
+        self.peers = {
+            name: NodePeer(name, addresses[name], channel, settings.window)
+            for name, channel in station.channels.items()
+        }
+        self.take: TakeRecord
+        self.meet: Callable[[str, bytes], None]
+        self.progress: Callable[[], None]
+        self.listener: Listener | None = None
+        self.before_flush: Callable[[], None] = lambda: None
+        self._connections: dict[Connection, None] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._flush_planned = False
+        self._word_planned = False
+        self.closing = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def open(self, listen: str | None) -> None:
+        """Listen, and begin to dial."""
+        if listen is not None:
+            scheme, place = split_address(listen)
+            self.listener = await self.transports[scheme].listen(place, self._accept)
+        for peer in self.peers.values():
+            if self._should_dial(peer, listen):
+                self._tasks.append(self._loop.create_task(self._keep_dialling(peer)))
+        self._tasks.append(self._loop.create_task(self._keep_alive()))
+
+    async def close(self) -> None:
+        """Close the listener and all connections."""
+        self.closing = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.listener is not None:
+            await self.listener.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.close_softly("this node was closed")
+        if connections:
+            await asyncio.wait([connection.ended for connection in connections], timeout=1.0)
+
+    def abort(self) -> None:
+        """Let go of everything at once, as a crash does."""
+        self.closing = True
+        for task in self._tasks:
+            task.cancel()
+        for connection in list(self._connections):
+            connection.close("aborted")
+
+    def exclude(self, name: str) -> None:
+        """Have no connection with a member any more."""
+        connection = self.peers[name].connection
+        if connection is not None:
+            connection.close("excluded")
+
+    # -- what goes out -----------------------------------------------------------------------------
+
+    def plan_flush(self) -> None:
+        """Transmit at the end of this turn what is there to transmit."""
+        if not self._flush_planned:
+            self._flush_planned = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_planned = False
+        self.before_flush()
+        owing = False
+        for peer in self.peers.values():
+            if peer.channel.waiting or peer.owes_word():
+                peer.transmit(RECORD_BYTES)
+            owing = owing or peer.owes_any_word()
+        if owing and not self._word_planned:
+            self._word_planned = True
+            self._loop.call_later(WORD_DELAY, self._send_words)
+
+    def _send_words(self) -> None:
+        self._word_planned = False
+        for peer in self.peers.values():
+            if peer.owes_any_word():
+                peer.send_word()
+
+    # -- what connections ask (ConnectionOwner) ----------------------------------------------------
+
+    def make_hello(self, target: str) -> Hello:
+        """What this process says of itself."""
+        endpoint = self.station.endpoint
+        return Hello(
+            magic="antecede",
+            version=VERSION,
+            group=self.group,
+            protocol=endpoint.facts.name,
+            tag=endpoint.tag,
+            process=endpoint.process,
+            target=target,
+            incarnation=self.incarnation,
+            nonce=secrets.token_bytes(NONCE_BYTES),
+        )
+
+    def check_peer(self, hello: Hello, certificate: Any) -> None:
+        """Members may connect, if they are who they were; with TLS their certificate names them."""
+        peer = self.peers.get(hello.process)
+        if peer is None:
+            raise InputError(f"{hello.process!r} is not another member of the group")
+        if peer.channel.excluded:
+            raise InputError("is excluded")
+        if self.certified and hello.process not in list_certified_names(certificate):
+            raise InputError(f"the certificate is not that of {hello.process!r}")
+        known = peer.channel
+        if known.incarnation not in (b"", hello.incarnation) and (known.received or known.acknowledged):
+            raise InputError("has come back without its memory: exclude it, or give it its journal back")
+
+    def begin_session(self, connection: Connection) -> None:
+        """A peer has shown who it is."""
+        peer = self.peers[connection.peer]
+        old = peer.connection
+        if connection.incarnation != peer.channel.incarnation:
+            self.meet(peer.name, connection.incarnation)
+        peer.begin_session(connection)
+        if old is not None:
+            old.close("replaced by a newer connection")
+
+    def take_record(self, connection: Connection, body: bytes) -> None:
+        """Take a peer's word, and pass new packets on."""
+        peer = self.peers[connection.peer]
+        if connection is not peer.connection or peer.channel.excluded:
+            return
+        record = read_record(body)
+        peer.heard = connection.heard
+        if peer.accept_record(record):
+            self.take(peer.name, record, body)
+        self.progress()
+        if peer.channel.waiting:
+            self.plan_flush()
+
+    def end_session(self, connection: Connection, reason: str) -> None:
+        """A connection is gone."""
+        self._connections.pop(connection, None)
+        peer = self.peers.get(connection.peer)
+        if peer is not None and peer.connection is connection:
+            peer.end_session()
+
+    def resume_session(self, connection: Connection) -> None:
+        """There is room on a connection again."""
+        self.plan_flush()
+
+    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+        """Something was refused."""
+        self.refusals.count(kind, peer, reason)
+
+    # -- how connections come about ----------------------------------------------------------------
+
+    def _accept(self) -> Connection:
+        connection = Connection(self)
+        strangers = sum(1 for other in self._connections if other.state == "greeting")
+        if strangers >= self.settings.most_strangers or self.closing:
+            self.count_refusal("flood", "", "too many connections that do not say who they are")
+            connection.close("too many strangers")
+        self._connections[connection] = None
+        return connection
+
+    def _should_dial(self, peer: NodePeer, listen: str | None) -> bool:
+        if peer.address is None:
+            return False
+        return self.station.process < peer.name or listen is None
+
+    async def _keep_dialling(self, peer: NodePeer) -> None:
+        """Connect, and connect again when the connection is lost; pauses get longer while nobody is there."""
+        failures = 0
+        while not peer.channel.excluded:
+            before = peer.connections
+            await self._dial(peer)
+            failures = failures + 1 if peer.connections == before else 0
+            await asyncio.sleep(self._choose_pause(peer.name, failures))
+
+    async def _dial(self, peer: NodePeer) -> None:
+        """Connect once; returns when the connection is lost, or did not come about."""
+        scheme, place = split_address(peer.address)
+        made: list[Connection] = []
+
+        def make() -> Connection:
+            connection = Connection(self, peer.name)
+            self._connections[connection] = None
+            made.append(connection)
+            return connection
+
+        try:
+            async with asyncio.timeout(self.handshake_time):
+                await self.transports[scheme].dial(place, make)
+        except (OSError, TimeoutError):
+            for connection in made:
+                connection.close("could not connect")
+                self._connections.pop(connection, None)
+            return
+        for connection in made:
+            with contextlib.suppress(OSError):
+                await asyncio.shield(connection.ended)
+
+    def _choose_pause(self, name: str, failures: int) -> float:
+        """Doubles with each failure; differs from pair to pair, so that not all come back at once."""
+        pause = min(FIRST_PAUSE * 2.0 ** min(failures, 16), LONGEST_PAUSE)
+        pair = zlib.crc32(f"{self.station.process}\0{name}".encode())
+        return pause * (1 + (pair % 64) / 128)
+
+    async def _keep_alive(self) -> None:
+        """Say something on idle connections, and give silent ones up."""
+        beat, silence = self.settings.heartbeat, self.settings.silence
+        while True:
+            await asyncio.sleep(beat)
+            now = self._loop.time()
+            for peer in self.peers.values():
+                connection = peer.connection
+                if connection is None:
+                    continue
+                if now - connection.heard > silence:
+                    connection.close(f"nothing came for {silence} s")
+                elif now - connection.written >= beat:
+                    peer.send_word()

@@ -1,0 +1,93 @@
+"""What changes a node, as its journal writes it down; and how such an input is applied to a station.
+
+Applying is the same when it happens and when it is done again after a crash. An input that is refused is
+refused both times, and changes nothing.
+"""
+
+from typing import Any
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.channel import Parcel
+from antecede.core.errors import AntecedeError
+from antecede.core.station import Station
+from antecede.live.records import read_record
+
+
+class SendInput(msgspec.Struct, tag="send", array_like=True, forbid_unknown_fields=True):
+    """The application sends a message."""
+
+    data: bytes
+    to: list[str] | None
+    how: dict[str, Any]
+
+
+class ParcelsInput(msgspec.Struct, tag="parcels", array_like=True, forbid_unknown_fields=True):
+    """A record has come from a peer, as it was on the connection."""
+
+    source: str
+    body: bytes
+
+
+class MeetInput(msgspec.Struct, tag="meet", array_like=True, forbid_unknown_fields=True):
+    """A peer has shown which incarnation it is."""
+
+    peer: str
+    incarnation: bytes
+
+
+class ExcludeInput(msgspec.Struct, tag="exclude", array_like=True, forbid_unknown_fields=True):
+    """The application excludes a member."""
+
+    peer: str
+
+
+class AcknowledgeInput(msgspec.Struct, tag="acknowledge", array_like=True, forbid_unknown_fields=True):
+    """The application has dealt with all deliveries up to a number."""
+
+    number: int
+
+
+NodeInput = SendInput | ParcelsInput | MeetInput | ExcludeInput | AcknowledgeInput
+
+read_inputs = wire.make_reader(list[NodeInput], "not a list of inputs")
+
+
+def encode_inputs(inputs: list[NodeInput]) -> bytes:
+    """Inputs as bytes."""
+    return wire.encode(inputs)
+
+
+class Applied(msgspec.Struct):
+    """What came of an input, but for what now lies in the station's channels and queue."""
+
+    sent: int = 0
+    refused: list[str] = []
+    error: AntecedeError | None = None
+
+
+def apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parcel]] | None = None) -> Applied:
+    """Do what an input asks for; `parcels` are those of its record, if it was read already."""
+    try:
+        return _apply_input(station, one, parcels)
+    except AntecedeError as error:
+        return Applied(error=error)
+
+
+def _apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parcel]] | None) -> Applied:
+    if isinstance(one, ParcelsInput):
+        if parcels is None:
+            record = read_record(one.body)
+            parcels = record.first, record.parcels
+        first, content = parcels
+        return Applied(refused=station.take_parcels(one.source, first, content))
+    if isinstance(one, SendInput):
+        return Applied(sent=station.send(one.data, one.to, one.how))
+    if isinstance(one, AcknowledgeInput):
+        station.acknowledge(one.number)
+    elif isinstance(one, MeetInput):
+        station.meet_peer(one.peer, one.incarnation)
+    else:
+        station.exclude(one.peer)
+    return Applied()

@@ -1,0 +1,330 @@
+"""The journal of a node: one SQLite file, written by one thread, many inputs in one commit.
+
+    <path>         SQLite in WAL mode, synchronous=FULL, locked for as long as the node runs
+    <path>-mark    40 bytes: which journal this is, the number of its last commit, and a hash of the two
+
+A *record* is the list of inputs of one commit. Records are numbered, and each has a hash over the record
+before it, its number and its inputs; so an altered, missing or moved record is found. A *snapshot* of the
+station stands for all records up to its number, which are then deleted: recovery is short and the file stays
+small.
+
+SQLite passes silently over commits at the end of a damaged WAL. So the number of the last commit is also
+written to the mark, after each commit and before anything that follows from it leaves the node: a journal
+that ends before its mark has lost commits, and is refused. The mark is not synced to disk: after a loss of
+power it may be behind, never ahead.
+
+The application may keep tables of its own in the same file; `Transaction` writes them in the commit of a
+record.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.errors import InputError
+from antecede.live.errors import JournalError
+from antecede.live.inputs import NodeInput, encode_inputs, read_inputs
+
+HASH_BYTES = 16
+INCARNATION_BYTES = 16
+MARK_BYTES = INCARNATION_BYTES + 8 + HASH_BYTES
+TABLES = """
+CREATE TABLE antecede_journal (
+    id INTEGER PRIMARY KEY CHECK (id = 1), header BLOB NOT NULL, hash BLOB NOT NULL);
+CREATE TABLE antecede_snapshot (
+    id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, chain BLOB NOT NULL,
+    state BLOB NOT NULL, hash BLOB NOT NULL);
+CREATE TABLE antecede_records (number INTEGER PRIMARY KEY, inputs BLOB NOT NULL, chain BLOB NOT NULL);
+"""
+
+Statement = tuple[str, Sequence[Any]]
+
+
+class JournalHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Whose journal it is."""
+
+    format: Literal[1]
+    process: str
+    protocol: str
+    group: str
+    tag: int
+    incarnation: bytes
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """What a journal has: the station's last snapshot and the inputs of each commit since."""
+
+    incarnation: bytes
+    snapshot: bytes
+    records: list[list[NodeInput]]
+
+
+class Unit(msgspec.Struct):
+    """Inputs and statements of the application that are written together or not at all.
+
+    `error` is why its statements failed; then nothing of the unit was written.
+    """
+
+    inputs: list[NodeInput]
+    statements: list[Statement] = []
+    error: sqlite3.Error | None = None
+
+
+class NodeJournal(Protocol):
+    """What a node asks of a journal. Calls come one after the other, from one thread."""
+
+    def open(self, header: JournalHeader, snapshot: bytes) -> Stored:
+        """What is there; a new journal begins with this header and snapshot."""
+
+    def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
+        """Make units durable. A snapshot stands for all commits before this one."""
+
+    def query(self, statement: Statement) -> list[tuple[Any, ...]]:
+        """Rows of the application's own tables."""
+
+    def close(self) -> None:
+        """Give the journal free."""
+
+
+_read_header = wire.make_reader(JournalHeader, "not a header of a journal")
+
+
+def _hash(*parts: bytes) -> bytes:
+    digest = blake2b(digest_size=HASH_BYTES)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.digest()
+
+
+def _pack(number: int) -> bytes:
+    return number.to_bytes(8, "big")
+
+
+class SqliteJournal:
+    """A journal on disk."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.number = 0
+        self._chain = b""
+        self._header = b""
+        self._incarnation = b""
+        self._connection: sqlite3.Connection | None = None
+        self._mark: int | None = None
+
+    # -- opening -----------------------------------------------------------------------------------
+
+    def open(self, header: JournalHeader, snapshot: bytes) -> Stored:
+        """What is there; a new journal begins with this header and snapshot."""
+        try:
+            return self._open_checked(header, snapshot)
+        except sqlite3.Error as error:
+            self.close()
+            raise JournalError(f"{self.path}: {_explain(error)}") from None
+        except (InputError, OSError) as error:
+            self.close()
+            if isinstance(error, JournalError):
+                raise
+            raise JournalError(f"{self.path}: {error}") from None
+
+    def _open_checked(self, header: JournalHeader, snapshot: bytes) -> Stored:
+        self._connection = sqlite3.connect(
+            self.path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=64
+        )
+        self._lock()
+        mark_path = Path(f"{self.path}-mark")
+        self._mark = os.open(mark_path, os.O_RDWR | os.O_CREAT, 0o600)
+        marked = self._read_mark()
+        if not self._has_tables():
+            if marked is not None and marked[1] > 0:
+                raise JournalError(
+                    f"{self.path}: {mark_path.name} tells of {marked[1]} commits, and the journal is empty: "
+                    "it was lost or replaced"
+                )
+            return self._create(header, snapshot)
+        return self._recover(header, marked)
+
+    def _lock(self) -> None:
+        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
+            self._execute(f"PRAGMA {pragma}")
+        self._execute("BEGIN EXCLUSIVE")
+        self._execute("COMMIT")
+
+    def _has_tables(self) -> bool:
+        rows = self._execute("SELECT count(*) FROM sqlite_master WHERE name LIKE 'antecede_%'").fetchone()
+        return bool(rows[0])
+
+    def _create(self, header: JournalHeader, snapshot: bytes) -> Stored:
+        self._header = wire.encode(header)
+        self._incarnation = header.incarnation
+        self._chain = _hash(self._header)
+        self._write_mark()
+        self._execute("BEGIN")
+        for table in TABLES.split(";"):
+            self._execute(table)
+        row = (self._header, _hash(self._header))
+        self._execute("INSERT INTO antecede_journal VALUES (1, ?, ?)", row)
+        self._insert_snapshot(snapshot)
+        self._execute("COMMIT")
+        return Stored(header.incarnation, snapshot, [])
+
+    def _recover(self, header: JournalHeader, marked: tuple[bytes, int] | None) -> Stored:
+        self._check_pages()
+        own = self._read_header(header)
+        self._incarnation = own.incarnation
+        snapshot = self._read_snapshot()
+        records = [read_inputs(data) for data in self._read_records()]
+        if marked is None or marked[0] != own.incarnation:
+            raise JournalError(f"{self.path}-mark is missing, damaged or that of another journal")
+        if marked[1] > self.number:
+            raise JournalError(
+                f"{self.path} ends at commit {self.number}, and {marked[1]} were made: its end is damaged "
+                "or cut off"
+            )
+        self._write_mark()
+        return Stored(own.incarnation, snapshot, records)
+
+    def _check_pages(self) -> None:
+        problems = [row[0] for row in self._execute("PRAGMA integrity_check(3)").fetchall()]
+        if problems != ["ok"]:
+            raise JournalError(f"{self.path} is damaged: {problems[0]}")
+
+    def _read_header(self, header: JournalHeader) -> JournalHeader:
+        rows = self._execute("SELECT header, hash FROM antecede_journal").fetchall()
+        if len(rows) != 1 or _hash(_to_bytes(rows[0][0])) != rows[0][1]:
+            raise JournalError(f"{self.path} is damaged: its header is not as it was written")
+        self._header = rows[0][0]
+        own = _read_header(self._header)
+        for what in ("process", "protocol", "group", "tag"):
+            theirs, ours = getattr(own, what), getattr(header, what)
+            if theirs != ours:
+                raise JournalError(
+                    f"{self.path} is the journal of process {own.process!r}, protocol {own.protocol!r}, "
+                    f"group {own.group!r}: its {what} is {theirs!r}, not {ours!r}"
+                )
+        return own
+
+    def _read_snapshot(self) -> bytes:
+        rows = self._execute("SELECT number, chain, state, hash FROM antecede_snapshot").fetchall()
+        if len(rows) != 1:
+            raise JournalError(f"{self.path} is damaged: it has no snapshot")
+        number, chain, state, seal = rows[0]
+        number, chain, state = _to_count(number), _to_bytes(chain), _to_bytes(state)
+        if _hash(self._header, _pack(number), chain, state) != seal:
+            raise JournalError(f"{self.path} is damaged: its snapshot is not as it was written")
+        self.number, self._chain = number, chain
+        return state
+
+    def _read_records(self) -> Iterable[bytes]:
+        rows = self._execute("SELECT number, inputs, chain FROM antecede_records ORDER BY number")
+        for number, inputs, chain in rows:
+            expected = _hash(self._chain, _pack(self.number + 1), _to_bytes(inputs))
+            if number != self.number + 1 or chain != expected:
+                raise JournalError(
+                    f"{self.path} is damaged: record {self.number + 1} is not as it was written"
+                )
+            self.number, self._chain = number, chain
+            yield inputs
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
+        """Make units durable; those whose statements fail are left out."""
+        try:
+            self._execute("BEGIN")
+            if snapshot is not None:
+                self._insert_snapshot(snapshot)
+                self._execute("DELETE FROM antecede_records WHERE number <= ?", (self.number,))
+            for unit in units:
+                if unit.statements:
+                    self._run_statements(unit)
+            inputs = encode_inputs([one for unit in units if unit.error is None for one in unit.inputs])
+            chain = _hash(self._chain, _pack(self.number + 1), inputs)
+            row = (self.number + 1, inputs, chain)
+            self._execute("INSERT INTO antecede_records VALUES (?, ?, ?)", row)
+            self._execute("COMMIT")
+        except sqlite3.Error as error:
+            raise JournalError(f"{self.path}: {_explain(error)}") from None
+        self.number += 1
+        self._chain = chain
+        self._write_mark()
+
+    def _run_statements(self, unit: Unit) -> None:
+        self._execute("SAVEPOINT application")
+        try:
+            for sql, parameters in unit.statements:
+                self._execute(sql, parameters)
+        except sqlite3.Error as error:
+            unit.error = error
+            self._execute("ROLLBACK TO application")
+        self._execute("RELEASE application")
+
+    def query(self, statement: Statement) -> list[tuple[Any, ...]]:
+        """Rows of the application's own tables."""
+        return self._execute(*statement).fetchall()
+
+    def close(self) -> None:
+        """Give the journal free."""
+        connection, mark = self._connection, self._mark
+        self._connection = self._mark = None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+        if mark is not None:
+            os.close(mark)
+
+    def _insert_snapshot(self, state: bytes) -> None:
+        seal = _hash(self._header, _pack(self.number), self._chain, state)
+        row = (self.number, self._chain, state, seal)
+        self._execute("INSERT OR REPLACE INTO antecede_snapshot VALUES (1, ?, ?, ?, ?)", row)
+
+    def _execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        if self._connection is None:
+            raise JournalError(f"{self.path} is closed")
+        return self._connection.execute(sql, parameters)
+
+    # -- the mark ----------------------------------------------------------------------------------
+
+    def _write_mark(self) -> None:
+        if self._mark is not None:
+            content = self._incarnation + _pack(self.number)
+            os.pwrite(self._mark, content + _hash(content), 0)
+
+    def _read_mark(self) -> tuple[bytes, int] | None:
+        """Which journal it belongs to, and the number of the last commit; None if there is none yet."""
+        if self._mark is None:
+            return None
+        data = os.pread(self._mark, MARK_BYTES + 1, 0)
+        if not data:
+            return None
+        content, seal = data[:-HASH_BYTES], data[-HASH_BYTES:]
+        if len(data) != MARK_BYTES or _hash(content) != seal:
+            raise JournalError(f"{self.path}-mark is damaged: nobody can tell whether the journal is whole")
+        return content[:INCARNATION_BYTES], int.from_bytes(content[INCARNATION_BYTES:], "big")
+
+
+def _to_bytes(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        raise JournalError("a value that should be bytes is not")
+    return value
+
+
+def _to_count(value: object) -> int:
+    if not isinstance(value, int) or not 0 <= value < 2**62:
+        raise JournalError("a value that should be a count is not")
+    return value
+
+
+def _explain(error: sqlite3.Error) -> str:
+    text = str(error)
+    if "locked" in text:
+        return "in use by another process: a journal belongs to one running node"
+    return text

@@ -1,0 +1,547 @@
+"""A node: one process of a running group, as its application sees it.
+
+The station (core/station.py) has the protocol, the hub its connections, the pipeline its journal. Without a
+journal an input is applied at once; with one, when it is on disk. Either way packets leave at the end of the
+turn of the event loop, and no task or future is made for a message that need not wait.
+
+Back-pressure: `send` waits while a receiver is so far behind that its share of the window is full, be it that
+it is slow, silent, or not there. An application that sends from within its own loop of deliveries should
+expect that: two that do, and fill each other's windows, wait for each other. Send from another task then.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from antecede.core.errors import AntecedeError, CallerError
+from antecede.core.station import NAME_BYTES, HandUp, Station, restore_station
+from antecede.live.errors import NodeClosedError
+from antecede.live.events import EventFile
+from antecede.live.fitness import check_fitness
+from antecede.live.handshake import NONCE_BYTES, check_key
+from antecede.live.hub import Hub
+from antecede.live.inputs import (
+    AcknowledgeInput,
+    Applied,
+    ExcludeInput,
+    MeetInput,
+    NodeInput,
+    ParcelsInput,
+    SendInput,
+    apply_input,
+)
+from antecede.live.journal import JournalHeader, NodeJournal, SqliteJournal, Unit
+from antecede.live.pipeline import Pipeline
+from antecede.live.records import PacketRecord
+from antecede.live.settings import NodeSettings, make_settings
+from antecede.live.status import PeerStatus, Status
+from antecede.live.transaction import Transaction
+from antecede.live.transports import Transport, split_address
+from antecede.live.transports.memory import PROGRAM
+from antecede.live.transports.tcp import Certificate, TcpTransport
+from antecede.protocols.registry import endpoint, restore
+
+SENDS_IN_A_TURN = 128
+"""After so many sends without a pause others get their turn."""
+
+
+class LiveDelivery:
+    """A message in the hands of the application. `message` names it: the same at all its receivers."""
+
+    __slots__ = ("_node", "alarms", "event", "message", "number", "payload", "sender")
+
+    def __init__(self, node: "Node", item: HandUp) -> None:
+        self._node = node
+        self.number = item.number
+        self.sender = item.sender
+        self.payload = item.payload
+        self.message = f"{item.sender}#{item.message}"
+        self.alarms = item.alarms
+        self.event = item.event
+
+    async def done(self) -> None:
+        """Acknowledge this delivery and those before it; with a journal, returns when that is on disk."""
+        await self._node._settle(self.number)
+
+    def __repr__(self) -> str:
+        return f"<{self.message}: {self.payload!r}>"
+
+
+class Node:
+    """Made by `join`. Iterating over it brings the deliveries, for one consumer."""
+
+    def __init__(
+        self, station: Station, hub: Hub, pipeline: Pipeline | None, events: EventFile | None
+    ) -> None:
+        self.station = station
+        self.process = station.process
+        self._hub = hub
+        self._pipeline = pipeline
+        self._events = events
+        self._settings = hub.settings
+        self._loop = asyncio.get_running_loop()
+        self._failure: AntecedeError | None = None
+        self._consumer: asyncio.Future[None] | None = None
+        self._senders: list[asyncio.Future[None]] = []
+        self._sends_in_turn = 0
+        self._blocking_sends = 0
+        hub.take = self._take_record
+        hub.meet = self._meet_peer
+        hub.progress = self._wake_senders
+        hub.before_flush = self._begin_turn
+        if pipeline is not None:
+            pipeline.report = self._report
+            pipeline.release = self._release
+            pipeline.fail = self._fail
+
+    # -- the application's side --------------------------------------------------------------------
+
+    @property
+    def address(self) -> str | None:
+        """Where peers reach this node."""
+        return self._hub.listener.address if self._hub.listener else None
+
+    async def send(self, data: bytes, to: Iterable[str] | None = None, **how: int) -> str:
+        """Send to some members (to all, if `to` is left out); returns the name of the message.
+
+        Waits while a receiver is too far behind. With a journal it returns when the message is on disk.
+        """
+        names = to if to is None or isinstance(to, list | str) else list(to)
+        self._check_message(data)
+        if not self._has_room(names):
+            await self._wait_for_room(names)
+        elif self._failure is not None:
+            raise self._failure
+        if self._pipeline is None:
+            number = self._send_at_once(data, names, how)
+            self._sends_in_turn += 1
+            if self._sends_in_turn > SENDS_IN_A_TURN:
+                await asyncio.sleep(0)
+        else:
+            number = await self._send_durably(self._pipeline, data, names, how)
+        return f"{self.process}#{number}"
+
+    def __aiter__(self) -> "Node":
+        return self
+
+    async def __anext__(self) -> LiveDelivery:
+        """The next delivery; asking for it acknowledges those before. Ends when the node is closed."""
+        station = self.station
+        if station.handed:
+            self._acknowledge(station.handed[-1].number)
+        while not station.queue or self._failure is not None:
+            if self._failure is not None:
+                if isinstance(self._failure, NodeClosedError):
+                    raise StopAsyncIteration
+                raise self._failure
+            await self._wait_for_delivery()
+        item = station.hand_up()
+        if self._events is not None:
+            self._events.add_delivery(item.number, item.sender, item.message, self._loop.time())
+            self._events.flush()
+        return LiveDelivery(self, item)
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Statements and sends that become durable in one commit, with the acknowledgement of what was
+        handed.
+
+        Needs a journal. If the block or a statement fails, nothing of it happens.
+        """
+        if self._pipeline is None:
+            raise CallerError("a transaction needs a journal: join(..., journal=path)")
+        transaction = Transaction()
+        yield transaction
+        inputs: list[NodeInput] = []
+        for data, to in transaction.sends:
+            self._check_message(data)
+            await self._wait_for_room(to)
+            inputs.append(SendInput(data, to, {}))
+        if self.station.handed:
+            inputs.append(AcknowledgeInput(self.station.handed[-1].number))
+        results = await self._pipeline.write(Unit(inputs, transaction.statements))
+        for applied in results:
+            if applied.error is not None:
+                raise applied.error
+
+    async def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Rows of the application's own tables in the journal."""
+        if self._pipeline is None:
+            raise CallerError("a query needs a journal: join(..., journal=path)")
+        return await self._pipeline.query((sql, parameters))
+
+    async def exclude(self, name: str) -> None:
+        """Have nothing to do with a member any more: keep nothing for it, take nothing from it.
+
+        What it sent and has not arrived stays missing here: messages of others that depend on that are held.
+        """
+        if name not in self.station.channels:
+            raise CallerError(f"{name!r} is not another member of the group")
+        one = ExcludeInput(name)
+        if self._pipeline is None:
+            apply_input(self.station, one)
+        else:
+            await self._pipeline.write(Unit([one]))
+        self._hub.exclude(name)
+        self._wake_senders()
+
+    def status(self) -> Status:
+        """How this node is doing."""
+        station, endpoint_ = self.station, self.station.endpoint
+        now = self._loop.time()
+        peers = {}
+        for name, peer in self._hub.peers.items():
+            channel = peer.channel
+            peers[name] = PeerStatus(
+                connected=peer.started,
+                connections=peer.connections,
+                silent_for=None if peer.heard is None else now - peer.heard,
+                waiting=len(channel.waiting),
+                unacknowledged=len(channel.flying),
+                received=channel.received,
+                untaken=channel.unsettled,
+                excluded=channel.excluded,
+            )
+        return Status(
+            process=self.process,
+            protocol=endpoint_.facts.name,
+            address=self.address,
+            sent=station.sent,
+            delivered=station.delivered,
+            queued=len(station.queue),
+            handed=len(station.handed),
+            backlog=endpoint_.backlog,
+            held=endpoint_.held(),
+            root_gaps=endpoint_.root_gaps(),
+            peers=peers,
+            refused=dict(self._hub.refusals.counts),
+            records=0 if self._pipeline is None else self._pipeline.records,
+        )
+
+    async def close(self, linger: float | None = None) -> None:
+        """Wait a while for the peers to have what was sent, then close. A journal keeps what is left."""
+        if self._hub.closing:
+            return
+        if self._failure is None:
+            await self._wait_for_peers(self._settings.linger if linger is None else linger)
+            self._fail(NodeClosedError(f"the node of {self.process} was closed"))
+        if self._pipeline is not None:
+            await self._pipeline.stop()
+        await self._hub.close()
+        if self._events is not None:
+            self._events.close()
+
+    # -- sending -----------------------------------------------------------------------------------
+
+    def _check_message(self, data: bytes) -> None:
+        if isinstance(data, bytes) and len(data) > self._settings.largest_message:
+            raise CallerError(
+                f"a message of {len(data)} bytes; at most largest_message={self._settings.largest_message} "
+                "are taken"
+            )
+
+    def _send_at_once(self, data: bytes, to: Any, how: dict[str, int]) -> int:
+        number = self.station.send(data, to, how)
+        if self._events is not None:
+            self._events.add_send(number, self._list_receivers(to), self._loop.time())
+        self._hub.plan_flush()
+        if self.station.queue:
+            self._wake_consumer()
+        return number
+
+    async def _send_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> int:
+        if not isinstance(data, bytes):
+            raise CallerError(f"a payload is bytes, not {type(data).__name__}; encode it first")
+        self._blocking_sends += 1
+        try:
+            (applied,) = await pipeline.write(Unit([SendInput(data, to, how)]))
+        finally:
+            self._blocking_sends -= 1
+        if applied.error is not None:
+            raise applied.error
+        return applied.sent
+
+    def _has_room(self, to: Any) -> bool:
+        """Whether no receiver is too far behind; what is wrong with `to` is said later."""
+        station, window = self.station, self._settings.window
+        own = station.endpoint
+        if own.backlog >= window or (own.blocks and (own.blocked or self._blocking_sends)):
+            return False
+        if to is None:
+            if station.own_unsettled >= window:
+                return False
+            return all(len(channel.waiting) < window for channel in station.channels.values())
+        for name in to if isinstance(to, list) else ():
+            channel = station.channels.get(name) if isinstance(name, str) else None
+            if channel is not None and len(channel.waiting) >= window:
+                return False
+        return True
+
+    async def _wait_for_room(self, to: Any) -> None:
+        while self._failure is None and not self._has_room(to):
+            waiter = self._loop.create_future()
+            self._senders.append(waiter)
+            await waiter
+        if self._failure is not None:
+            raise self._failure
+
+    def _wake_senders(self) -> None:
+        if self._senders:
+            waiters, self._senders = self._senders, []
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    # -- receiving ---------------------------------------------------------------------------------
+
+    def _take_record(self, source: str, record: PacketRecord, body: bytes) -> None:
+        if self._pipeline is not None:
+            self._pipeline.add(Unit([ParcelsInput(source, body)]), (record.first, record.parcels))
+            return
+        if self._events is not None:
+            self._note_arrivals(source, record)
+        refused = self.station.take_parcels(source, record.first, record.parcels)
+        self._note_refusals(source, refused)
+        self._release()
+
+    def _meet_peer(self, name: str, incarnation: bytes) -> None:
+        one = MeetInput(name, incarnation)
+        if self._pipeline is not None:
+            self._pipeline.add(Unit([one]))
+        else:
+            apply_input(self.station, one)
+
+    def _note_arrivals(self, source: str, record: PacketRecord) -> None:
+        if self._events is None or self.station.relays:
+            return
+        received = self.station.channels[source].received
+        for number, (code, _, payload) in enumerate(record.parcels, record.first):
+            if code == 0 and number > received:
+                message = int.from_bytes(payload[:NAME_BYTES], "big")
+                self._events.add_arrival(source, message, self._loop.time())
+
+    def _note_refusals(self, source: str, refused: list[str]) -> None:
+        for reason in refused:
+            self._hub.count_refusal("packet", source, reason)
+
+    def _list_receivers(self, to: list[str] | None) -> list[str]:
+        channels = self.station.channels
+        names = self.station.endpoint.group if to is None else to
+        return [name for name in names if name not in channels or not channels[name].excluded]
+
+    def _report(self, one: NodeInput, applied: Applied) -> None:
+        """Something durable was applied: count and write down what came of it."""
+        if isinstance(one, ParcelsInput):
+            reasons = [str(applied.error)] if applied.error else applied.refused
+            self._note_refusals(one.source, reasons)
+        elif isinstance(one, SendInput) and self._events is not None and applied.error is None:
+            self._events.add_send(applied.sent, self._list_receivers(one.to), self._loop.time())
+
+    def _release(self) -> None:
+        """Let out what followed from inputs."""
+        self._hub.plan_flush()
+        if self.station.queue:
+            self._wake_consumer()
+        if self._senders:
+            self._wake_senders()
+
+    def _begin_turn(self) -> None:
+        self._sends_in_turn = 0
+        if self._events is not None:
+            self._events.flush()
+
+    async def _wait_for_delivery(self) -> None:
+        if self._consumer is not None and not self._consumer.done():
+            raise CallerError(f"two consumers iterate over the node of {self.process}; one at a time can")
+        self._consumer = self._loop.create_future()
+        await self._consumer
+
+    def _wake_consumer(self) -> None:
+        if self._consumer is not None and not self._consumer.done():
+            self._consumer.set_result(None)
+
+    def _acknowledge(self, number: int) -> None:
+        if self._pipeline is None:
+            self.station.acknowledge(number)
+        else:
+            self._pipeline.acknowledge(number)
+        self._hub.plan_flush()
+        if self._senders:
+            self._wake_senders()
+
+    async def _settle(self, number: int) -> None:
+        if self._pipeline is None:
+            self._acknowledge(number)
+        else:
+            self._hub.plan_flush()
+            await self._pipeline.settle(number)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def _fail(self, error: AntecedeError) -> None:
+        """Nothing works from now on; whoever waits is told."""
+        self._failure = error
+        self._wake_senders()
+        self._wake_consumer()
+
+    def abort(self) -> None:
+        """Stop at once, as a crash would: nothing is flushed, nobody is told."""
+        self._fail(NodeClosedError(f"the node of {self.process} was aborted"))
+        self._hub.abort()
+        if self._pipeline is not None:
+            self._pipeline.abort()
+
+    async def _wait_for_peers(self, linger: float) -> None:
+        end = self._loop.time() + linger
+        while self._has_unacknowledged() and self._loop.time() < end and self._failure is None:
+            waiter = self._loop.create_future()
+            self._senders.append(waiter)
+            await asyncio.wait([waiter], timeout=min(0.1, end - self._loop.time()))
+
+    def _has_unacknowledged(self) -> bool:
+        if self.station.endpoint.backlog:
+            return True
+        return any(channel.flying or channel.waiting for channel in self.station.channels.values())
+
+
+# -- how a node comes to be ------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def join(
+    protocol: str,
+    *,
+    process: str,
+    listen: str | None = None,
+    peers: Mapping[str, str | None],
+    journal: str | Path | NodeJournal | None = None,
+    key: bytes | None = None,
+    tls: Certificate | None = None,
+    group: str = "antecede",
+    events: str | Path | None = None,
+    transports: Mapping[str, Transport] | None = None,
+    **options: object,
+) -> AsyncIterator[Node]:
+    """Run one process of a group for as long as the block lasts.
+
+    `peers` has the address of each other member (None: it will connect to this one), `listen` that of this
+    one. With a `journal` the process survives being killed; `key` or `tls` keep strangers out; `events` is a
+    file for the events table. Options are those of the protocol and of `NodeSettings`.
+    """
+    node = await open_node(
+        protocol,
+        process=process,
+        listen=listen,
+        peers=peers,
+        journal=journal,
+        key=key,
+        tls=tls,
+        group=group,
+        events=events,
+        transports=transports,
+        **options,
+    )
+    try:
+        yield node
+    except BaseException:
+        await node.close(linger=0)
+        raise
+    await node.close()
+
+
+async def open_node(
+    protocol: str,
+    *,
+    process: str,
+    listen: str | None = None,
+    peers: Mapping[str, str | None],
+    journal: str | Path | NodeJournal | None = None,
+    key: bytes | None = None,
+    tls: Certificate | None = None,
+    group: str = "antecede",
+    events: str | Path | None = None,
+    transports: Mapping[str, Transport] | None = None,
+    **options: object,
+) -> Node:
+    """As `join`, for those who close the node themselves."""
+    settings, own_options = make_settings(options)
+    known: dict[str, Transport] = {"memory": PROGRAM, "tcp": TcpTransport(tls), **(transports or {})}
+    _check_addresses(process, listen, peers, known)
+    made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
+    check_fitness(made)
+    station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
+    file = None if events is None else EventFile(events, process)
+    pipeline = None
+    if journal is not None:
+        station, incarnation, pipeline = await _open_journal(
+            journal, station, incarnation, group, settings, file
+        )
+    hub = Hub(
+        station,
+        peers,
+        settings,
+        known,
+        group=group,
+        incarnation=incarnation,
+        key=check_key(key),
+        certified=tls is not None,
+    )
+    node = Node(station, hub, pipeline, file)
+    if pipeline is not None:
+        pipeline.start()
+    try:
+        await hub.open(listen)
+    except BaseException:
+        await node.close(linger=0)
+        raise
+    return node
+
+
+async def _open_journal(
+    journal: str | Path | NodeJournal,
+    fresh: Station,
+    incarnation: bytes,
+    group: str,
+    settings: NodeSettings,
+    file: EventFile | None,
+) -> tuple[Station, bytes, Pipeline]:
+    """The station as its journal has it, or the fresh one in a new journal."""
+    if isinstance(journal, str | Path):
+        journal = SqliteJournal(journal)
+    own = fresh.endpoint
+    header = JournalHeader(1, own.process, own.facts.name, group, own.tag, incarnation)
+    opening = Pipeline(fresh, journal, settings.snapshot_every)
+    stored = await opening.call(journal.open, header, fresh.snapshot())
+    station = restore_station(stored.snapshot, restore)
+    for inputs in stored.records:
+        for one in inputs:
+            applied = apply_input(station, one)
+            if file is not None and isinstance(one, SendInput) and applied.error is None:
+                receivers = station.endpoint.group if one.to is None else one.to
+                file.add_send(applied.sent, receivers, asyncio.get_running_loop().time())
+    if file is not None:
+        file.flush()
+    opening.station = station
+    opening.records = len(stored.records)
+    return station, stored.incarnation, opening
+
+
+def _check_addresses(
+    process: str, listen: str | None, peers: Mapping[str, str | None], known: Mapping[str, Transport]
+) -> None:
+    if not isinstance(peers, Mapping) or process in peers:
+        raise CallerError("`peers` has the addresses of the other members, by name: {'b': 'tcp://host:port'}")
+    for address in [listen, *peers.values()]:
+        if address is None:
+            continue
+        scheme, _ = split_address(address)
+        if scheme not in known:
+            raise CallerError(f"{address}: no transport {scheme!r}; there are {', '.join(sorted(known))}")
+    unreachable = [name for name, address in peers.items() if address is None]
+    if unreachable and listen is None:
+        raise CallerError(
+            f"no address for {', '.join(unreachable)}, and none to listen at: nobody can connect"
+        )

@@ -1,0 +1,181 @@
+"""How inputs reach the station of a node with a journal: written, committed, applied, and only then let out.
+
+Inputs gather in a group while the commit of the group before them runs in the journal's thread; so a commit
+carries whatever came meanwhile, and the busier a node, the more each commit carries. What the station has
+applied is on disk: a snapshot can be taken at any time, and goes with the next commit.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from antecede.core.channel import Parcel
+from antecede.core.errors import AntecedeError
+from antecede.core.station import Station
+from antecede.live.inputs import AcknowledgeInput, Applied, NodeInput, apply_input
+from antecede.live.journal import NodeJournal, Statement, Unit
+
+Report = Callable[[NodeInput, Applied], None]
+
+
+class Entry:
+    """A unit on its way to the journal, and what came of its inputs."""
+
+    __slots__ = ("parcels", "results", "unit")
+
+    def __init__(self, unit: Unit, parcels: tuple[int, list[Parcel]] | None = None) -> None:
+        self.unit = unit
+        self.parcels = parcels
+        self.results: list[Applied] = []
+
+
+class CommitGroup:
+    """What one commit will carry."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.entries: list[Entry] = []
+        self.acknowledged = 0
+        self.done: asyncio.Future[None] = loop.create_future()
+        self.done.add_done_callback(_note_error)
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        return not self.entries and not self.acknowledged
+
+    def list_units(self) -> list[Unit]:
+        """What the journal writes."""
+        units = [entry.unit for entry in self.entries]
+        if self.acknowledged:
+            units.append(Unit([AcknowledgeInput(self.acknowledged)]))
+        return units
+
+
+def _note_error(done: asyncio.Future[None]) -> None:
+    """Nobody may be waiting for a commit that fails; the node tells its application by itself."""
+    if not done.cancelled():
+        done.exception()
+
+
+class Pipeline:
+    """`report` is called for each input that was applied, `release` when all of a commit were."""
+
+    def __init__(self, station: Station, journal: NodeJournal, snapshot_every: int) -> None:
+        self.station = station
+        self.journal = journal
+        self.records = 0
+        self.report: Report
+        self.release: Callable[[], None]
+        self.fail: Callable[[AntecedeError], None]
+        self._snapshot_every = snapshot_every
+        self._inputs = 0
+        self._snapshot: bytes | None = None
+        self._loop = asyncio.get_running_loop()
+        self._group = CommitGroup(self._loop)
+        self._current: CommitGroup | None = None
+        self._wake = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, "antecede-journal")
+        self._task: asyncio.Task[None] | None = None
+        self._failure: AntecedeError | None = None
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the journal, in its thread."""
+        return await self._loop.run_in_executor(self._thread, function, *arguments)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._task = self._loop.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Write what is there, and close the journal."""
+        if self._task is not None:
+            while self._failure is None and not (self._group.is_empty() and self._current is None):
+                await asyncio.wait([self._group.done if self._current is None else self._current.done])
+            self.abort()
+        await self.call(self.journal.close)
+        self._thread.shutdown()
+
+    def abort(self) -> None:
+        """Write nothing more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def add(self, unit: Unit, parcels: tuple[int, list[Parcel]] | None = None) -> Entry:
+        """Put a unit on its way."""
+        entry = Entry(unit, parcels)
+        self._group.entries.append(entry)
+        self._wake.set()
+        return entry
+
+    async def write(self, unit: Unit) -> list[Applied]:
+        """Put a unit on its way, wait until it is durable and applied, and say what came of its inputs."""
+        group = self._group
+        entry = self.add(unit)
+        await self._wait_for(group)
+        if entry.unit.error is not None:
+            raise entry.unit.error
+        return entry.results
+
+    def acknowledge(self, number: int) -> CommitGroup:
+        """The application has dealt with deliveries up to this number; returns the group that will say so."""
+        self.station.acknowledge(number)
+        self._group.acknowledged = number
+        self._wake.set()
+        return self._group
+
+    async def settle(self, number: int) -> None:
+        """Acknowledge, and wait until that is durable."""
+        await self._wait_for(self.acknowledge(number))
+
+    async def query(self, statement: Statement) -> list[tuple[Any, ...]]:
+        """Rows of the application's tables."""
+        rows: list[tuple[Any, ...]] = await self.call(self.journal.query, statement)
+        return rows
+
+    async def _wait_for(self, group: CommitGroup) -> None:
+        if self._failure is not None:
+            raise self._failure
+        await asyncio.shield(group.done)  # a caller that is cancelled must not cancel the commit
+
+    async def _run(self) -> None:
+        while self._failure is None:
+            await self._wake.wait()
+            self._wake.clear()
+            while not self._group.is_empty() and self._failure is None:
+                await self._commit_group()
+
+    async def _commit_group(self) -> None:
+        group = self._current = self._group
+        self._group = CommitGroup(self._loop)
+        snapshot, self._snapshot = self._snapshot, None
+        try:
+            await self.call(self.journal.commit, group.list_units(), snapshot)
+        except AntecedeError as error:
+            self._stop_for(error, group)
+            return
+        self.records = 1 if snapshot else self.records + 1
+        self._apply_group(group)
+        self._current = None
+        group.done.set_result(None)
+
+    def _apply_group(self, group: CommitGroup) -> None:
+        for entry in group.entries:
+            if entry.unit.error is not None:
+                continue
+            for one in entry.unit.inputs:
+                applied = apply_input(self.station, one, entry.parcels)
+                entry.results.append(applied)
+                self.report(one, applied)
+            self._inputs += len(entry.unit.inputs)
+        self.release()
+        if self._inputs >= self._snapshot_every:
+            self._inputs = 0
+            self._snapshot = self.station.snapshot()
+
+    def _stop_for(self, error: AntecedeError, group: CommitGroup) -> None:
+        """Nothing of this group is known to be durable: the node ends here."""
+        self._failure = error
+        self._current = None
+        for each in (group, self._group):
+            each.done.set_exception(error)
+        self.fail(error)

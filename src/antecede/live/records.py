@@ -1,0 +1,75 @@
+"""Records: what goes over a connection once it is open, and what a journal keeps of it.
+
+A record is one MessagePack array: up to which packet everything from the other side is safe here (`low`), up
+to which number the other side may send (`allowed`), the number of the first packet in the record, and the
+parcels. One record carries as many packets as there are; its envelope is that of the connection.
+
+On the connection a record is a *frame*: a length of four bytes, the record, and with a key a keyed hash of
+sixteen bytes over a counter and the record. The counter is not sent; it makes a frame that is repeated, left
+out or moved a wrong one.
+"""
+
+from hashlib import blake2b
+from hmac import compare_digest
+from typing import Annotated
+
+import msgspec
+
+from antecede.core import wire
+from antecede.core.channel import KINDS, Parcel
+from antecede.core.errors import InputError
+
+LENGTH_BYTES = 4
+SEAL_BYTES = 16
+
+_Code = Annotated[int, msgspec.Meta(ge=0, lt=len(KINDS))]
+
+
+class PacketRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
+    """As the module says; without parcels, `first` is the number of the next packet."""
+
+    low: wire.Count
+    allowed: wire.Count
+    first: wire.Number
+    parcels: list[tuple[_Code, bytes, bytes]]
+
+
+read_record = wire.make_reader(PacketRecord, "not a record")
+
+
+def encode_record(low: int, allowed: int, first: int, parcels: list[Parcel]) -> bytes:
+    """A record as bytes."""
+    return wire.encode((low, allowed, first, parcels))
+
+
+class Sealer:
+    """Puts frames on a connection, or takes them off: one direction, from the first frame to the last."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self.key = key
+        self.counter = 0
+        self.seal_bytes = SEAL_BYTES if key else 0
+
+    def make_frame(self, body: bytes) -> bytes:
+        """The frame of a record."""
+        size = len(body) + self.seal_bytes
+        return size.to_bytes(LENGTH_BYTES, "big") + body + self._compute_seal(body)
+
+    def open_frame(self, content: bytes) -> bytes:
+        """The record in a frame; raises InputError if it is not the one that is due."""
+        if not self.key:
+            return content
+        body, seal = content[:-SEAL_BYTES], content[-SEAL_BYTES:]
+        if not compare_digest(seal, self._compute_seal(body)):
+            raise InputError(
+                "the keyed hash of a frame is wrong: altered, repeated, left out, or another key"
+            )
+        return body
+
+    def _compute_seal(self, body: bytes) -> bytes:
+        if not self.key:
+            return b""
+        self.counter += 1
+        digest = blake2b(self.counter.to_bytes(8, "big"), key=self.key, digest_size=SEAL_BYTES)
+        digest.update(body)
+        return digest.digest()

@@ -1,0 +1,22 @@
+"""What was refused, counted; the first of a kind from a peer is logged, the others only count."""
+
+import logging
+
+log = logging.getLogger("antecede.live")
+
+
+class Refusals:
+    """Counts by kind and peer; strangers are all one peer, so that nobody can fill the memory with names."""
+
+    def __init__(self, process: str) -> None:
+        self.process = process
+        self.counts: dict[tuple[str, str], int] = {}
+
+    def count(self, kind: str, peer: str, reason: str) -> None:
+        """One more."""
+        key = kind, peer
+        before = self.counts.get(key, 0)
+        self.counts[key] = before + 1
+        if not before:
+            who = peer or "a stranger"
+            log.warning("%s refused %s (%s): %s; further ones only count", self.process, who, kind, reason)

@@ -1,0 +1,41 @@
+"""Transports: how connections come about. An address names its transport: `tcp://host:port`, `memory://name`.
+
+A transport makes asyncio's protocols meet: bytes that one side writes arrive at the other, in order, until
+the connection breaks. Who is at the other end, and what the bytes mean, is not its business.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from antecede.core.errors import CallerError
+
+MakeProtocol = Callable[[], asyncio.Protocol]
+
+
+class Listener(Protocol):
+    """Something that accepts connections until it is closed."""
+
+    address: str
+    """Where it can be reached: with the port that the system chose, if it was to choose one."""
+
+    async def close(self) -> None:
+        """Accept no more; connections that are open stay open."""
+
+
+class Transport(Protocol):
+    """A way for connections to come about."""
+
+    async def listen(self, place: str, make: MakeProtocol) -> Listener:
+        """Accept connections at a place: an address without its scheme."""
+
+    async def dial(self, place: str, make: MakeProtocol) -> None:
+        """Connect to a place; raises OSError if nobody is there."""
+
+
+def split_address(address: object) -> tuple[str, str]:
+    """The scheme of an address and its place."""
+    scheme, sign, place = address.partition("://") if isinstance(address, str) else ("", "", "")
+    if not (sign and place):
+        raise CallerError(f"{address!r} is no address: write tcp://host:port, or memory://name")
+    return scheme, place

@@ -1,0 +1,90 @@
+"""TCP, with mutual TLS if a certificate is given."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import msgspec
+
+from antecede.core.errors import CallerError
+from antecede.live.transports import Listener, MakeProtocol
+
+BACKLOG = 64
+"""Connections that the system keeps until they are accepted."""
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """Files for mutual TLS: who this process is, its private key, and the authority of the group.
+
+    The certificate names its process, as its common name or as a DNS name.
+    """
+
+    certificate: str | Path
+    private_key: str | Path
+    authority: str | Path
+
+
+class TcpListener:
+    """A listening socket."""
+
+    def __init__(self, server: asyncio.Server, host: str) -> None:
+        self._server = server
+        port = server.sockets[0].getsockname()[1]
+        self.address = f"tcp://{host}:{port}"
+
+    async def close(self) -> None:
+        """Accept no more."""
+        self._server.close()
+
+
+class TcpTransport:
+    """Connections over TCP."""
+
+    def __init__(self, tls: Certificate | None = None) -> None:
+        self._accepting = _make_context(tls, ssl.PROTOCOL_TLS_SERVER) if tls else None
+        self._dialling = _make_context(tls, ssl.PROTOCOL_TLS_CLIENT) if tls else None
+
+    async def listen(self, place: str, make: MakeProtocol) -> Listener:
+        """Accept connections at host:port; port 0 lets the system choose."""
+        host, port = _split_place(place)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(make, host, port, ssl=self._accepting, backlog=BACKLOG)
+        return TcpListener(server, host)
+
+    async def dial(self, place: str, make: MakeProtocol) -> None:
+        """Connect to host:port."""
+        host, port = _split_place(place)
+        loop = asyncio.get_running_loop()
+        name = "" if self._dialling else None
+        await loop.create_connection(make, host, port, ssl=self._dialling, server_hostname=name)
+
+
+def _split_place(place: str) -> tuple[str, int]:
+    host, _, port = place.rpartition(":")
+    if not (host and port.isdecimal() and int(port) < 2**16):
+        raise CallerError(f"tcp://{place}: write tcp://host:port")
+    return host.strip("[]"), int(port)
+
+
+def _make_context(tls: Certificate, side: int) -> ssl.SSLContext:
+    """Both sides show a certificate of the group's authority; names are compared after the handshake."""
+    context = ssl.SSLContext(side)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    try:
+        context.load_cert_chain(tls.certificate, tls.private_key)
+        context.load_verify_locations(tls.authority)
+    except (OSError, ssl.SSLError) as error:
+        raise CallerError(f"tls: {tls.certificate}, {tls.private_key} or {tls.authority}: {error}") from None
+    return context
+
+
+def list_certified_names(certificate: object) -> list[str]:
+    """The names in the certificate that a peer has shown, as `ssl` tells them."""
+    if not isinstance(certificate, dict):
+        return []
+    names = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
+    for attributes in certificate.get("subject", ()):
+        names += [value for kind, value in attributes if kind == "commonName"]
+    return names
