@@ -7,7 +7,8 @@ says which protocol would have been best for the communication of a table of eve
 
 For applications: `endpoint` makes one process's end of a protocol; its `send` and `receive` return effects
 (packets to transmit, deliveries in order); `list_protocols` tells what each protocol promises. `VectorClock`,
-`LamportClock` and `PlausibleClock` stamp events for those who only want to write stamped logs.
+`LamportClock` and `PlausibleClock` stamp events for those who only want to write stamped logs. `live` runs an
+endpoint as a node of a running system.
 
 What is listed here is imported when it is first asked for: a script loads only what it uses.
 """
@@ -16,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from antecede import live as live
     from antecede.core.clocks import ClockStamp, LamportClock, PlausibleClock, VectorClock
     from antecede.core.endpoint import Endpoint
     from antecede.core.errors import AntecedeError, CallerError, DuplicateError, InputError, SetupError
@@ -57,6 +59,7 @@ __all__ = [
     "decode",
     "endpoint",
     "list_protocols",
+    "live",
     "order",
     "order_events",
     "read_logs",
@@ -82,6 +85,8 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 
 def __getattr__(name: str) -> Any:
+    if name == "live":
+        return import_module(f"{__name__}.live")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -24,7 +24,7 @@ from antecede.live.settings import NodeSettings
 from antecede.live.transports import Listener, Transport, split_address
 from antecede.live.transports.tcp import list_certified_names
 
-WORD_DELAY = 0.02
+WORD_DELAY = 0.05
 RECORD_BYTES = 128 * 1024
 STAMP_BYTES = 4 * 2**20
 """What a record may need beside its largest message: stamps, and smaller messages."""
@@ -73,6 +73,7 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._flush_planned = False
         self._word_planned = False
+        self._much_owed = settings.window // 4
         self.closing = False
 
     # -- life --------------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ class Hub:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.listener is not None:
-            await self.listener.close()
+            self.listener.close()
         connections = list(self._connections)
         for connection in connections:
             connection.close_softly("this node was closed")
@@ -104,6 +105,8 @@ class Hub:
     def abort(self) -> None:
         """Let go of everything at once, as a crash does."""
         self.closing = True
+        if self.listener is not None:
+            self.listener.close()
         for task in self._tasks:
             task.cancel()
         for connection in list(self._connections):
@@ -126,11 +129,15 @@ class Hub:
     def _flush(self) -> None:
         self._flush_planned = False
         self.before_flush()
-        owing = False
+        owing = 0
         for peer in self.peers.values():
-            if peer.channel.waiting or peer.owes_word():
+            if peer.channel.waiting:
                 peer.transmit(RECORD_BYTES)
-            owing = owing or peer.owes_any_word()
+            owed = peer.count_owed()
+            if owed >= self._much_owed:
+                peer.send_word()
+            elif owed:
+                owing += 1
         if owing and not self._word_planned:
             self._word_planned = True
             self._loop.call_later(WORD_DELAY, self._send_words)
@@ -138,7 +145,7 @@ class Hub:
     def _send_words(self) -> None:
         self._word_planned = False
         for peer in self.peers.values():
-            if peer.owes_any_word():
+            if peer.count_owed():
                 peer.send_word()
 
     # -- what connections ask (ConnectionOwner) ----------------------------------------------------
@@ -214,9 +221,11 @@ class Hub:
     def _accept(self) -> Connection:
         connection = Connection(self)
         strangers = sum(1 for other in self._connections if other.state == "greeting")
-        if strangers >= self.settings.most_strangers or self.closing:
+        if strangers >= self.settings.most_strangers:
             self.count_refusal("flood", "", "too many connections that do not say who they are")
             connection.close("too many strangers")
+        if self.closing:
+            connection.close("this node was closed")
         self._connections[connection] = None
         return connection
 

@@ -58,13 +58,14 @@ class NodePeer:
         self.accepted = last
         return True
 
-    def owes_word(self) -> bool:
-        """Whether the other side should hear soon what it may forget, or send."""
-        return self._count_owed() >= self.window // 4
-
-    def owes_any_word(self) -> bool:
-        """Whether it has not heard all that there is to say."""
-        return self._count_owed() > 0
+    def count_owed(self) -> int:
+        """How far the peer's idea of what it may forget, or send, is behind."""
+        if self.connection is None:
+            return 0
+        channel = self.channel
+        owed = channel.received - self.told
+        credit = channel.received - channel.unsettled + self.window - self.granted
+        return owed if owed > credit else credit
 
     def transmit(self, most_bytes: int) -> None:
         """Put on the connection what may go, and what there is to say."""
@@ -74,8 +75,6 @@ class NodePeer:
         while channel.may_transmit() and not connection.paused:
             first, batch = channel.take_batch(MOST_PACKETS, most_bytes)
             self._send_record(connection, first, batch)
-        if self.owes_word():
-            self.send_word()
 
     def send_word(self) -> None:
         """A record without packets."""
@@ -84,14 +83,7 @@ class NodePeer:
             self._send_record(self.connection, first, [])
 
     def _send_record(self, connection: Connection, first: int, batch: list[tuple[int, bytes, bytes]]) -> None:
-        self.told = self.channel.received
-        self.granted = max(self.granted, self._find_allowed())
+        channel = self.channel
+        self.told = channel.received
+        self.granted = channel.received - channel.unsettled + self.window
         connection.send_record(encode_record(self.told, self.granted, first, batch))
-
-    def _find_allowed(self) -> int:
-        return self.channel.received - self.channel.unsettled + self.window
-
-    def _count_owed(self) -> int:
-        if self.connection is None:
-            return 0
-        return max(self.channel.received - self.told, self._find_allowed() - self.granted)

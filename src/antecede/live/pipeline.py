@@ -91,14 +91,16 @@ class Pipeline:
         if self._task is not None:
             while self._failure is None and not (self._group.is_empty() and self._current is None):
                 await asyncio.wait([self._group.done if self._current is None else self._current.done])
-            self.abort()
+            self._task.cancel()
         await self.call(self.journal.close)
         self._thread.shutdown()
 
     def abort(self) -> None:
-        """Write nothing more."""
+        """Write nothing more; the commit that is under way may still succeed."""
         if self._task is not None:
             self._task.cancel()
+        self._loop.run_in_executor(self._thread, self.journal.close)
+        self._thread.shutdown(wait=False)
 
     def add(self, unit: Unit, parcels: tuple[int, list[Parcel]] | None = None) -> Entry:
         """Put a unit on its way."""

@@ -19,7 +19,7 @@ class Listener(Protocol):
     address: str
     """Where it can be reached: with the port that the system chose, if it was to choose one."""
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Accept no more; connections that are open stay open."""
 
 

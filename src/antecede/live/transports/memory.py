@@ -64,7 +64,7 @@ class MemoryListener:
         self._place = place
         self.address = f"memory://{place}"
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Accept no more."""
         self._network.places.pop(self._place, None)
 

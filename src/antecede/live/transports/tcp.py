@@ -32,7 +32,7 @@ class TcpListener:
         port = server.sockets[0].getsockname()[1]
         self.address = f"tcp://{host}:{port}"
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Accept no more."""
         self._server.close()
 

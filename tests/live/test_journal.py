@@ -1,0 +1,342 @@
+"""Journals: what was committed is there after a crash, and a damaged journal is refused, never misread."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from antecede import CallerError, live
+from antecede.live.inputs import AcknowledgeInput, SendInput
+from antecede.live.journal import JournalHeader, SqliteJournal, Stored, Unit
+from tests.live.cluster import Cluster
+
+HEADER = JournalHeader(1, "a", "optimal", "antecede", 7, b"i" * 16)
+
+
+def write_journal(path: Path, commits: int, snapshot_at: int = -1) -> None:
+    """A journal as a killed process leaves it: not closed, so that the last commits are in the WAL."""
+    script = f"""
+import os, sys
+from antecede.live.inputs import SendInput
+from antecede.live.journal import JournalHeader, SqliteJournal, Unit
+journal = SqliteJournal({str(path)!r})
+journal.open(JournalHeader(1, "a", "optimal", "antecede", 7, b"i" * 16), b"first snapshot")
+for number in range({commits}):
+    snapshot = b"second snapshot" * 50 if number == {snapshot_at} else None
+    journal.commit([Unit([SendInput(b"message %d" % number, ["b"], {{}})])], snapshot)
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode == -9
+
+
+def read_journal(path: Path) -> Stored:
+    journal = SqliteJournal(path)
+    try:
+        return journal.open(HEADER, b"")
+    finally:
+        journal.close()
+
+
+def list_messages(stored: Stored) -> list[bytes]:
+    return [one.data for record in stored.records for one in record if isinstance(one, SendInput)]
+
+
+def copy_journal(path: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for file in path.parent.glob(f"{path.name}*"):
+        shutil.copy(file, folder)
+    return folder / path.name
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("killed") / "a.db"
+    write_journal(path, 8, snapshot_at=4)
+    return path
+
+
+def test_a_killed_process_has_lost_nothing(killed: Path, tmp_path: Path) -> None:
+    stored = read_journal(copy_journal(killed, tmp_path / "copy"))
+    assert stored.snapshot == b"second snapshot" * 50
+    assert list_messages(stored) == [b"message %d" % number for number in range(4, 8)]
+    assert stored.incarnation == b"i" * 16
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-mark"])
+def test_a_journal_cut_off_at_any_byte_is_refused(killed: Path, tmp_path: Path, suffix: str) -> None:
+    whole = read_journal(copy_journal(killed, tmp_path / "copy"))
+    size = Path(f"{killed}{suffix}").stat().st_size
+    step = 1 if size < 2000 else 97  # the others are in the campaign
+    lengths = [*range(0, size, step), size - 1]
+    refused = 0
+    for length in lengths:
+        path = copy_journal(killed, tmp_path / "cut")
+        os.truncate(f"{path}{suffix}", length)
+        refused += is_refused(path, whole)
+    # the WAL may be cut in what follows the last commit, the file itself where all pages are in the WAL
+    assert refused > len(lengths) * 0.9 or suffix == ""
+
+
+def is_refused(path: Path, whole: Stored) -> bool:
+    """Whether a journal is refused with a clear error; if it is not, it must say what it always said."""
+    try:
+        stored = read_journal(path)
+    except live.JournalError as error:
+        assert str(path) in str(error) or "a value" in str(error)
+        return True
+    assert stored == whole
+    return False
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-mark"])
+@pytest.mark.parametrize("closed", [False, True])
+def test_flipped_bits_are_found_or_do_not_matter(
+    killed: Path, tmp_path: Path, suffix: str, closed: bool
+) -> None:
+    source = copy_journal(killed, tmp_path / "source")
+    if closed:
+        if suffix == "-wal":
+            pytest.skip("a journal that was closed has no WAL")
+        read_journal(source)
+    whole = read_journal(copy_journal(source, tmp_path / "whole"))
+    random = Random(5)
+    refused = 0
+    for _ in range(150):
+        path = copy_journal(source, tmp_path / "flipped")
+        file = Path(f"{path}{suffix}")
+        data = bytearray(file.read_bytes())
+        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+        file.write_bytes(data)
+        refused += is_refused(path, whole)
+    assert refused > 0 or (suffix == "" and not closed)
+
+
+def test_a_lost_file_is_noticed(killed: Path, tmp_path: Path) -> None:
+    for lost in ("-wal", "-mark", ""):
+        path = copy_journal(killed, tmp_path / "lost")
+        Path(f"{path}{lost}").unlink()
+        with pytest.raises(live.JournalError, match=r"a\.db"):
+            read_journal(path)
+
+
+def test_records_that_were_changed_with_sql_are_refused(killed: Path, tmp_path: Path) -> None:
+    changes = [
+        "DELETE FROM antecede_records WHERE number = 6",
+        "DELETE FROM antecede_records WHERE number = 8",
+        "UPDATE antecede_records SET inputs = (SELECT inputs FROM antecede_records WHERE number = 6) "
+        "WHERE number = 7",
+        "UPDATE antecede_snapshot SET number = 5",
+        "DELETE FROM antecede_snapshot",
+        "UPDATE antecede_journal SET header = x'00'",
+        "DELETE FROM antecede_journal",
+    ]
+    for change in changes:
+        path = copy_journal(killed, tmp_path / "changed")
+        connection = sqlite3.connect(path)
+        connection.execute(change)
+        connection.commit()
+        connection.close()
+        with pytest.raises(live.JournalError):
+            read_journal(path)
+
+
+def test_a_journal_of_somebody_else_is_refused(killed: Path, tmp_path: Path) -> None:
+    path = copy_journal(killed, tmp_path / "copy")
+    for other in (
+        JournalHeader(1, "b", "optimal", "antecede", 7, b"j" * 16),
+        JournalHeader(1, "a", "vector", "antecede", 7, b"j" * 16),
+        JournalHeader(1, "a", "optimal", "others", 7, b"j" * 16),
+        JournalHeader(1, "a", "optimal", "antecede", 8, b"j" * 16),
+    ):
+        journal = SqliteJournal(path)
+        with pytest.raises(live.JournalError, match="is the journal of process 'a'"):
+            journal.open(other, b"")
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0"])
+def test_what_is_no_journal_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(content)
+    with pytest.raises(live.JournalError, match=r"a\.db"):
+        read_journal(path)
+    with pytest.raises(live.JournalError):
+        read_journal(tmp_path / "no such folder" / "a.db")
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "a.db")
+    journal.open(HEADER, b"")
+    with pytest.raises(live.JournalError, match="in use by another process"):
+        read_journal(tmp_path / "a.db")
+    script = f"""
+from antecede.live.journal import JournalHeader, SqliteJournal
+SqliteJournal({str(tmp_path / "a.db")!r}).open(JournalHeader(1, "a", "optimal", "antecede", 7, b"i" * 16), b"")
+"""
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "in use by another process" in other.stderr
+    journal.commit([Unit([AcknowledgeInput(1)])], None)
+    journal.close()
+    assert read_journal(tmp_path / "a.db").records == [[AcknowledgeInput(1)]]
+
+
+def test_snapshots_keep_the_file_small(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "a.db")
+    journal.open(HEADER, b"s")
+    for number in range(2000):
+        unit = Unit([SendInput(b"x" * 1000, ["b"], {})])
+        journal.commit([unit], b"snapshot" if number % 100 == 0 else None)
+    size = sum(file.stat().st_size for file in tmp_path.iterdir())
+    journal.close()
+    assert size < 6_000_000
+    assert len(read_journal(tmp_path / "a.db").records) == 100
+
+
+# -- nodes with journals -------------------------------------------------------------------------------
+
+
+def test_a_node_that_crashes_comes_back_where_it_was(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster(
+            "optimal", 3, journals=tmp_path, event_files=tmp_path, snapshot_every=7
+        ) as cluster:
+            a, b, c = cluster.nodes.values()
+            for number in range(20):
+                await a.send(b"%d" % number, to=["p1", "p2"])
+            got = []
+            for _ in range(12):
+                got.append(await anext(b))
+            await got[9].done()
+            cluster.stop("p1")
+            await asyncio.sleep(0.05)
+            b = await restart(cluster, "p1")
+            again = [await anext(b) for _ in range(10)]
+            assert [d.payload for d in again] == [b"%d" % number for number in range(10, 20)]
+            assert [d.number for d in again] == list(range(11, 21))
+            assert await b.send(b"answer", to=["p2"]) == "p1#1"
+            assert [(await anext(c)).payload for _ in range(21)][-1] == b"answer"
+
+    asyncio.run(run())
+
+
+async def restart(cluster: Cluster, name: str) -> live.Node:
+    """Start again; the journal of the old one may take a moment to be free."""
+    for _ in range(100):
+        try:
+            return await cluster.start(name)
+        except live.JournalError as error:
+            assert "in use" in str(error)
+            await asyncio.sleep(0.02)
+    raise AssertionError("the journal stays locked")
+
+
+def test_what_was_sent_before_a_crash_arrives_after_it(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            cluster.stop("p1")
+            a = cluster.nodes["p0"]
+            for number in range(5):
+                await a.send(b"%d" % number, to=["p1"])
+            cluster.stop("p0")
+            await asyncio.sleep(0.05)
+            await restart(cluster, "p0")
+            b = await restart(cluster, "p1")
+            assert [(await anext(b)).payload for _ in range(5)] == [b"%d" % number for number in range(5)]
+
+    asyncio.run(run())
+
+
+def test_effects_happen_once_when_they_are_in_the_transaction(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            a, b = cluster.nodes.values()
+            async with b.transaction() as setup:
+                setup.execute("CREATE TABLE account (total INTEGER)")
+                setup.execute("INSERT INTO account VALUES (0)")
+            for _ in range(10):
+                await a.send(b"5", to=["p1"])
+            for _ in range(4):
+                await pay(b, await anext(b))
+            await anext(b)  # handed over, neither written nor acknowledged
+            cluster.stop("p1")
+            await asyncio.sleep(0.05)
+            b = await restart(cluster, "p1")
+            assert await b.query("SELECT total FROM account") == [(20,)]
+            for _ in range(6):
+                await pay(b, await anext(b))
+            assert await b.query("SELECT total FROM account") == [(50,)]
+            answers = [(await anext(a)).payload for _ in range(10)]
+            assert answers == [b"paid %d" % number for number in range(1, 11)]
+
+    asyncio.run(run())
+
+
+async def pay(node: live.Node, delivery: live.LiveDelivery) -> None:
+    async with node.transaction() as tx:
+        tx.execute("UPDATE account SET total = total + ?", (int(delivery.payload),))
+        tx.send(b"paid %d" % delivery.number, to=["p0"])
+
+
+def test_a_transaction_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            a, b = cluster.nodes.values()
+            await a.send(b"1", to=["p1"])
+            delivery = await anext(b)
+            with pytest.raises(sqlite3.Error, match="no such table"):
+                async with b.transaction() as tx:
+                    tx.execute("CREATE TABLE left_behind (x)")
+                    tx.execute("INSERT INTO nowhere VALUES (1)")
+                    tx.send(b"never", to=["p0"])
+            with pytest.raises(KeyError):
+                async with b.transaction() as tx:
+                    raise KeyError(delivery.message)
+            for bad in ("COMMIT", "DROP TABLE antecede_records", "PRAGMA synchronous = OFF"):
+                with pytest.raises(CallerError):
+                    async with b.transaction() as tx:
+                        tx.execute(bad)
+            assert await b.query("SELECT count(*) FROM sqlite_master WHERE name = 'left_behind'") == [(0,)]
+            assert b.status().sent == 0 and b.status().handed == 1
+            cluster.stop("p1")
+            await asyncio.sleep(0.05)
+            b = await restart(cluster, "p1")
+            assert (await anext(b)).message == delivery.message
+
+    asyncio.run(run())
+
+
+class FullDisk(SqliteJournal):
+    """A journal whose disk is full after some commits."""
+
+    def __init__(self, path: Path, commits: int) -> None:
+        super().__init__(path)
+        self.commits = commits
+
+    def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
+        self.commits -= 1
+        if self.commits < 0:
+            raise live.JournalError("database or disk is full")
+        super().commit(units, snapshot)
+
+
+def test_a_node_whose_journal_fails_stops_and_says_so(tmp_path: Path) -> None:
+    async def run() -> None:
+        more: dict[str, Any] = {"journal": FullDisk(tmp_path / "a.db", 5)}
+        node = await live.open_node("fifo", process="a", listen="memory://full", peers={"b": None}, **more)
+        with pytest.raises(live.JournalError, match="disk is full"):
+            for _ in range(10):
+                await node.send(b"x", to=["b"])
+        with pytest.raises(live.JournalError, match="disk is full"):
+            await anext(node)
+        assert node.status().sent == 5
+        await node.close()
+
+    asyncio.run(run())

@@ -1,0 +1,259 @@
+"""Nodes of every protocol, over memory and over sockets: all arrives, once and in order; errors are clear."""
+
+import asyncio
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import antecede
+from antecede import CallerError, live
+from tests.cases import EXACT, OTHER, Case
+from tests.harness import destinations
+from tests.live.cluster import Cluster, audit_events, count_events
+
+FITTING = [case for case in [*EXACT, *OTHER] if case.name != "sync-rendezvous"]
+
+
+def test_all_protocols_are_run_here() -> None:
+    assert {case.protocol for case in FITTING} == set(antecede.list_protocols())
+
+
+@pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
+def test_every_protocol_runs_as_nodes(case: Case, tmp_path: Path) -> None:
+    expected = asyncio.run(_run_case(case, "memory", tmp_path))
+    files = sorted(tmp_path.glob("*.jsonl"))
+    assert count_events(files)["deliver"] == expected
+    findings = audit_events(files)
+    assert findings["lost"] == findings["twice"] == findings["orphan"] == 0
+    if case.facts.order == "causal" and case.watch is None:
+        assert findings["late"] == 0
+
+
+@pytest.mark.parametrize("protocol", ["vector", "optimal", "buffered"])
+def test_nodes_over_tcp(protocol: str, tmp_path: Path) -> None:
+    (case,) = (case for case in FITTING if case.name == protocol)
+    asyncio.run(_run_case(case, "tcp", tmp_path))
+    files = sorted(tmp_path.glob("*.jsonl"))
+    assert sum(audit_events(files).values()) == 0
+
+
+async def _run_case(case: Case, scheme: str, folder: Path, n: int = 4, messages: int = 60) -> int:
+    """Everybody sends, and everybody gets all that is for it; returns how many deliveries there are."""
+    options = case.options_for(n)
+    random = Random(7)
+    expected = 0
+    async with Cluster(case.protocol, n, scheme, event_files=folder, **options) as cluster:
+        cluster.consume()
+
+        async def produce(at: int) -> None:
+            nonlocal expected
+            for _ in range(messages):
+                to = destinations(cluster.names, at, random.randrange(999), case.kinds[-1])
+                expected += n if to is None else len(to)
+                await cluster.nodes[cluster.names[at]].send(b"x", to=to)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(produce(at) for at in range(n)))
+        await cluster.wait_for(expected)
+        await asyncio.sleep(0.02)
+        assert sum(map(len, cluster.taken.values())) == expected
+    return expected
+
+
+def test_the_example_of_the_documentation() -> None:
+    async def run() -> tuple[str, bytes, str]:
+        async with (
+            live.join("optimal", process="a", listen="memory://doc-a", peers={"b": "memory://doc-b"}) as a,
+            live.join("optimal", process="b", listen="memory://doc-b", peers={"a": "memory://doc-a"}) as b,
+        ):
+            await a.send(b"hello", to=["b"])
+            async for delivery in b:
+                await delivery.done()
+                return delivery.sender, delivery.payload, delivery.message
+        raise AssertionError("nothing came")
+
+    assert asyncio.run(run()) == ("a", b"hello", "a#1")
+
+
+def test_a_peer_without_an_address_connects_by_itself() -> None:
+    async def run() -> bytes:
+        async with (
+            live.join("fifo", process="z", listen="memory://hidden", peers={"a": None}) as z,
+            live.join("fifo", process="a", peers={"z": "memory://hidden"}) as a,
+        ):
+            await z.send(b"down", to=["a"])
+            return (await anext(a)).payload
+
+    assert asyncio.run(run()) == b"down"
+
+
+def test_closing_waits_until_peers_have_what_was_sent() -> None:
+    async def run() -> list[bytes]:
+        async with live.join("fifo", process="b", listen="memory://late-b", peers={"a": None}) as b:
+            async with live.join("fifo", process="a", peers={"b": "memory://late-b"}) as a:
+                for number in range(50):
+                    await a.send(str(number).encode(), to=["b"])
+            return [(await anext(b)).payload for _ in range(50)]
+
+    assert asyncio.run(run()) == [str(number).encode() for number in range(50)]
+
+
+def test_a_closed_node_ends_its_iteration_and_refuses_to_send() -> None:
+    async def run() -> None:
+        node = await live.open_node("fifo", process="a", listen="memory://end", peers={"b": None})
+        ended = asyncio.create_task(_drain(node))
+        await asyncio.sleep(0)
+        await node.close()
+        assert await ended == 0
+        with pytest.raises(live.NodeClosedError, match="closed"):
+            await node.send(b"", to=["b"])
+
+    asyncio.run(run())
+
+
+async def _drain(node: live.Node) -> int:
+    return sum([1 async for _ in node])
+
+
+def test_a_slow_consumer_slows_its_senders_and_memory_stays_bounded() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 3, window=16) as cluster:
+            a, b, c = cluster.nodes.values()
+            await cluster.wait_until_connected()
+            sent = 0
+
+            async def flood_b() -> None:
+                nonlocal sent
+                for _ in range(500):
+                    await a.send(b"x" * 100, to=["p1"])
+                    sent += 1
+
+            task = asyncio.create_task(flood_b())
+            await asyncio.sleep(0.3)
+            assert not task.done()
+            assert sent <= 2 * 16 + 1  # what b has not taken, and what waits for it at a
+            assert b.status().peers["p0"].untaken == 16
+            await c.send(b"others are not disturbed", to=["p0"])
+            assert (await anext(a)).payload == b"others are not disturbed"
+            cluster.consume("p1")
+            await cluster.wait_for(500, "p1")
+            await task
+            assert [d.message for d in cluster.taken["p1"]] == [f"p0#{i + 1}" for i in range(500)]
+
+    asyncio.run(run())
+
+
+def test_status_tells_of_what_is_held_and_who_is_silent() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 3, silence=0.5, heartbeat=0.1) as cluster:
+            a, b, c = cluster.nodes.values()
+            await cluster.wait_until_connected()
+            connection = a._hub.peers["p2"].connection
+            assert connection is not None
+            connection.close("cut by the test")
+            c._hub.listener.close()  # type: ignore[union-attr]
+            await a.send(b"cause", to=["p2"])
+            await a.send(b"to b", to=["p1"])
+            await anext(b)
+            await b.send(b"effect", to=["p2"])
+            await asyncio.sleep(0.1)
+            status = c.status()
+            assert [(held.sender, held.payload[8:]) for held in status.held] == [("p1", b"effect")]
+            assert [gap.slot for gap in status.root_gaps] == ["p0"]
+            assert not status.peers["p0"].connected and status.peers["p1"].connected
+            assert status.peers["p0"].silent_for is not None
+            assert a.status().peers["p2"].waiting == 1
+
+    asyncio.run(run())
+
+
+def test_an_excluded_member_keeps_nobody_waiting() -> None:
+    async def run() -> None:
+        async with Cluster("vector", 3, window=8) as cluster:
+            cluster.consume()
+            await cluster.wait_until_connected()
+            cluster.stop("p2")
+            a, b = cluster.nodes.values()
+
+            async def chat() -> None:
+                for _ in range(60):
+                    await a.send(b"x")
+
+            task = asyncio.create_task(chat())
+            await asyncio.sleep(0.2)
+            assert not task.done()
+            await a.exclude("p2")
+            await b.exclude("p2")
+            await asyncio.wait_for(task, 5)
+            await cluster.wait_for(120, "p0", "p1")
+            assert a.status().peers["p2"].excluded
+
+    asyncio.run(run())
+
+
+def test_a_process_that_comes_back_without_its_memory_is_refused() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2) as cluster:
+            a, b = cluster.nodes.values()
+            await a.send(b"1", to=["p1"])
+            await anext(b)
+            await asyncio.sleep(0.1)  # b has said that it has it
+            cluster.stop("p1")
+            await asyncio.sleep(0.1)
+            await cluster.start("p1")
+            await asyncio.sleep(0.3)
+            assert not a.status().peers["p1"].connected
+            assert a.status().refused["handshake", "p1"] > 0
+
+    asyncio.run(run())
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "no such protocol": ({"protocol": "nonsense"}, "unknown protocol"),
+    "no such option": ({"colour": 1}, "no option colour"),
+    "a rendezvous": ({"protocol": "sync"}, "rendezvous"),
+    "no address": ({"peers": {"b": "somewhere"}}, "is no address"),
+    "no such transport": ({"peers": {"b": "pigeon://b"}}, "no transport 'pigeon'"),
+    "itself among the peers": ({"peers": {"a": "memory://a"}}, "other members"),
+    "nobody can connect": ({"peers": {"b": None}, "listen": None}, "nobody can connect"),
+    "window": ({"window": 0}, "settings of a node"),
+    "key": ({"key": b"short"}, "at least 16 bytes"),
+}
+
+
+@pytest.mark.parametrize(("more", "text"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_run_is_refused_with_the_reason(more: dict[str, Any], text: str) -> None:
+    arguments = {
+        "protocol": "optimal",
+        "process": "a",
+        "listen": "memory://bad",
+        "peers": {"b": None},
+        **more,
+    }
+
+    async def run() -> None:
+        async with live.join(arguments.pop("protocol"), **arguments):
+            pass
+
+    with pytest.raises(CallerError, match=text):
+        asyncio.run(run())
+
+
+def test_bad_sends_are_refused_and_change_nothing() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, largest_message=100) as cluster:
+            a, b = cluster.nodes.values()
+            for data, to in [(b"", ["p9"]), (b"", "p1"), ("text", ["p1"]), (b"x" * 101, ["p1"])]:
+                with pytest.raises(CallerError):
+                    await a.send(data, to=to)  # type: ignore[arg-type]
+            with pytest.raises(CallerError, match="does not take"):
+                await a.send(b"", to=["p1"], depends_on=1)
+            assert await a.send(b"good", to=["p1"]) == "p0#1"
+            assert (await anext(b)).payload == b"good"
+            with pytest.raises(CallerError, match="needs a journal"):
+                async with a.transaction():
+                    pass
+
+    asyncio.run(run())
