@@ -296,7 +296,7 @@ def test_a_transaction_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
             with pytest.raises(sqlite3.Error, match="no such table"):
                 await run_statements(b, bad_statements)
             with pytest.raises(KeyError):
-                async with b.transaction() as tx:
+                async with b.transaction():
                     raise KeyError(delivery.message)
             for bad in ("COMMIT", "DROP TABLE antecede_records", "PRAGMA synchronous = OFF"):
                 with pytest.raises(CallerError):
