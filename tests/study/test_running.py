@@ -1,16 +1,17 @@
 """Cells are run once, whatever happens; what fails is kept with its reason; folders are not mixed up."""
 
 import math
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 
 from antecede.core.errors import CallerError, SetupError
-from antecede.study import run_study
+from antecede.study import Point, Study, run_study
 from antecede.study.running import CellWork, run_in_process
 from antecede.study.store import FAILED
 from antecede.tables import COSTS
-from tests.study.small_study import SEEDS, count_cells, make_study, measure_line
+from tests.study.small_study import SEEDS, count_cells, make_figure, make_study, measure_line
 
 
 class Interrupted(BaseException):
@@ -123,6 +124,65 @@ def name_largest(results):
 def test_a_conclusion_that_is_wrong_by_itself_is_not_hidden(tmp_path):
     with pytest.raises(IndexError):
         run_study(make_study(conclude=lambda results: str([][0])), str(tmp_path))
+
+
+def test_the_costs_are_written_before_anything_is_concluded(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        run_study(make_study(conclude=lambda results: str(1 / 0)), str(tmp_path))
+    assert len(pq.read_table(tmp_path / "costs")) == 24
+
+
+@pytest.mark.parametrize(
+    ("metrics", "reason"),
+    [
+        (None, "AttributeError"),
+        ({"y": "much"}, "ValueError: could not convert"),
+        ({"y": math.nan}, "y is nan: leave out what cannot be measured"),
+        ({"x": 1.0, "y": math.inf}, "y is inf: leave out what cannot be measured"),
+    ],
+)
+def test_a_cell_that_measures_no_number_is_one_that_fails(tmp_path, metrics, reason):
+    def measure(cell):
+        return metrics if cell.seed == 1 else measure_line(cell)
+
+    run = run_study(make_study(measure=measure), str(tmp_path))
+    assert len(run.finished.failures) == 4
+    assert all(str(failure.reason).startswith(reason) for failure in run.finished.failures)
+    assert run_study(make_study(), str(tmp_path)).finished.run_now == 4
+
+
+def give_points(*points):
+    return {"grid": lambda scale: [Point("plain", parameters) for parameters in points]}
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (give_points({"x": 1}, {"x": 1}), "the grid has this point twice"),
+        (give_points({"x": None}), "'x' must be a text, a finite number"),
+        (give_points({"x": math.nan}), "'x' must be a text, a finite number"),
+        (give_points({"x": [1]}), "'x' must be a text, a finite number"),
+        ({"seeds": {"paper": 3}}, "do not say how many for scale 'quick'"),
+        ({"name": "a/b"}, "'a/b': its name must be its own"),
+    ],
+)
+def test_a_study_that_cannot_be_run_is_refused_before_anything_is(tmp_path, parts, words):
+    study = Study("small", "A small study", "", (replace(make_figure(), **parts),))
+    with pytest.raises(CallerError, match=words):
+        run_study(study, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_figures_of_one_name_are_refused(tmp_path):
+    study = Study("small", "A small study", "", (make_figure(), make_figure()))
+    with pytest.raises(CallerError, match="'line': its name must be its own"):
+        run_study(study, str(tmp_path / "out"))
+
+
+def test_a_bar_in_a_parameter_does_not_end_a_cell_of_the_table(tmp_path):
+    grid = give_points({"x": 1, "where": "here|there"}, {"x": 2, "where": "nowhere"})["grid"]
+    run_study(make_study(grid=grid, conclude=lambda results: ""), str(tmp_path))
+    assert "| here\\|there |" in (tmp_path / "result.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ def test_causes_in_other_processes_stand_for_messages() -> None:
     ("told", "reason"),
     [
         ("a step; b step", "no process hears of another"),
+        ("b deliver x", "no process hears of another: no message was both sent and delivered"),
         ("a send x; b send y", "2 messages sent and none delivered"),
     ],
 )

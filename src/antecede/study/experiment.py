@@ -7,6 +7,8 @@ cells can be run anywhere, in any order, once.
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -107,12 +109,40 @@ class Study:
                     seed=seed,
                 )
 
+    def check(self, scale: Scale) -> None:
+        """Refuse what could not be run or told apart, before anything is run."""
+        names = [figure.name for figure in self.figures]
+        for figure in self.figures:
+            if not re.fullmatch(r"[\w-]+", figure.name) or names.count(figure.name) > 1:
+                raise CallerError(
+                    f"figure {figure.name!r}: its name must be its own, of letters, digits, _ and -, since "
+                    "files are called after it"
+                )
+            if scale not in figure.seeds:
+                raise CallerError(
+                    f"figure {figure.name!r}: its seeds do not say how many for scale {scale!r}"
+                )
+        keys = set()
+        for cell in self.list_cells(scale):
+            where = f"figure {cell.figure!r}, {cell.protocol}, {cell.parameters}"
+            wrong = [name for name, value in cell.parameters.items() if not _is_value(value)]
+            if wrong:
+                raise CallerError(f"{where}: {wrong[0]!r} must be a text, a finite number, or a truth value")
+            if cell.key in keys:
+                raise CallerError(f"{where}: the grid has this point twice")
+            keys.add(cell.key)
+
     def measure(self, cell: Cell) -> Metrics:
         """Run a cell."""
         figure = next((one for one in self.figures if one.name == cell.figure), None)
         if figure is None:
             raise CallerError(f"study {self.name!r} has no figure {cell.figure!r}")
         return figure.measure(cell)
+
+
+def _is_value(value: object) -> bool:
+    """Whether a parameter can be written down and read again."""
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def fill_grid(protocols: Iterable[str], **parameters: Iterable[Value]) -> Iterator[Point]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,10 +44,13 @@ def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = r
     other in this process, or what `antecede.spark.spread_over(spark)` gives.
     """
     load_altair()
+    study.check(scale)
     store = CellStore.open(out, study)
     finished = run_cells(study, store, scale, spread)
+    # Costs come first: they are there whatever happens to the answers.
+    written = {"costs": store.write_costs(finished.costs)}
     answers = [answer_question(figure, finished.costs) for figure in study.figures]
-    run = StudyRun(study, scale, finished, answers, {"costs": store.write_costs(finished.costs)})
+    run = StudyRun(study, scale, finished, answers, written)
     run.written.update(write_result(run, store.folder))
     return run
 
@@ -69,7 +72,7 @@ def answer_question(figure: Figure, costs: pa.Table) -> FigureAnswer:
     charts = [make_chart(plot, results) for plot in figure.plots]
     try:
         text = figure.conclude(results)
-    except (LookupError, ValueError):
+    except (ArithmeticError, LookupError, ValueError):
         if not results.failed:
             raise
         text = "Some cells failed, and without them there is no answer; the costs table says why."
@@ -204,7 +207,12 @@ def _list_lines(run: StudyRun, pictures: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _list_table_lines(table: TextTable) -> Iterator[str]:
-    yield f"| {' | '.join(table.headings)} |"
+    yield _join_cells(table.headings)
     yield f"|{'---|' * len(table.headings)}"
-    for row in table.rows:
-        yield f"| {' | '.join(row)} |"
+    yield from map(_join_cells, table.rows)
+
+
+def _join_cells(cells: Sequence[str]) -> str:
+    """A row of a table in Markdown, to which a bar in a text would be the end of a cell."""
+    texts = (cell.replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(texts)} |"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,10 +30,12 @@ def run_cell(study: Study, cell: Cell) -> CellResult:
     """Measure a cell. Whatever is wrong with it is its own: the others go on."""
     start = time.monotonic()
     try:
-        metrics = study.measure(cell)
+        values = {name: float(value) for name, value in study.measure(cell).items()}
     except Exception as error:
         return CellResult(cell, {}, reason=f"{type(error).__name__}: {error}")
-    values = {name: float(value) for name, value in metrics.items()}
+    for name, value in values.items():
+        if not math.isfinite(value):
+            return CellResult(cell, {}, reason=f"{name} is {value}: leave out what cannot be measured")
     return CellResult(cell, values, seconds=time.monotonic() - start)
 
 

@@ -161,7 +161,10 @@ def _find_execution(log: _Log, name: str, messages: _Copies, causes: _Copies) ->
 def _explain_silence(sent: int) -> str:
     if sent:
         return f"{pluralize(sent, 'message')} sent and none delivered: nobody knows how they would travel"
-    return "no process hears of another: the log has no messages, and neither clocks nor parents tell of any"
+    return (
+        "no process hears of another: no message was both sent and delivered, and neither clocks nor parents "
+        "tell of any"
+    )
 
 
 def _drop_unusable(log: _Log, copies: _Copies, notes: list[str]) -> _Copies:
