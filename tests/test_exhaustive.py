@@ -24,6 +24,7 @@ class State:
 
     def __init__(self, case: Case) -> None:
         self.endpoints: dict[str, Endpoint] = case.world(3).endpoints
+        self.snapshots: dict[str, bytes] = {}
         self.watch = case.watch or tuple(NAMES)
         self.optimal = case.name in DELAY_OPTIMAL
         self.fifo = case.fifo
@@ -35,13 +36,20 @@ class State:
     def copy_for(self, process: str) -> "State":
         """A copy in which one process may move."""
         new = copy.copy(self)
-        moved = antecede.restore(self.endpoints[process].snapshot())
+        moved = antecede.restore(self.take_snapshot(process))
         new.endpoints = {**self.endpoints, process: moved}
+        new.snapshots = {name: taken for name, taken in self.snapshots.items() if name != process}
         new.network = list(self.network)
         new.oracle = copy.copy(self.oracle)
         for field in ("past", "delivered", "addressed", "message_past", "sender"):
             setattr(new.oracle, field, copy.copy(getattr(self.oracle, field)))
         return new
+
+    def take_snapshot(self, process: str) -> bytes:
+        """The snapshot of an endpoint, taken once: most of them are those of the state before."""
+        if process not in self.snapshots:
+            self.snapshots[process] = self.endpoints[process].snapshot()
+        return self.snapshots[process]
 
     def after_send(self, process: str, to: list[str] | None) -> "State":
         new = self.copy_for(process)
@@ -81,7 +89,7 @@ class State:
 
     def key(self) -> object:
         """What decides the future and the verdicts on it."""
-        ends = tuple(end.snapshot() for end in self.endpoints.values())
+        ends = tuple(self.take_snapshot(name) for name in self.endpoints)
         oracle = (tuple(self.oracle.message_past), *map(str, (self.oracle.past, self.oracle.delivered)))
         return ends, tuple(sorted(packet.encode() for packet in self.network)), self.waiting, oracle
 
