@@ -5,10 +5,10 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check campaign studies bench format clean
+.PHONY: help setup demo test check campaign live-campaign studies bench format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt, compile the kernels
 	@echo 'Compiling the kernels for this machine: once, for about a minute.'
@@ -30,6 +30,9 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
+
+live-campaign: .venv/.stamp ## live nodes: 5,000 schedules in virtual time, then 200 kills of real processes
+	$(BIN)/python -m tests.live.campaign
 
 studies: .venv/.stamp ## run all studies (SCALE=quick or paper) and write docs/studies; goes on where it was stopped
 	$(BIN)/antecede study all --scale $(or $(SCALE),quick) --out build/studies

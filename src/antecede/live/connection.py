@@ -100,7 +100,6 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take frames off the connection; a frame may come in pieces, and many at once."""
-        self.heard = self._loop.time()
         if self._rest:
             self._rest += data
             data = bytes(self._rest) if self._has_whole_frame() else b""
@@ -172,6 +171,7 @@ class Connection(asyncio.Protocol):
             if end - begin < size:
                 break
             at = begin + size
+            self.heard = self._loop.time()
             try:
                 self._take(self._incoming.open_frame(data[begin:at]))
             except InputError as error:

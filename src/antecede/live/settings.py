@@ -20,7 +20,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     heartbeat: _Seconds = 1.0
     """A connection on which nothing else goes says so, that often."""
     silence: _Seconds = 10.0
-    """A connection on which nothing has come for so long is given up, and made anew."""
+    """A connection on which no whole record has come for so long is given up, and made anew."""
     handshake_time: _Seconds = 5.0
     most_strangers: _Number = 64
     """Connections that have not finished their handshake, at one time."""

@@ -1,0 +1,108 @@
+"""The campaign of live nodes: thousands of schedules in virtual time, then real processes that are killed.
+
+    python -m tests.live.campaign                      all of it
+    python -m tests.live.campaign --seed 7             one schedule again
+    python -m tests.live.campaign --schedules 500 --kills 20
+
+Exit code 1 if anything is late, lost or twice. The faults that really happened are printed, because a
+campaign in which nothing failed proves nothing.
+"""
+
+import argparse
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.live.kills import KillCampaign
+from tests.live.schedules import judge_schedules, run_schedule
+
+BATCH = 50
+GROUPS: list[tuple[str, str, dict[str, Any]]] = [
+    ("optimal", "multicast", {}),
+    ("vector", "broadcast", {}),
+    ("matrix", "unicast", {}),
+    ("buffered", "multicast", {}),
+    ("flood", "broadcast", {}),
+    ("eager", "broadcast", {}),
+    ("predecessors", "multicast", {}),
+    ("bounded", "unicast", {"k": 8}),
+]
+
+
+def run_batch(first: int, last: int) -> tuple[list[str], Counter[str]]:
+    """Some schedules, judged together."""
+    logging.getLogger("antecede.live").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = [run_schedule(seed, Path(folder)) for seed in range(first, last)]
+    counts: Counter[str] = sum((outcome.faults for outcome in outcomes), Counter())
+    counts["schedules"] = len(outcomes)
+    counts.update(row["kind"] for outcome in outcomes for row in outcome.events)
+    return judge_schedules(outcomes), counts
+
+
+def run_schedules(first: int, number: int) -> tuple[list[str], Counter[str]]:
+    """All schedules, on all cores."""
+    problems: list[str] = []
+    counts: Counter[str] = Counter()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        starts = range(first, first + number, BATCH)
+        ends = [min(start + BATCH, first + number) for start in starts]
+        for found, counted in pool.map(run_batch, starts, ends):
+            problems += found
+            counts += counted
+    return problems, counts
+
+
+def run_kills(number: int) -> tuple[list[str], Counter[str]]:
+    """Real processes of several protocols, killed that often in all."""
+    problems: list[str] = []
+    counts: Counter[str] = Counter()
+    share = -(-number // len(GROUPS)) if number else 0
+    for seed, (protocol, kind, options) in enumerate(GROUPS if share else []):
+        with tempfile.TemporaryDirectory() as folder:
+            campaign = KillCampaign(Path(folder), seed, protocol, kind, options)
+            found = campaign.run(share)
+        problems += [f"kills of {protocol}: {problem}" for problem in found]
+        counts += campaign.counts
+    return problems, counts
+
+
+def print_part(title: str, problems: list[str], counts: Counter[str], seconds: float) -> None:
+    """What happened, and what is wrong."""
+    happened = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
+    print(f"{title}: {happened}; {seconds:.0f} s")
+    for problem in problems[:50]:
+        print(f"  {problem}")
+    print(f"{title}: {len(problems)} problems", flush=True)
+
+
+def main() -> int:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--schedules", type=int, default=5000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, help="run this one schedule and show what is wrong with it")
+    arguments = parser.parse_args()
+    schedules, first, kills = arguments.schedules, arguments.first, arguments.kills
+    if arguments.seed is not None:
+        schedules, first, kills = 1, arguments.seed, 0
+    begin = time.monotonic()
+    found, counts = run_schedules(first, schedules)
+    print_part("schedules", found, counts, time.monotonic() - begin)
+    if kills:
+        begin = time.monotonic()
+        more, counts = run_kills(kills)
+        print_part("kills", more, counts, time.monotonic() - begin)
+        found += more
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
