@@ -31,7 +31,7 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
 
-live-campaign: .venv/.stamp ## live nodes: 5,000 schedules in virtual time, then 200 kills of real processes
+live-campaign: .venv/.stamp ## live nodes: 5,000 schedules in virtual time, 10^7 fuzzed inputs, 200 kills of processes
 	$(BIN)/python -m tests.live.campaign
 
 studies: .venv/.stamp ## run all studies (SCALE=quick or paper) and write docs/studies; goes on where it was stopped

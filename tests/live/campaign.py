@@ -1,8 +1,8 @@
-"""The campaign of live nodes: thousands of schedules in virtual time, then real processes that are killed.
+"""The campaign of live nodes: schedules in virtual time, fuzzing, then real processes that are killed.
 
     python -m tests.live.campaign                      all of it
     python -m tests.live.campaign --seed 7             one schedule again
-    python -m tests.live.campaign --schedules 500 --kills 20
+    python -m tests.live.campaign --schedules 500 --fuzz 0 --kills 20
 
 Exit code 1 if anything is late, lost or twice. The faults that really happened are printed, because a
 campaign in which nothing failed proves nothing.
@@ -15,14 +15,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.live.fuzz import run_fuzz
 from tests.live.kills import KillCampaign
 from tests.live.schedules import judge_schedules, run_schedule
 
 BATCH = 50
+FUZZ_BATCH = 250_000
+Part = tuple[list[str], Counter[str]]
+"""What is wrong, and what has happened."""
 GROUPS: list[tuple[str, str, dict[str, Any]]] = [
     ("optimal", "multicast", {}),
     ("vector", "broadcast", {}),
@@ -35,7 +41,7 @@ GROUPS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def run_batch(first: int, last: int) -> tuple[list[str], Counter[str]]:
+def run_batch(first: int, last: int) -> Part:
     """Some schedules, judged together."""
     logging.getLogger("antecede.live").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +52,7 @@ def run_batch(first: int, last: int) -> tuple[list[str], Counter[str]]:
     return judge_schedules(outcomes), counts
 
 
-def run_schedules(first: int, number: int) -> tuple[list[str], Counter[str]]:
+def run_schedules(first: int, number: int) -> Part:
     """All schedules, on all cores."""
     problems: list[str] = []
     counts: Counter[str] = Counter()
@@ -59,12 +65,22 @@ def run_schedules(first: int, number: int) -> tuple[list[str], Counter[str]]:
     return problems, counts
 
 
-def run_kills(number: int) -> tuple[list[str], Counter[str]]:
+def run_fuzzing(inputs: int) -> Part:
+    """Inputs at the listening side, on all cores; an error there ends the campaign."""
+    counts: Counter[str] = Counter()
+    parts = -(-inputs // FUZZ_BATCH)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for counted in pool.map(run_fuzz, range(100, 100 + parts), [FUZZ_BATCH] * parts):
+            counts += counted
+    return [], counts
+
+
+def run_kills(number: int) -> Part:
     """Real processes of several protocols, killed that often in all."""
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    share = -(-number // len(GROUPS)) if number else 0
-    for seed, (protocol, kind, options) in enumerate(GROUPS if share else []):
+    share = -(-number // len(GROUPS))
+    for seed, (protocol, kind, options) in enumerate(GROUPS):
         with tempfile.TemporaryDirectory() as folder:
             campaign = KillCampaign(Path(folder), seed, protocol, kind, options)
             found = campaign.run(share)
@@ -87,21 +103,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--schedules", type=int, default=5000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--fuzz", type=int, default=10_000_000, help="inputs at the listening side")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, help="run this one schedule and show what is wrong with it")
     arguments = parser.parse_args()
-    schedules, first, kills = arguments.schedules, arguments.first, arguments.kills
     if arguments.seed is not None:
-        schedules, first, kills = 1, arguments.seed, 0
-    begin = time.monotonic()
-    found, counts = run_schedules(first, schedules)
-    print_part("schedules", found, counts, time.monotonic() - begin)
-    if kills:
-        begin = time.monotonic()
-        more, counts = run_kills(kills)
-        print_part("kills", more, counts, time.monotonic() - begin)
-        found += more
-    return 1 if found else 0
+        arguments.first, arguments.schedules = arguments.seed, 1
+        arguments.fuzz = arguments.kills = 0
+    parts: list[tuple[str, int, Callable[[int], Part]]] = [
+        ("schedules", arguments.schedules, partial(run_schedules, arguments.first)),
+        ("fuzzing", arguments.fuzz, run_fuzzing),
+        ("kills", arguments.kills, run_kills),
+    ]
+    problems = 0
+    for title, number, run in parts:
+        if number:
+            begin = time.monotonic()
+            found, counts = run(number)
+            print_part(title, found, counts, time.monotonic() - begin)
+            problems += len(found)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
