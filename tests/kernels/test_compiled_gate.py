@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from antecede.core.errors import CallerError
 from antecede.core.gate import Gate
 from antecede.kernels.gate import Released, release
-from antecede.kernels.ragged import Rows
+from antecede.kernels.ragged import Rows, Runs
 
 Pairs = list[tuple[int, int]]
 SLOTS = 4
@@ -119,6 +119,50 @@ def test_items_arrive_in_the_order_that_is_given_and_other_rows_are_left_out(
     arrivals = np.array(rows, dtype=np.int64)
     answer = release(batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add, arrivals=arrivals)
     check_same(answer, expected._replace(order=arrivals[expected.order], held=arrivals[expected.held]))
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Batch, Runs]:
+    """A batch whose needs are for slots that follow one another, and the same as runs."""
+    batch = draw(batches())
+    first, needs = [], []
+    for pairs in batch.needs:
+        start = draw(st.integers(0, SLOTS - 1))
+        counts = [count for _, count in pairs][: SLOTS - start]
+        first.append(start)
+        needs.append(list(enumerate(counts, start)))
+    listed = Rows.of(needs)
+    return batch._replace(needs=needs), Runs(listed.starts, np.array(first, dtype=np.int64), listed.counts)
+
+
+@given(runs(), st.randoms())
+def test_runs_are_the_same_as_their_pairs(batch_and_runs: tuple[Batch, Runs], random: Any) -> None:
+    batch, needs = batch_and_runs
+    gains = Rows.of(batch.gains)
+    check_same(release(batch.have, needs, gains, add=batch.add), naive(batch))
+    rows = random.sample(range(len(batch.needs)), random.randint(0, len(batch.needs)))
+    arrivals = np.array(rows, dtype=np.int64)
+    expected = release(batch.have, Rows.of(batch.needs), gains, add=batch.add, arrivals=arrivals)
+    check_same(release(batch.have, needs, gains, add=batch.add, arrivals=arrivals), expected)
+
+
+@pytest.mark.parametrize(
+    ("starts", "first", "counts", "complaint"),
+    [
+        ([0, 2], [0], [1], "starts must rise"),
+        ([0, 1], [], [1], "1 items and 0 first slots"),
+        ([0, 1], [-1], [1], "runs must end below 2"),
+        ([0, 2], [1], [1, 1], "runs must end below 2"),
+        ([0, 1], [0], [-1], "counts must not be negative"),
+        ([0, 1, 1], [0, 0], [1], "needs are of 2 items and gains of 1"),
+    ],
+)
+def test_malformed_runs_are_refused(
+    starts: list[int], first: list[int], counts: list[int], complaint: str
+) -> None:
+    arrays = (np.array(part, dtype=np.int64) for part in (starts, first, counts))
+    with pytest.raises(CallerError, match=complaint):
+        release([0, 0], Runs(*arrays), GOOD)
 
 
 @pytest.mark.parametrize("arrivals", [[0, 0], [-1], [2], [[0]], [0.5]])

@@ -123,16 +123,16 @@ def compile_kernels() -> None:
 def _compile_for_wide_numbers() -> None:
     """The gate reads numbers in types that fit their size; small inputs need only the narrowest."""
     from antecede.kernels.gate import release
-    from antecede.kernels.ragged import Rows
+    from antecede.kernels.ragged import Rows, Runs
     from antecede.kernels.root_gaps import play_root_gaps, select_unmet
 
     nothing = np.zeros(1, dtype=np.int64)
     starts = np.arange(2)
     for slots in (np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint32)):
         for counts in (np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint32), nothing):
-            needs = Rows(starts, slots, counts)
-            release(nothing, needs, Rows(starts, nothing, nothing))
-            select_unmet(needs, nothing, nothing)
+            for needs in (Rows(starts, slots, counts), Runs(starts, nothing, counts)):
+                release(nothing, needs, Rows(starts, nothing, nothing))
+                select_unmet(needs, nothing, nothing)
         unmet = Rows(starts, nothing, nothing)
         play_root_gaps(nothing, unmet, Rows(starts, slots, nothing), counted=1)
 

@@ -16,11 +16,13 @@ its next missing slot. So the work is the needs of all items, and a search for e
 Any set of stops will do that has one in count..h whenever the slot can come to stand at h >= count. There are
 three: every integer up to the highest reachable one, which takes no search; where these are too many, the
 values to which gains raise the slot; and where gains add up in an unknown order, the counts that are needed.
+
+Needs may be runs, counts for slots that follow one another, as in a vector. Then the slot of a need is its
+place in the counts plus the *shift* of its item, and only the counts are read from memory, which is slow.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +30,9 @@ from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.compiled import compiled, inlined
-from antecede.kernels.ragged import Counts, Ints, Rows, check_rows
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, check_rows, check_runs, find_slots, take_rows
 
-_AT, _END, _BELOW = 0, 1, 2
+_AT, _END, _BELOW, _SHIFT = 0, 1, 2, 3
 _LIMIT = 2**63
 _SPREAD = 4  # with more integers per item than this, it costs less to sort the values that occur
 
@@ -52,11 +54,12 @@ class _Shelf(NamedTuple):
     stops: Ints  # the stop of each bucket, ascending in a slot; empty if every integer above the floor is one
     heads: Ints  # the item on top of each bucket, or -1
     swept: Ints  # the first bucket of each slot that was not emptied yet
-    places: Ints  # of each arrival: the need it waits AT, the END of its needs, the item BELOW in its bucket
+    places: Ints
+    """Of each arrival: the need it waits AT, the END of its needs, the item BELOW in its bucket, SHIFT."""
 
 
 def release(
-    have: ArrayLike, needs: Rows, gains: Rows, *, add: bool = False, arrivals: Ints | None = None
+    have: ArrayLike, needs: Rows | Runs, gains: Rows, *, add: bool = False, arrivals: Ints | None = None
 ) -> Released:
     """Deliver what can be delivered of the items, from the state `have`, which is left as it was.
 
@@ -69,17 +72,23 @@ def release(
     which order, and what is held in the end are the same as in one batch.
     """
     state = _check_state(have)
-    needs, gains = check_rows(needs, "needs", len(state)), check_rows(gains, "gains", len(state))
+    gains = check_rows(gains, "gains", len(state))
+    rows = _check_arrivals(len(gains.starts) - 1, arrivals)
+    if isinstance(needs, Rows):
+        needs = check_rows(needs, "needs", len(state))
     if len(needs.starts) != len(gains.starts):
         raise CallerError(f"needs are of {len(needs.starts) - 1} items and gains of {len(gains.starts) - 1}")
+    if isinstance(needs, Runs):
+        needs = check_runs(needs, "needs", len(state), rows)
     if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:
         raise CallerError("the gains add up to more than 64 bits can count")
-    rows = _check_arrivals(len(needs.starts) - 1, arrivals)
     shelf = _make_shelf(state, needs, gains, add, rows)
     order = np.empty(len(rows), dtype=np.int64)
-    taken = _deliver_all(state, needs, gains, add, shelf, rows, order)
+    slots, shifts = needs.slots_or_shifts(rows)
+    shelf.places[:, _SHIFT] = shifts
+    taken = _deliver_all(state, slots, needs.counts, gains, add, shelf, rows, order)
     held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
-    missing = needs.slots[shelf.places[held, _AT]].astype(np.int64)
+    missing = find_slots(needs, shelf.places[held, _AT], rows[held])
     return Released(rows[order[:taken]], rows[held], missing, state)
 
 
@@ -106,18 +115,20 @@ def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
     return rows
 
 
-def _make_shelf(have: Ints, needs: Rows, gains: Rows, add: bool, rows: Ints) -> _Shelf:
+def _make_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: Ints) -> _Shelf:
     """An empty shelf with the stops that suit the batch."""
     items = len(rows)
     widths = _find_widths(have, gains.slots, gains.counts, add)
     stops = np.empty(0, dtype=np.int64)
     if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
-        reached = needs if add else gains
+        reached = take_rows(needs, rows) if add else gains
         widths = np.bincount(reached.slots, minlength=len(have))
         stops = _sort_counts(widths, reached.slots, reached.counts)
     first = np.concatenate(([0], np.cumsum(widths)))
-    nothing_below = np.full(items, -1)
-    places = np.stack((needs.starts[rows], needs.starts[rows + 1], nothing_below), axis=1)
+    places = np.zeros((items, 4), dtype=np.int64)
+    places[:, _AT] = needs.starts[rows]
+    places[:, _END] = needs.starts[rows + 1]
+    places[:, _BELOW] = -1
     empty_heads = np.full(first[-1], -1)
     return _Shelf(have.copy(), first, stops, empty_heads, first[:-1].copy(), places)
 
@@ -147,59 +158,84 @@ def _sort_counts(widths: Ints, slots: Counts, counts: Counts) -> Ints:
 
 @compiled
 def _deliver_all(
-    have: Ints, needs: Rows, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints
+    have: Ints, slots: Counts, counts: Counts, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints
 ) -> int:
     """Let the items arrive one by one, counted by arrival; returns how many were delivered."""
-    # As plain arrays, since counting references to a tuple's fields in the loops would double the time.
-    _, slots, counts = needs
+    # As plain arrays, since counting references to a tuple's fields in the loops would double the time. And
+    # all in one function: to hand so many arrays to another one, a million times, would double it again.
     starts, gained, values = gains
     floor, first, stops, heads, swept, places = shelf
-    ready = [0 for _ in range(0)]
-    taken = 0
+    ready = np.empty(len(order), dtype=np.int64)  # a heap of items, the earliest arrival on top
+    awake = np.empty(len(order), dtype=np.int64)  # items that go on through their needs, in any order
+    ready_count = taken = 0
     for arrived in range(len(order)):
-        _file_or_ready(arrived, have, slots, counts, floor, first, stops, heads, places, ready)
-        while ready:
-            item = heappop(ready)
-            order[taken] = item
-            taken += 1
-            for k in range(starts[rows[item]], starts[rows[item] + 1]):
-                slot = gained[k]
-                have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
-                while _is_passed(slot, swept[slot], have, floor, first, stops):
-                    woken = heads[swept[slot]]
-                    swept[slot] += 1
-                    while woken >= 0:
-                        below = places[woken, _BELOW]
-                        _file_or_ready(woken, have, slots, counts, floor, first, stops, heads, places, ready)
-                        woken = below
+        awake[0] = arrived
+        awake_count = 1
+        while awake_count or ready_count:
+            while awake_count:
+                awake_count -= 1
+                item = awake[awake_count]
+                k, end, shift = places[item, _AT], places[item, _END], places[item, _SHIFT]
+                while k < end and have[find_slot(k, slots, shift)] >= counts[k]:
+                    k += 1
+                places[item, _AT] = k
+                if k == end:
+                    ready_count = _push_item(ready, ready_count, item)
+                else:
+                    bucket = _find_bucket(find_slot(k, slots, shift), counts[k], floor, first, stops)
+                    if bucket >= 0:
+                        places[item, _BELOW] = heads[bucket]
+                        heads[bucket] = item
+            if ready_count:
+                item = ready[0]
+                ready_count = _pop_item(ready, ready_count)
+                order[taken] = item
+                taken += 1
+                for k in range(starts[rows[item]], starts[rows[item] + 1]):
+                    slot = gained[k]
+                    have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
+                    while _is_passed(slot, swept[slot], have, floor, first, stops):
+                        woken = heads[swept[slot]]
+                        swept[slot] += 1
+                        while woken >= 0:
+                            awake[awake_count] = woken
+                            awake_count += 1
+                            woken = places[woken, _BELOW]
     return taken
 
 
 @inlined
-def _file_or_ready(
-    item: int,
-    have: Ints,
-    slots: Counts,
-    counts: Counts,
-    floor: Ints,
-    first: Ints,
-    stops: Ints,
-    heads: Ints,
-    places: Ints,
-    ready: list[int],
-) -> None:
-    """Go on through the item's needs; it is ready, or it is filed where it waits."""
-    k, end = places[item, _AT], places[item, _END]
-    while k < end and have[slots[k]] >= counts[k]:
-        k += 1
-    places[item, _AT] = k
-    if k == end:
-        heappush(ready, item)
-    else:
-        bucket = _find_bucket(slots[k], counts[k], floor, first, stops)
-        if bucket >= 0:
-            places[item, _BELOW] = heads[bucket]
-            heads[bucket] = item
+def _push_item(heap: Ints, size: int, item: int) -> int:
+    """Put an item on the heap; returns the new size. (Numba's heap of a list takes three times as long.)"""
+    at = size
+    while at > 0 and heap[(at - 1) // 2] > item:
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = item
+    return size + 1
+
+
+@inlined
+def _pop_item(heap: Ints, size: int) -> int:
+    """Take the least item off the heap; returns the new size."""
+    size -= 1
+    item = heap[size]
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= item:
+            break
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = item
+    return size
+
+
+@inlined
+def find_slot(k: int, slots: Counts, shift: int) -> int:
+    """The slot of a pair at place k: it is written down, or follows from where the pair lies."""
+    return int(slots[k]) if len(slots) else k + shift
 
 
 @inlined

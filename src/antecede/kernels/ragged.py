@@ -36,6 +36,24 @@ class Rows(NamedTuple):
             raise CallerError(f"rows are made of (slot, count) pairs of 64-bit integers: {error}") from None
         return cls(starts, flat[:, 0].copy(), flat[:, 1].copy())
 
+    def slots_or_shifts(self, items: Ints) -> tuple[Counts, Ints]:
+        """What tells compiled code the slot of a pair: the slots, and for each of the items a zero."""
+        return self.slots, np.zeros(len(items), dtype=np.int64)
+
+
+class Runs(NamedTuple):
+    """Counts of many items for slots that follow one another: those of item i, at `starts[i]:starts[i + 1]`,
+    are for the slots `first[i]`, `first[i] + 1` and so on. So nobody has to write down and read the slots.
+    """
+
+    starts: Ints
+    first: Ints
+    counts: Counts
+
+    def slots_or_shifts(self, items: Ints) -> tuple[Counts, Ints]:
+        """What tells compiled code the slot of a pair: no slots, and for each item slot minus place."""
+        return np.empty(0, dtype=np.uint16), self.first[items] - self.starts[items]
+
 
 def check_rows(rows: Rows, name: str, slots: int) -> Rows:
     """The rows, fit for compiled code, which checks no bounds; `slots` is how many slots there are."""
@@ -45,13 +63,31 @@ def check_rows(rows: Rows, name: str, slots: int) -> Rows:
     pairs = len(places)
     if pairs != len(counts):
         raise CallerError(f"{name} has {pairs} slots and {len(counts)} counts: give one of each per pair")
-    if len(starts) == 0 or starts[0] != 0 or starts[-1] != pairs or (starts[1:] < starts[:-1]).any():
-        raise CallerError(f"{name}.starts must rise from 0 to {pairs}, the number of pairs")
+    _check_starts(starts, counts, name)
     if pairs and not 0 <= places.min() <= places.max() < slots:
         raise CallerError(f"{name}.slots must be at least 0 and below {slots}, the number of slots")
-    if pairs and counts.min() < 0:
-        raise CallerError(f"{name}.counts must not be negative, and the least is {counts.min()}")
     return Rows(starts.astype(np.int64, copy=False), places, counts)
+
+
+def check_runs(runs: Runs, name: str, slots: int, items: Ints) -> Runs:
+    """The runs, fit for compiled code that reads those of the given items alone."""
+    starts, first, counts = (_check_flat(array, f"{name}.{field}") for field, array in runs._asdict().items())
+    _check_starts(starts, counts, name)
+    if len(first) != len(starts) - 1:
+        raise CallerError(f"{name} has {len(starts) - 1} items and {len(first)} first slots: give one each")
+    lengths = np.diff(starts)[items]
+    last = first[items] + lengths
+    if len(items) and not 0 <= first[items].min() <= last.max() <= slots:
+        raise CallerError(f"{name}.first must be at least 0, and runs must end below {slots} slots")
+    return Runs(starts.astype(np.int64, copy=False), first.astype(np.int64, copy=False), counts)
+
+
+def _check_starts(starts: Counts, counts: Counts, name: str) -> None:
+    pairs = len(counts)
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != pairs or (starts[1:] < starts[:-1]).any():
+        raise CallerError(f"{name}.starts must rise from 0 to {pairs}, the number of pairs")
+    if pairs and counts.dtype.kind == "i" and counts.min() < 0:
+        raise CallerError(f"{name}.counts must not be negative, and the least is {counts.min()}")
 
 
 def _check_flat(array: Counts, name: str) -> Counts:
@@ -94,6 +130,24 @@ def expand_ranges(first: Ints, lengths: Ints) -> Ints:
     shift = first - (ends - lengths)
     numbers: Ints = np.arange(total) + np.repeat(shift, lengths)
     return numbers
+
+
+def find_slots(pairs: Rows | Runs, places: Ints, rows: Ints) -> Ints:
+    """The slots of the pairs at the given places, each of which lies in its row."""
+    slots, shifts = pairs.slots_or_shifts(rows)
+    found: Ints = slots[places].astype(np.int64) if len(slots) else places + shifts
+    return found
+
+
+def take_rows(pairs: Rows | Runs, rows: Ints) -> Rows:
+    """The pairs of the given rows, one row behind the other."""
+    lengths = pairs.starts[rows + 1] - pairs.starts[rows]
+    places = expand_ranges(pairs.starts[rows], lengths)
+    if isinstance(pairs, Runs):
+        slots: Counts = expand_ranges(pairs.first[rows], lengths)
+    else:
+        slots = pairs.slots[places]
+    return Rows(starts_of_lengths(lengths), slots, pairs.counts[places])
 
 
 def rank_within_groups(groups: Counts) -> Ints:

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.kernels.compiled import compiled
-from antecede.kernels.ragged import Counts, Ints, Rows, starts_of_lengths
+from antecede.kernels.gate import find_slot
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, starts_of_lengths
 from antecede.kernels.topology import Cycles
 from antecede.kernels.waiting import WaitGraph, count_waiting
 
@@ -69,9 +70,10 @@ class _SlotPlaces(NamedTuple):
     rows: Ints  # the held row that takes it, or -1 for a gap
 
 
-def select_unmet(needs: Rows, held: Ints, have: Ints) -> Rows:
+def select_unmet(needs: Rows | Runs, held: Ints, have: Ints) -> Rows:
     """The needs of the held rows that are not met."""
-    return Rows(*_select_unmet(needs.starts, needs.slots, needs.counts, held, have))
+    slots, shifts = needs.slots_or_shifts(held)
+    return Rows(*_select_unmet(needs.starts, slots, shifts, needs.counts, held, have))
 
 
 def find_root_gaps(have: Ints, unmet: Rows, held: HeldPlaces, *, dense: bool) -> RootGaps:
@@ -151,20 +153,21 @@ def _join_neighbours(gaps: Gaps) -> Gaps:
 
 @compiled
 def _select_unmet(
-    starts: Ints, slots: Counts, counts: Counts, held: Ints, have: Ints
+    starts: Ints, slots: Counts, shifts: Ints, counts: Counts, held: Ints, have: Ints
 ) -> tuple[Ints, Ints, Ints]:
     size = 0
-    for row in held:
-        for k in range(starts[row], starts[row + 1]):
-            size += counts[k] > have[slots[k]]
+    for i in range(len(held)):
+        for k in range(starts[held[i]], starts[held[i] + 1]):
+            size += counts[k] > have[find_slot(k, slots, shifts[i])]
     unmet_starts = np.zeros(len(held) + 1, dtype=np.int64)
     unmet_slots = np.empty(size, dtype=np.int64)
     unmet_counts = np.empty(size, dtype=np.int64)
     at = 0
     for i in range(len(held)):
         for k in range(starts[held[i]], starts[held[i] + 1]):
-            if counts[k] > have[slots[k]]:
-                unmet_slots[at] = slots[k]
+            slot = find_slot(k, slots, shifts[i])
+            if counts[k] > have[slot]:
+                unmet_slots[at] = slot
                 unmet_counts[at] = counts[k]
                 at += 1
         unmet_starts[i + 1] = at

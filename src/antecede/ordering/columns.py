@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from antecede.core.wire import LARGEST
 from antecede.events.columns import flatten_lists, rank_names, to_integers
-from antecede.kernels.ragged import Counts, Ints, Rows, expand_ranges, narrow_type, starts_of_lengths
+from antecede.kernels.ragged import Counts, Ints, narrow_type, starts_of_lengths
 
 Mask = NDArray[np.bool_]
 ABSENT = -(2**63)
@@ -149,13 +149,6 @@ def encode_groups(column: pa.ChunkedArray, faults: Faults) -> tuple[Ints, int]:
     chunks = column.dictionary_encode().chunks
     codes = np.concatenate([to_integers(chunk.indices, 0) for chunk in chunks])
     return codes, max((len(chunk.dictionary) for chunk in chunks), default=0) + 1
-
-
-def take_rows(pairs: Rows, rows: Ints) -> Rows:
-    """The pairs of the given rows, one row behind the other."""
-    lengths = pairs.starts[rows + 1] - pairs.starts[rows]
-    places = expand_ranges(pairs.starts[rows], lengths)
-    return Rows(starts_of_lengths(lengths), pairs.slots[places], pairs.counts[places])
 
 
 def join_texts(*parts: pa.Array | str) -> pa.Array:

@@ -41,10 +41,11 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     gain_places = Places(gains.starts, gains.slots.astype(np.int64))
     past_places = Places(past.starts, past.slots.astype(np.int64))
     places = [place_singly(np.maximum(source, 0)), need_places, gain_places, past_places]
-    slots, (own, *pair_slots) = number_slots(group, groups, len(labels), places, labels)
+    slots, (own_places, *pair_places) = number_slots(group, groups, len(labels), places, labels)
+    own = own_places.slots
     needs, gains, past = (
-        rows._replace(slots=own_slots)
-        for rows, own_slots in zip((needs, gains, past), pair_slots, strict=True)
+        numbered.list_pairs(rows.counts)
+        for numbered, rows in zip(pair_places, (needs, gains, past), strict=True)
     )
     # What a packet counts as is its first gain; one that gains nothing, such as an acknowledgement, is no
     # message that others count, and must not be taken for one.

@@ -12,7 +12,7 @@ Rows that cannot be read, and duplicates, are faults: they get a reason and take
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from antecede.events.columns import Floats
 from antecede.kernels.gate import Released, release
-from antecede.kernels.ragged import Ints, Rows, expand_ranges, narrow_type, rank_within_groups
+from antecede.kernels.ragged import Ints, Rows, Runs, narrow_type, rank_within_groups, take_rows
 from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
 from antecede.ordering.packets import read_packets
 from antecede.ordering.root_gaps import explain_held_rows
@@ -160,21 +160,19 @@ def _sort_key(column: pa.ChunkedArray) -> Ints | Floats:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _digest_needs(needs: Rows, rows: Ints) -> NDArray[np.uint64]:
+def _digest_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
     """A number for the needs of each of the rows, in whatever order these are listed.
 
     Each need is mixed into one number, and those of a row are added: modulo 2^64, so nothing can overflow.
     """
-    lengths = needs.starts[rows + 1] - needs.starts[rows]
-    places = expand_ranges(needs.starts[rows], lengths)
-    slots = needs.slots[places].astype(np.uint64)
-    counts = needs.counts[places].astype(np.uint64)
+    pairs = take_rows(needs, rows)
+    slots = pairs.slots.astype(np.uint64)
+    counts = pairs.counts.astype(np.uint64)
     mixed = slots * _ODD + counts
     mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
     mixed = mixed ^ (mixed >> np.uint64(32))
     total = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed)))
-    ends = np.cumsum(lengths)
-    sums: NDArray[np.uint64] = total[ends] - total[ends - lengths]
+    sums: NDArray[np.uint64] = total[pairs.starts[1:]] - total[pairs.starts[:-1]]
     return sums
 
 
@@ -240,16 +238,22 @@ def _release_rows(stamps: Stamps, rows: Ints) -> Released:
     return released._replace(order=rows[released.order], held=rows[released.held])
 
 
-def _take_uniform_rows(pairs: Rows, rows: Ints) -> Rows | None:
+@overload
+def _take_uniform_rows(pairs: Rows, rows: Ints) -> Rows | None: ...
+@overload
+def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None: ...
+def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None:
     """The pairs of the given rows, one row behind the other, if all rows have equally many; else None."""
     size = len(pairs.starts) - 1
     width = int(pairs.starts[-1]) // max(size, 1)
     if (np.diff(pairs.starts) != width).any():
         return None
-    slots = np.take(pairs.slots.reshape(size, width), rows, axis=0)
-    counts = np.take(pairs.counts.reshape(size, width), rows, axis=0)
     starts = np.arange(len(rows) + 1) * width
-    return Rows(starts, slots.ravel(), counts.ravel())
+    counts = np.take(pairs.counts.reshape(size, width), rows, axis=0).ravel()
+    if isinstance(pairs, Runs):
+        return Runs(starts, pairs.first[rows], counts)
+    slots = np.take(pairs.slots.reshape(size, width), rows, axis=0).ravel()
+    return Rows(starts, slots, counts)
 
 
 def _make_answers(

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.kernels.gate import Released
-from antecede.kernels.ragged import Ints, Rows, list_owners, starts_of_lengths
+from antecede.kernels.ragged import Ints, Rows, list_owners, starts_of_lengths, take_rows
 from antecede.kernels.root_gaps import HeldPlaces, RootGaps, find_root_gaps, play_root_gaps, select_unmet
-from antecede.ordering.columns import Mask, take_rows
+from antecede.ordering.columns import Mask
 from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
 from antecede.ordering.stamps import Reading, Stamps, count_present, sum_rows
 

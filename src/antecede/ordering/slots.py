@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.kernels.ragged import Counts, Ints, narrow_type
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, narrow_type
 
 _SPARE = 4
 """So many slots for each one in use are no waste."""
@@ -63,39 +63,62 @@ class Places(NamedTuple):
         """group * width + place of each place; the dtype holds the largest."""
         lengths = np.diff(self.starts)
         base = (group * width).astype(dtype)
-        keys: Counts
-        if self.places is None and _is_uniform(lengths, width):
-            keys = (base[:, None] + np.arange(lengths[0], dtype=dtype)).ravel()
-            return keys
         places = self.places
         if places is None:
             places = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], lengths)
-        keys = np.repeat(base, lengths) + np.clip(places, 0, width - 1).astype(dtype)
+        keys: Counts = np.repeat(base, lengths) + np.clip(places, 0, width - 1).astype(dtype)
         return keys
 
 
-def _is_uniform(lengths: Ints, width: int) -> bool:
-    """Whether all rows have equally many places, one at least and `width` at most."""
-    if not len(lengths) or not lengths[0]:
-        return False
-    return bool(lengths.min() == lengths.max() <= width)
+class NumberedPlaces(NamedTuple):
+    """Places in many rows by their slots: one for each place or, if `width` is told, the first of each row,
+    which those of the next places follow."""
+
+    starts: Ints
+    slots: Counts
+    width: int | None = None
+
+    def as_needs(self, counts: Counts) -> Rows | Runs:
+        """Pairs of a slot and a count, in the form that the gate reads fastest."""
+        if self.width is None:
+            return Rows(self.starts, self.slots, counts)
+        return Runs(self.starts, self.slots.astype(np.int64), counts)
+
+    def list_pairs(self, counts: Counts) -> Rows:
+        """Pairs of a slot and a count; of a row that is too long, the last ones have the last slot."""
+        if self.width is None:
+            return Rows(self.starts, self.slots, counts)
+        lengths = np.diff(self.starts)
+        places = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], lengths)
+        slots = np.repeat(self.slots, lengths) + np.minimum(places, self.width - 1)
+        return Rows(self.starts, slots, counts)
 
 
 def number_slots(
     group: Ints, groups: int, width: int, parts: Sequence[Places], labels: pa.Array | None
-) -> tuple[Slots, list[Counts]]:
+) -> tuple[Slots, list[NumberedPlaces]]:
     """The slots of several columns of places, with one numbering."""
     width = max(width, 1)
     in_use = sum(int(part.starts[-1]) for part in parts)
     if groups * width <= _SPARE * in_use + _FEW:
         dtype = narrow_type(groups * width)
-        keys = [part.make_keys(group, width, dtype) for part in parts]
-        return Slots(groups * width, width, None, labels), keys
+        numbered = [_number_places(part, group, width, dtype) for part in parts]
+        return Slots(groups * width, width, None, labels), numbered
     keys = [part.make_keys(group, width, np.int64) for part in parts]
     used, slots = np.unique(np.concatenate(keys), return_inverse=True)
     cuts = np.cumsum([len(part) for part in keys])[:-1]
     parts_of_slots = np.split(slots.astype(narrow_type(len(used))), cuts)
-    return Slots(len(used), width, used, labels), parts_of_slots
+    numbered = [
+        NumberedPlaces(part.starts, own_slots) for part, own_slots in zip(parts, parts_of_slots, strict=True)
+    ]
+    return Slots(len(used), width, used, labels), numbered
+
+
+def _number_places(part: Places, group: Ints, width: int, dtype: Any) -> NumberedPlaces:
+    """The slots of places where every place of every group has one."""
+    if part.places is None:
+        return NumberedPlaces(part.starts, group * width, width)
+    return NumberedPlaces(part.starts, part.make_keys(group, width, dtype))
 
 
 def place_singly(place: Ints) -> Places:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.wire import LARGEST
-from antecede.kernels.ragged import Counts, Ints, Rows
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots
 from antecede.kernels.repeats import find_repeats
 from antecede.ordering.columns import (
     CountLists,
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 class Stamps(NamedTuple):
     """Needs and gains of all rows; what is in rows with a fault means nothing and is in range."""
 
-    needs: Rows
+    needs: Rows | Runs
     gains: Rows
     slots: Slots
     own: Ints  # the slot of each row's sender
@@ -144,11 +144,11 @@ def _build_stamps(
     if reading.counted:
         needs_list.counts[needs_list.places.find(processes.sender, good)] -= 1
     places = [place_singly(processes.sender), *(part.places for part in lists)]
-    slots, (own_slots, need_slots, *other_slots) = number_slots(
+    slots, (own_places, need_places, *other_places) = number_slots(
         group, groups, processes.width, places, processes.labels
     )
-    own = own_slots.astype(np.int64)
-    needs = Rows(needs_list.places.starts, need_slots, needs_list.counts)
+    own = own_places.slots.astype(np.int64)
+    needs = need_places.as_needs(needs_list.counts)
     of_receiver = None
     if processes.receiver is not None:
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
@@ -157,16 +157,16 @@ def _build_stamps(
         row_of_entry = np.searchsorted(needs.starts, entries, side="right") - 1
         of_receiver[row_of_entry] = needs.counts[entries]
         in_table = np.where(faults.bad, 0, number)
-        needs.counts[entries] = find_last_present_messages(
-            needs.slots[entries], needs.counts[entries], own, in_table
-        )
+        entry_slots = find_slots(needs, entries, row_of_entry)
+        needs.counts[entries] = find_last_present_messages(entry_slots, needs.counts[entries], own, in_table)
     if reading.ticks:  # of the numbers up to an entry only those of rows are messages
         in_table = np.where(faults.bad, 0, number)
-        needs = needs._replace(counts=find_last_present_messages(needs.slots, needs.counts, own, in_table))
+        pairs = need_places.list_pairs(needs_list.counts)
+        needs = pairs._replace(counts=find_last_present_messages(pairs.slots, pairs.counts, own, in_table))
     gains = Rows(np.arange(len(own) + 1), own, number)
     if not other_lists:
         return Stamps(needs, gains, slots, own, number, number, of_receiver=of_receiver)
-    other = Rows(other_lists[0].places.starts, other_slots[0], other_lists[0].counts)
+    other = other_places[0].list_pairs(other_lists[0].counts)
     if "past" in table.column_names:
         return Stamps(needs, gains, slots, own, number, number, past=other)
     return Stamps(needs, other, slots, own, number, number, causal_rank=sum_rows(other))
@@ -216,6 +216,7 @@ def add_rows_before(stamps: Stamps, faults: Faults) -> Stamps:
     """
     in_table = np.where(faults.bad, 0, stamps.number)
     before = find_last_present_messages(stamps.own, np.maximum(stamps.number - 1, 0), stamps.own, in_table)
+    assert isinstance(stamps.needs, Rows)  # such stamps name processes
     starts, slots, counts = stamps.needs
     ends = starts[1:]
     slots = np.insert(slots.astype(np.int64), ends, stamps.own)
@@ -223,7 +224,7 @@ def add_rows_before(stamps: Stamps, faults: Faults) -> Stamps:
     return stamps._replace(needs=Rows(starts + np.arange(len(starts)), slots, counts))
 
 
-def sum_rows(rows: Rows) -> Ints:
+def sum_rows(rows: Rows | Runs) -> Ints:
     """The sum of the counts of each row."""
     sums = np.cumsum(rows.counts, dtype=np.int64)
     sum_before = np.concatenate(([0], sums))
@@ -290,14 +291,14 @@ def read_shared(table: pa.Table, reading: Reading, group: Ints, groups: int, fau
     width = int(size.max(initial=0))
     key_places = Places(keys.starts, np.minimum(key, max(width - 1, 0)))
     places = [Places(needs.starts, None), key_places]
-    slots, (need_slots, key_slots) = number_slots(group, groups, width, places, None)
+    slots, (need_numbers, key_numbers) = number_slots(group, groups, width, places, None)
     _, (sender,) = encode_names(table["sender"])
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
     # Without a number, messages of a sender are told apart by what their stamp counts in all.
     number = read_integers(table["number"], -1) if "number" in table.column_names else total
-    gains = Rows(keys.starts, key_slots, np.ones(len(key_slots), dtype=np.int64))
-    need_rows = Rows(needs.starts, need_slots, needs.counts)
+    gains = key_numbers.list_pairs(np.ones(len(key), dtype=np.int64))
+    need_rows = need_numbers.as_needs(needs.counts)
     return Stamps(need_rows, gains, slots, own, number, number, add=True)
 
 
@@ -330,9 +331,9 @@ def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     faults.add(selves, join_texts("names itself as its parent: ", own_names))
     parent_places = Places(starts, np.maximum(parent, 0))
     places = [place_singly(np.maximum(own_id, 0)), parent_places]
-    slots, (own_slots, need_slots) = number_slots(group, groups, len(names), places, names)
-    own = own_slots.astype(np.int64)
+    slots, (own_places, need_places) = number_slots(group, groups, len(names), places, names)
+    own = own_places.slots.astype(np.int64)
     ones = np.ones(len(own), dtype=np.int64)
-    needs = Rows(starts, need_slots, np.ones(len(need_slots), dtype=np.uint16))
+    needs = need_places.as_needs(np.ones(len(parent), dtype=np.uint16))
     gains = Rows(np.arange(len(own) + 1), own, ones)
     return Stamps(needs, gains, slots, own, ones, ones)
