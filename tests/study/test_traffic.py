@@ -62,6 +62,12 @@ def test_without_times_each_event_of_a_message_takes_a_step() -> None:
     assert recording.travel.tolist() == [5, 1, 1]
 
 
+def test_times_that_are_all_the_same_are_no_times() -> None:
+    traffic = find_only_traffic(*tell(TRIANGLE, 7, 7, 7, 7, 7, 7))
+    assert traffic.recording is not None and traffic.recording.unit == "steps"
+    assert traffic.notes[0].startswith("all times of the log are the same: delays are in steps")
+
+
 def test_times_are_raised_until_nothing_is_before_its_cause() -> None:
     """b's clock is behind by 1000: it delivers y at 11, and a sent that at 1001."""
     traffic = find_only_traffic(*tell(TRIANGLE, 1000, 1001, 11, 12, 1017, 1100))

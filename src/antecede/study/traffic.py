@@ -246,7 +246,8 @@ def _settle_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
     told, settled = log.told, log.settled
     known = told[rows][~np.isnan(told[rows])]
     if len(np.unique(known)) < 2:
-        notes.append("the log has no times: delays are in steps, of which each event of a message takes one")
+        times = "all times of the log are the same" if len(known) else "the log has no times"
+        notes.append(f"{times}: delays are in steps, of which each event of a message takes one")
         settled[rows] = np.arange(len(rows))
         return _Times(settled, "steps")
     missing = len(rows) - len(known)
