@@ -79,3 +79,15 @@ def test_wrong_usage_is_one_error_and_changes_nothing(run, monkeypatch, tmp_path
     assert reason in done.err
     assert count_cells(tmp_path / "out") == 12
     assert not (tmp_path / "new").exists()
+
+
+def test_all_studies_are_looked_at_before_the_first_is_run(run, monkeypatch, tmp_path):
+    """The last folder holds something else, so nothing is run in the first."""
+    studies = [make_study(name="first"), make_study(name="last")]
+    monkeypatch.setattr("antecede.study.registry.list_studies", lambda name: studies)
+    (tmp_path / "out" / "last").mkdir(parents=True)
+    (tmp_path / "out" / "last" / "thesis.txt").write_text("mine")
+    done = run("all", "--out", "out")
+    assert done.code == 2
+    assert "out/last: is not empty and holds no study" in done.err
+    assert count_cells(tmp_path / "out" / "first") == 0

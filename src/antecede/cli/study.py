@@ -68,6 +68,7 @@ def study_command(
     studies = list_studies(name)
     chosen = _choose_engine(engine, master)
     folders = [os.path.join(out, study.name) if name == "all" else out for study in studies]
+    _prepare_all(studies, folders, checked_scale)
     runs = []
     with _open_engine(chosen, master) as spread:
         for study, folder in zip(studies, folders, strict=True):
@@ -116,6 +117,17 @@ def _open_engine(engine: Engine, master: str | None) -> Iterator[Spread]:
         yield spread_over(spark)
 
 
+def _prepare_all(studies: list[Study], folders: list[str], scale: Scale) -> None:
+    """Refuse before the first study is run what would be refused at the last."""
+    from antecede.study.result import prepare_study
+
+    try:
+        for study, folder in zip(studies, folders, strict=True):
+            prepare_study(study, folder, scale)
+    except ModuleNotFoundError as error:  # what draws the charts is not there
+        raise SetupError(str(error)) from None
+
+
 def _run_study(study: Study, folder: str, scale: Scale, spread: Spread) -> StudyRun:
     from antecede.study.result import run_study
 
@@ -123,10 +135,7 @@ def _run_study(study: Study, folder: str, scale: Scale, spread: Spread) -> Study
         with Work(study.name, len(cells)) as bar, _show_finished(work, bar):
             spread(cells, work)
 
-    try:
-        return run_study(study, folder, scale, spread_with_progress)
-    except ModuleNotFoundError as error:  # what draws the charts is not there, and nothing was run
-        raise SetupError(str(error)) from None
+    return run_study(study, folder, scale, spread_with_progress)
 
 
 @contextmanager

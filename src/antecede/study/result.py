@@ -43,9 +43,7 @@ def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = r
     Give the same folder to go on with a run that was stopped. `spread` is the engine: cells one after the
     other in this process, or what `antecede.spark.spread_over(spark)` gives.
     """
-    load_altair()
-    study.check(scale)
-    store = CellStore.open(out, study)
+    store = prepare_study(study, out, scale)
     finished = run_cells(study, store, scale, spread)
     # Costs come first: they are there whatever happens to the answers.
     written = {"costs": store.write_costs(finished.costs)}
@@ -53,6 +51,13 @@ def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = r
     run = StudyRun(study, scale, finished, answers, written)
     run.written.update(write_result(run, store.folder))
     return run
+
+
+def prepare_study(study: Study, out: str, scale: Scale) -> CellStore:
+    """Find out before any work is done whether a study can be run and written there: its folder."""
+    load_altair()
+    study.check(scale)
+    return CellStore.open(out, study)
 
 
 class FigureAnswer(NamedTuple):
