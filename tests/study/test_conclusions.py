@@ -109,7 +109,7 @@ def test_the_wait_at_the_monitor_is_compared_as_measured(wait, words):
     def choose(point):
         return {"control_bytes": 8.0, "wait_at_monitor": wait if point.protocol == "monitor" else 2.0}
 
-    assert f"{words} under matrix" in conclude(COST, choose)
+    assert f"{words} the 2 ± 0.25 ms under matrix" in conclude(COST, choose)
 
 
 @pytest.mark.parametrize(("wide", "words"), [(1.0, "less than the 5"), (20.0, "more than the 5")])

@@ -128,7 +128,7 @@ def conclude_sizes(results: Results) -> str:
     full = results.estimate("wait_at_monitor", "matrix", n=sizes[-1])
     return (
         f"Control information on a message: {'; '.join(sentences)}. A report waits {wait} ms at the monitor "
-        f"with n = {sizes[-1]}, {compare_estimates(wait, full)} under matrix with {full} ms."
+        f"with n = {sizes[-1]}, {compare_estimates(wait, full)} the {full} ms under matrix."
     )
 
 

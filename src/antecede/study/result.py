@@ -163,7 +163,7 @@ def describe_scale(run: StudyRun) -> str:
     return (
         f"Scale {run.scale!r}: {run.finished.cells:,} cells, {counted} seeds for each point. "
         "Values are means with 95 % intervals (Student's t over the seeds). Where all seeds gave the same "
-        "value, there is no ±; or if it is a rate of a known number of messages, Wilson's interval."
+        "value, there is no ±; or for a rate of so many messages or programs, Wilson's interval."
     )
 
 

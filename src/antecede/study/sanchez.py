@@ -288,9 +288,9 @@ def conclude_delays(results: Results) -> str:
             f"{compare_estimates(wait, least)} matrix with {least} ms"
         )
     return (
-        f"How long a message waits after its arrival (n = 8). {'; '.join(sentences)}. What a message waits "
-        "needlessly it waits for an extra, which carries nothing but a constraint: that is the penalty in "
-        "time."
+        f"How long a message waits after its arrival (n = 8). {'; '.join(sentences)}. A message waits "
+        "needlessly for an extra if all that caused it is there already; what else it waits, it waits for "
+        "messages that may have waited themselves."
     )
 
 
