@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from random import Random
 
-from antecede.live.transports import Listener, MakeProtocol
+from antecede.live.transports import ByteProtocol, Listener, MakeProtocol
 from antecede.live.transports.memory import MemoryEnd, MemoryListener, MemoryTransport
 
 
@@ -88,9 +88,7 @@ class FaultyPort:
 class FaultyEnd(MemoryEnd):
     """One end of a connection between two processes."""
 
-    def __init__(
-        self, network: FaultyNetwork, protocol: asyncio.Protocol, name: str, other_name: str
-    ) -> None:
+    def __init__(self, network: FaultyNetwork, protocol: ByteProtocol, name: str, other_name: str) -> None:
         super().__init__(protocol)
         self.network, self.name, self.other_name = network, name, other_name
         self.dead = False

@@ -318,6 +318,42 @@ async def run_statements(node: live.Node, statements: list[str]) -> None:
         tx.send(b"never", to=["p0"])
 
 
+def test_a_transaction_with_a_send_that_cannot_be_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def pay_nobody(node: live.Node) -> None:
+        async with node.transaction() as tx:
+            tx.execute("CREATE TABLE left_behind (x)")
+            tx.send(b"", to=["nobody"])
+
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            node = cluster.nodes["p0"]
+            with pytest.raises(CallerError, match="not in the group"):
+                await pay_nobody(node)
+            with pytest.raises(CallerError, match="not in the group"):
+                await node.send(b"", to=["nobody"])
+            assert await node.query("SELECT count(*) FROM sqlite_master WHERE name = 'left_behind'") == [(0,)]
+            assert node.status().records <= 1  # it has met its peer
+
+    asyncio.run(run())
+
+
+def test_a_disk_that_is_full_stops_the_journal_and_loses_nothing(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "a.db")
+    journal.open(HEADER, b"")
+    journal.query(("PRAGMA max_page_count = 40", ()))
+    with pytest.raises(live.JournalError, match="full"):
+        write_many(journal, 1000)
+    written = journal.number
+    journal.close()
+    assert 10 < written < 1000
+    assert len(read_journal(tmp_path / "a.db").records) == written
+
+
+def write_many(journal: SqliteJournal, commits: int) -> None:
+    for _ in range(commits):
+        journal.commit([Unit([SendInput(b"x" * 2000, ["b"], {})])], None)
+
+
 class FullDisk(SqliteJournal):
     """A journal whose disk is full after some commits."""
 

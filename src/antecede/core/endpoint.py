@@ -66,6 +66,12 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """Send to the named processes; `to=None` is a broadcast, which reaches its sender at once."""
         return self._dispatch_message(payload, to, self._send_message)
 
+    def check_send(self, payload: bytes, to: Iterable[str] | None = None) -> None:
+        """Raise what `send` would raise for these arguments, and do nothing else."""
+        if not isinstance(payload, bytes):
+            raise CallerError(f"a payload is bytes, not {type(payload).__name__}; encode it first")
+        self._resolve_targets(to)
+
     def receive(self, packet: Packet) -> Effects:
         """Take in a packet from the network; what can be delivered comes out in order."""
         if not (
@@ -196,7 +202,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
     ) -> Effects:
         if not isinstance(payload, bytes):
-            raise CallerError(f"a payload is bytes, not {type(payload).__name__}; encode it first")
+            self.check_send(payload, to)
         if self._is_stopped():
             raise CallerError(f"{self.process} is blocked in a send; give it the acknowledgement first")
         targets, own = self._resolve_targets(to)

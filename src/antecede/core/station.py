@@ -59,7 +59,10 @@ _read_saved = wire.make_reader(_SavedStation, "not a snapshot of a station")
 
 
 class Station:
-    """`queue` has what the application was not handed yet, `handed` what it was and has not acknowledged."""
+    """`queue` has what the application was not handed yet, `handed` what it was and has not acknowledged.
+
+    `touched` names the peers for which there may be something to transmit; whoever looks at them clears it.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         if endpoint.manual:
@@ -72,6 +75,7 @@ class Station:
         self.own_unsettled = 0
         self.queue: deque[HandUp] = deque()
         self.handed: deque[HandUp] = deque()
+        self.touched: dict[str, None] = {}
         self.relays = endpoint.facts.relays or endpoint.brings_past
 
     # -- the inputs --------------------------------------------------------------------------------
@@ -79,7 +83,7 @@ class Station:
     def send(self, data: bytes, to: list[str] | None, how: dict[str, Any]) -> int:
         """Send a message; returns its number. If it is refused with an error, nothing has changed."""
         if not isinstance(data, bytes):
-            raise CallerError(f"a payload is bytes, not {type(data).__name__}; encode it first")
+            self.endpoint.check_send(data, to)
         number = self.sent + 1
         named = number.to_bytes(NAME_BYTES, "big") + data
         if how:
@@ -113,6 +117,7 @@ class Station:
             except InputError as error:
                 refused.append(str(error))
         channel.received = number
+        self.touched[source] = None
         return refused
 
     def acknowledge(self, number: int) -> None:
@@ -183,12 +188,14 @@ class Station:
             self._queue_delivery(delivery, owner)
 
     def _put_packets(self, packets: list[Packet]) -> None:
-        channels = self.channels
+        channels, touched = self.channels, self.touched
         for packet in packets:
-            channel = channels[packet.target]
+            target = packet.target
+            channel = channels[target]
             if channel.excluded:
                 channel.acknowledged += 1
             else:
+                touched[target] = None
                 channel.waiting.append((CODES[packet.kind], packet.stamp, packet.payload))
 
     def _queue_delivery(self, delivery: Delivery, owner: str) -> None:
@@ -211,6 +218,7 @@ class Station:
     def _settle(self, item: HandUp) -> None:
         if item.owner:
             self.channels[item.owner].unsettled -= 1
+            self.touched[item.owner] = None
         else:
             self.own_unsettled -= 1
 

@@ -10,7 +10,7 @@ Owns connections, credit, the journal and the events file. Knows core and protoc
 are read.
 """
 
-from antecede.live.errors import JournalError, NodeClosedError
+from antecede.live.errors import JournalError, NodeClosedError, NodeFailedError
 from antecede.live.node import LiveDelivery, Node, join, open_node
 from antecede.live.status import PeerStatus, Status
 from antecede.live.transaction import Transaction
@@ -22,6 +22,7 @@ __all__ = [
     "LiveDelivery",
     "Node",
     "NodeClosedError",
+    "NodeFailedError",
     "PeerStatus",
     "Status",
     "Transaction",

@@ -24,6 +24,7 @@ from antecede.live.handshake import (
     read_proof,
 )
 from antecede.live.records import LENGTH_BYTES, Sealer
+from antecede.live.transports import ByteProtocol
 
 WRITE_BUFFER = 256 * 1024
 """A transport that holds more than this is given nothing more until it has sent most of it."""
@@ -33,6 +34,7 @@ class ConnectionOwner(Protocol):
     """What a connection asks of the node that it belongs to."""
 
     key: bytes | None
+    read_buffer: memoryview
     largest_record: int
     handshake_time: float
 
@@ -58,7 +60,7 @@ class ConnectionOwner(Protocol):
         """Something was refused."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(ByteProtocol):
     """`target` is whom it was dialled for; without one, this side listens and learns who it is."""
 
     def __init__(self, owner: ConnectionOwner, target: str | None = None) -> None:
@@ -98,6 +100,14 @@ class Connection(asyncio.Protocol):
             self._own = self.owner.make_hello(self.target)
             self._write_frame(wire.encode(self._own))
 
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the transport reads to: all connections of a node share one place, as nothing stays there."""
+        return self.owner.read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Something was read."""
+        self.data_received(bytes(self.owner.read_buffer[:nbytes]))
+
     def data_received(self, data: bytes) -> None:
         """Take frames off the connection; a frame may come in pieces, and many at once."""
         if self._rest:
@@ -108,14 +118,14 @@ class Connection(asyncio.Protocol):
         at = self._take_frames(data)
         self._rest = bytearray(data[at:])
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         """Tell the owner."""
         if self._timer is not None:
             self._timer.cancel()
         self.state = "closed"
         if not self.ended.done():
             self.ended.set_result(None)
-        self.owner.end_session(self, self.reason or str(error or "closed by the other side"))
+        self.owner.end_session(self, self.reason or str(exc or "closed by the other side"))
 
     def pause_writing(self) -> None:
         """The transport is full."""

@@ -8,4 +8,8 @@ class JournalError(InputError):
 
 
 class NodeClosedError(AntecedeError):
-    """The node was closed, or has failed; the text says why."""
+    """The node was closed by its application."""
+
+
+class NodeFailedError(AntecedeError):
+    """The node could not go on; the text says why. What is in its journal is safe."""

@@ -26,6 +26,7 @@ from antecede.live.transports.tcp import list_certified_names
 
 WORD_DELAY = 0.05
 RECORD_BYTES = 128 * 1024
+READ_BYTES = 256 * 1024
 STAMP_BYTES = 4 * 2**20
 """What a record may need beside its largest message: stamps, and smaller messages."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
@@ -58,6 +59,7 @@ class Hub:
         self.certified = certified
         self.largest_record = settings.largest_message + STAMP_BYTES
         self.handshake_time = settings.handshake_time
+        self.read_buffer = memoryview(bytearray(READ_BYTES))
         self.refusals = Refusals(station.process)
         self.peers = {
             name: NodePeer(name, addresses[name], channel, settings.window)
@@ -126,11 +128,18 @@ class Hub:
             self._flush_planned = True
             self._loop.call_soon(self._flush)
 
+    def _plan_flush_for(self, name: str) -> None:
+        self.station.touched[name] = None
+        self.plan_flush()
+
     def _flush(self) -> None:
         self._flush_planned = False
         self.before_flush()
+        touched = list(self.station.touched)
+        self.station.touched.clear()
         owing = 0
-        for peer in self.peers.values():
+        for name in touched:
+            peer = self.peers[name]
             if peer.channel.waiting:
                 peer.transmit(RECORD_BYTES)
             owed = peer.count_owed()
@@ -199,7 +208,7 @@ class Hub:
             self.take(peer.name, record, body)
         self.progress()
         if peer.channel.waiting:
-            self.plan_flush()
+            self._plan_flush_for(peer.name)
 
     def end_session(self, connection: Connection, reason: str) -> None:
         """A connection is gone."""
@@ -210,7 +219,7 @@ class Hub:
 
     def resume_session(self, connection: Connection) -> None:
         """There is room on a connection again."""
-        self.plan_flush()
+        self._plan_flush_for(connection.peer)
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""

@@ -251,11 +251,13 @@ class SqliteJournal:
             row = (self.number + 1, inputs, chain)
             self._execute("INSERT INTO antecede_records VALUES (?, ?, ?)", row)
             self._execute("COMMIT")
+            self.number += 1
+            self._chain = chain
+            self._write_mark()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {_explain(error)}") from None
-        self.number += 1
-        self._chain = chain
-        self._write_mark()
+        except OSError as error:
+            raise JournalError(f"{self.path}-mark: {error}") from None
 
     def _run_statements(self, unit: Unit) -> None:
         self._execute("SAVEPOINT application")

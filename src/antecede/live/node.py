@@ -85,7 +85,7 @@ class Node:
         self._loop = asyncio.get_running_loop()
         self._failure: AntecedeError | None = None
         self._consumer: asyncio.Future[None] | None = None
-        self._senders: list[asyncio.Future[None]] = []
+        self._senders: list[tuple[asyncio.Future[None], Any]] = []
         self._sends_in_turn = 0
         self._blocking_sends = 0
         hub.take = self._take_record
@@ -111,7 +111,7 @@ class Node:
         """
         names = to if to is None or isinstance(to, list | str) else list(to)
         self._check_message(data)
-        if not self._has_room(names):
+        if not self._has_room(names, self._settings.window):
             await self._wait_for_room(names)
         elif self._failure is not None:
             raise self._failure
@@ -158,8 +158,11 @@ class Node:
         inputs: list[NodeInput] = []
         for data, to in transaction.sends:
             self._check_message(data)
+            self.station.endpoint.check_send(data, to)
             await self._wait_for_room(to)
             inputs.append(SendInput(data, to, {}))
+        if self.station.endpoint.blocks and len(transaction.sends) > 1:
+            raise CallerError("this protocol sends one message at a time: one in a transaction")
         if self.station.handed:
             inputs.append(AcknowledgeInput(self.station.handed[-1].number))
         results = await self._pipeline.write(Unit(inputs, transaction.statements))
@@ -253,8 +256,7 @@ class Node:
         return number
 
     async def _send_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> int:
-        if not isinstance(data, bytes):
-            raise CallerError(f"a payload is bytes, not {type(data).__name__}; encode it first")
+        self.station.endpoint.check_send(data, to)
         self._blocking_sends += 1
         try:
             (applied,) = await pipeline.write(Unit([SendInput(data, to, how)]))
@@ -264,9 +266,9 @@ class Node:
             raise applied.error
         return applied.sent
 
-    def _has_room(self, to: Any) -> bool:
-        """Whether no receiver is too far behind; what is wrong with `to` is said later."""
-        station, window = self.station, self._settings.window
+    def _has_room(self, to: Any, window: int) -> bool:
+        """Whether no receiver is so far behind; what is wrong with `to` is said later."""
+        station = self.station
         own = station.endpoint
         if own.backlog >= window or (own.blocks and (own.blocked or self._blocking_sends)):
             return False
@@ -281,19 +283,27 @@ class Node:
         return True
 
     async def _wait_for_room(self, to: Any) -> None:
-        while self._failure is None and not self._has_room(to):
+        while self._failure is None and not self._has_room(to, self._settings.window):
             waiter = self._loop.create_future()
-            self._senders.append(waiter)
+            self._senders.append((waiter, to))
             await waiter
         if self._failure is not None:
             raise self._failure
 
     def _wake_senders(self) -> None:
-        if self._senders:
-            waiters, self._senders = self._senders, []
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
+        """Wake those for whom half a window is free, so that each has something to do when it wakes."""
+        if not self._senders:
+            return
+        half = self._settings.window // 2
+        waiting = []
+        for waiter, to in self._senders:
+            if waiter.done():  # its task was cancelled
+                continue
+            if self._failure is None and not self._has_room(to, half):
+                waiting.append((waiter, to))
+            else:
+                waiter.set_result(None)
+        self._senders = waiting
 
     # -- receiving ---------------------------------------------------------------------------------
 
@@ -397,9 +407,7 @@ class Node:
     async def _wait_for_peers(self, linger: float) -> None:
         end = self._loop.time() + linger
         while self._has_unacknowledged() and self._loop.time() < end and self._failure is None:
-            waiter = self._loop.create_future()
-            self._senders.append(waiter)
-            await asyncio.wait([waiter], timeout=min(0.1, end - self._loop.time()))
+            await asyncio.sleep(min(0.01, end - self._loop.time()))
 
     def _has_unacknowledged(self) -> bool:
         if self.station.endpoint.backlog:

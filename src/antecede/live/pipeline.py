@@ -13,8 +13,10 @@ from typing import Any
 from antecede.core.channel import Parcel
 from antecede.core.errors import AntecedeError
 from antecede.core.station import Station
+from antecede.live.errors import NodeFailedError
 from antecede.live.inputs import AcknowledgeInput, Applied, NodeInput, apply_input
 from antecede.live.journal import NodeJournal, Statement, Unit
+from antecede.live.refusals import log
 
 Report = Callable[[NodeInput, Applied], None]
 
@@ -152,11 +154,15 @@ class Pipeline:
         snapshot, self._snapshot = self._snapshot, None
         try:
             await self.call(self.journal.commit, group.list_units(), snapshot)
+            self.records = 1 if snapshot else self.records + 1
+            self._apply_group(group)
         except AntecedeError as error:
             self._stop_for(error, group)
             return
-        self.records = 1 if snapshot else self.records + 1
-        self._apply_group(group)
+        except Exception as error:
+            log.exception("the node of %s failed", self.station.process)
+            self._stop_for(NodeFailedError(f"the node of {self.station.process} failed: {error!r}"), group)
+            return
         self._current = None
         group.done.set_result(None)
 

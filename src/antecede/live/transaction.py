@@ -36,6 +36,4 @@ class Transaction:
 
     def send(self, data: bytes, to: list[str] | None = None) -> None:
         """A message that is sent if the commit succeeds."""
-        if not isinstance(data, bytes):
-            raise CallerError(f"a payload is bytes, not {type(data).__name__}; encode it first")
         self.sends.append((data, to))

@@ -10,7 +10,16 @@ from typing import Protocol
 
 from antecede.core.errors import CallerError
 
-MakeProtocol = Callable[[], asyncio.Protocol]
+
+class ByteProtocol(asyncio.BufferedProtocol):
+    """What transports serve: a socket reads into a buffer, others hand bytes over."""
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        raise NotImplementedError
+
+
+MakeProtocol = Callable[[], ByteProtocol]
 
 
 class Listener(Protocol):

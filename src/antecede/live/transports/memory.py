@@ -8,13 +8,13 @@ import asyncio
 from typing import Any
 
 from antecede.core.errors import CallerError
-from antecede.live.transports import Listener, MakeProtocol
+from antecede.live.transports import ByteProtocol, Listener, MakeProtocol
 
 
 class MemoryEnd(asyncio.Transport):
     """One end of a connection."""
 
-    def __init__(self, protocol: asyncio.Protocol) -> None:
+    def __init__(self, protocol: ByteProtocol) -> None:
         super().__init__()
         self.protocol = protocol
         self.other: MemoryEnd | None = None
