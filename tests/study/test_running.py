@@ -179,6 +179,16 @@ def test_two_figures_of_one_name_are_refused(tmp_path):
         run_study(study, str(tmp_path / "out"))
 
 
+def test_a_figure_says_what_its_rates_are_out_of(tmp_path):
+    figure = make_figure(measure=lambda cell: {"y": 0.0}, conclude=lambda results: "")
+    counted = replace(figure, count_trials=lambda metric, parameters: 1000.0)
+    for name, one in (("plain", figure), ("counted", counted)):
+        run_study(Study("small", "A small study", "", (one,)), str(tmp_path / name))
+    plain, known = ((tmp_path / name / "result.md").read_text() for name in ("plain", "counted"))
+    assert "| plain | 1 | 0 |" in plain
+    assert "| plain | 1 | 0 ± 0.0013 |" in known  # none of 3000
+
+
 def test_a_bar_in_a_parameter_does_not_end_a_cell_of_the_table(tmp_path):
     grid = give_points({"x": 1, "where": "here|there"}, {"x": 2, "where": "nowhere"})["grid"]
     run_study(make_study(grid=grid, conclude=lambda results: ""), str(tmp_path))
