@@ -257,3 +257,26 @@ def test_bad_sends_are_refused_and_change_nothing() -> None:
                     pass
 
     asyncio.run(run())
+
+
+def test_taking_does_not_acknowledge_and_the_end_is_told() -> None:
+    async def run() -> None:
+        async with Cluster("vector", 2) as cluster:
+            a, b = cluster.nodes["p0"], cluster.nodes["p1"]
+            for number in range(3):
+                await a.send(b"%d" % number)
+            first, second, third = [await b.take() for _ in range(3)]
+            assert [first.payload, second.payload, third.payload] == [b"0", b"1", b"2"]
+            assert b.status().handed == 3
+            await second.done()
+            assert b.status().handed == 1
+            ending = asyncio.create_task(b.wait_until_closed())
+            waiting = asyncio.create_task(b.take())
+            await asyncio.sleep(0)
+            assert not ending.done()
+            await b.close(linger=0)
+            assert isinstance(await ending, live.NodeClosedError)
+            with pytest.raises(live.NodeClosedError):
+                await waiting
+
+    asyncio.run(run())

@@ -19,7 +19,7 @@ from antecede.live.connection import Connection
 from antecede.live.handshake import NONCE_BYTES, VERSION, Hello
 from antecede.live.peers import NodePeer
 from antecede.live.records import PacketRecord, read_record
-from antecede.live.refusals import Refusals
+from antecede.live.refusals import Refusals, log
 from antecede.live.settings import NodeSettings
 from antecede.live.transports import Listener, Transport, split_address
 from antecede.live.transports.tcp import list_certified_names
@@ -196,6 +196,8 @@ class Hub:
         peer.begin_session(connection)
         if old is not None:
             old.close("replaced by a newer connection")
+        facts = {"peer": peer.name}
+        log.info("%s is connected with %s", self.station.process, peer.name, extra={"facts": facts})
 
     def take_record(self, connection: Connection, body: bytes) -> None:
         """Take a peer's word, and pass new packets on."""
@@ -216,6 +218,9 @@ class Hub:
         peer = self.peers.get(connection.peer)
         if peer is not None and peer.connection is connection:
             peer.end_session()
+            facts = {"peer": peer.name, "reason": reason}
+            text = "%s lost its connection with %s"
+            log.info(text, self.station.process, peer.name, extra={"facts": facts})
 
     def resume_session(self, connection: Connection) -> None:
         """There is room on a connection again."""

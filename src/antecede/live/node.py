@@ -84,6 +84,7 @@ class Node:
         self._settings = hub.settings
         self._loop = asyncio.get_running_loop()
         self._failure: AntecedeError | None = None
+        self._ended: asyncio.Future[AntecedeError] = self._loop.create_future()
         self._consumer: asyncio.Future[None] | None = None
         self._senders: list[tuple[asyncio.Future[None], Any]] = []
         self._sends_in_turn = 0
@@ -129,13 +130,18 @@ class Node:
 
     async def __anext__(self) -> LiveDelivery:
         """The next delivery; asking for it acknowledges those before. Ends when the node is closed."""
+        if self.station.handed:
+            self._acknowledge(self.station.handed[-1].number)
+        try:
+            return await self.take()
+        except NodeClosedError:
+            raise StopAsyncIteration from None
+
+    async def take(self) -> LiveDelivery:
+        """The next delivery, for an application that acknowledges by `done` alone."""
         station = self.station
-        if station.handed:
-            self._acknowledge(station.handed[-1].number)
         while not station.queue or self._failure is not None:
             if self._failure is not None:
-                if isinstance(self._failure, NodeClosedError):
-                    raise StopAsyncIteration
                 raise self._failure
             await self._wait_for_delivery()
         item = station.hand_up()
@@ -223,6 +229,10 @@ class Node:
             refused=dict(self._hub.refusals.counts),
             records=0 if self._pipeline is None else self._pipeline.records,
         )
+
+    async def wait_until_closed(self) -> AntecedeError:
+        """Returns when the node works no more, with the reason: it was closed, or its journal failed."""
+        return await asyncio.shield(self._ended)
 
     async def close(self, linger: float | None = None) -> None:
         """Wait a while for the peers to have what was sent, then close. A journal keeps what is left."""
@@ -394,6 +404,8 @@ class Node:
     def _fail(self, error: AntecedeError) -> None:
         """Nothing works from now on; whoever waits is told."""
         self._failure = error
+        if not self._ended.done():
+            self._ended.set_result(error)
         self._wake_senders()
         self._wake_consumer()
 

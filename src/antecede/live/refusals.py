@@ -1,4 +1,7 @@
-"""What was refused, counted; the first of a kind from a peer is logged, the others only count."""
+"""What was refused, counted; the first of a kind from a peer is logged, the others only count.
+
+Lines of the log carry their `facts` apart from their text, for whoever writes logs that programs read.
+"""
 
 import logging
 
@@ -19,4 +22,6 @@ class Refusals:
         self.counts[key] = before + 1
         if not before:
             who = peer or "a stranger"
-            log.warning("%s refused %s (%s): %s; further ones only count", self.process, who, kind, reason)
+            text = "%s refused %s (%s): %s; further ones only count"
+            facts = {"peer": peer, "refused": kind, "reason": reason}
+            log.warning(text, self.process, who, kind, reason, extra={"facts": facts})
