@@ -60,8 +60,7 @@ def _build_table(graph: EventGraph, part: FindingRows) -> pa.Table:
     at = part.at[picks]
     witnesses = _list_witnesses(graph.events.table, part, picks)
     place = {
-        name: decode_names(get_column(graph.events.table, name).take(pa.array(at)))
-        for name in ("process", "message", "file", "line")
+        name: _take_column(graph.events.table, name, at) for name in ("process", "message", "file", "line")
     }
     columns = {
         "kind": pa.array([part.kind] * len(picks), pa.string()),
@@ -71,6 +70,12 @@ def _build_table(graph: EventGraph, part: FindingRows) -> pa.Table:
         **place,
     }
     return pa.Table.from_arrays([columns[name] for name in FINDINGS.names], schema=FINDINGS)
+
+
+def _take_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
+    """What a column has in these rows, as FINDINGS wants it."""
+    taken = decode_names(get_column(table, name).take(pa.array(rows)))
+    return taken.cast(FINDINGS.field(name).type)
 
 
 def _list_ids(witnesses: list[list[Event]]) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from antecede.tables import EVENTS
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+MOST_BYTES = 2**31 - 1
+"""Bytes of texts up to which Arrow's usual arrays, whose offsets have 32 bits, can be put into one piece."""
 
 
 class EncodedNames(NamedTuple):
@@ -40,18 +44,49 @@ def get_column(table: pa.Table, name: str) -> pa.Array:
     """A column in one piece; all null if the table has none of this name."""
     if name not in table.column_names:
         return pa.nulls(len(table), EVENTS.field(name).type)
-    array = table[name].combine_chunks()
+    return _join_chunks(table[name])
+
+
+def _join_chunks(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
     return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
 
-def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The table with these columns of names as dictionaries, so that rows are moved without their names."""
-    for name in names:
-        if name in table.column_names:
-            at = table.column_names.index(name)
-            encoded = get_column(table, name).dictionary_encode()
-            table = table.set_column(at, name, encoded)
+def widen_texts(table: pa.Table) -> pa.Table:
+    """The table with 64-bit offsets in columns of more text than 32 bits can count."""
+    for at, field in enumerate(table.schema):
+        column = table.column(at)
+        if column.nbytes > MOST_BYTES:
+            table = table.set_column(at, field.name, column.cast(_widen_type(field.type)))
     return table
+
+
+def _widen_type(kind: pa.DataType) -> pa.DataType:
+    """The same type with 64-bit offsets of texts; those of lists count items, and need not be widened."""
+    if pa.types.is_string(kind):
+        return pa.large_string()
+    if pa.types.is_map(kind):
+        return pa.map_(_widen_type(kind.key_type), _widen_type(kind.item_type))
+    return pa.list_(_widen_type(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The table with these columns of names as dictionaries, so that rows are moved without their names.
+
+    Two at a time: the one with the most names takes about as long as all others.
+    """
+    present = [name for name in names if name in table.column_names]
+    with ThreadPoolExecutor(2) as threads:
+        encoded = list(threads.map(_encode_column, (table[name] for name in present)))
+    for name, column in zip(present, encoded, strict=True):
+        at = table.column_names.index(name)
+        table = table.set_column(at, name, column)
+    return table
+
+
+def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column of names as a dictionary in one piece; the names are never put into one piece."""
+    return _join_chunks(column.dictionary_encode())
 
 
 def decode_names(array: pa.Array) -> pa.Array:
@@ -77,7 +112,10 @@ def number_names(columns: Sequence[pa.Array]) -> EncodedNames:
     """Names as codes, in the order in which they first appear: faster than `rank_names` if there are many."""
     encoded = [array.dictionary_encode() for array in columns]
     codes = [to_integers(array.indices, -1) for array in encoded]
-    dictionaries = [array.dictionary.cast(pa.string()) for array in encoded]
+    dictionaries = [array.dictionary for array in encoded]
+    is_wide = sum(names.nbytes for names in dictionaries) > MOST_BYTES
+    text = pa.large_string() if is_wide else pa.string()
+    dictionaries = [names.cast(text) for names in dictionaries]
     if sum(len(names) > 0 for names in dictionaries) <= 1:
         return EncodedNames(max(dictionaries, key=len), codes)
     # Each dictionary has its own codes: number their names once more, all together.

@@ -10,12 +10,21 @@ none, the receives are the deliveries. Steps that have no place in their process
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, Floats, encode_columns, get_column, to_floats, to_integers
+from antecede.events.columns import (
+    Bools,
+    Floats,
+    encode_columns,
+    get_column,
+    to_floats,
+    to_integers,
+    widen_texts,
+)
 from antecede.events.ids import IdLinks, link_ids
 from antecede.events.messages import classify_acts, list_handovers, list_message_edges, match_events
 from antecede.events.processes import Actors, assign_tracks, find_actors
@@ -108,15 +117,17 @@ def build_event_graph(table: pa.Table) -> EventGraph:
 
     Of two events with one id in an execution, the first in canonical order is the one that others name.
     """
-    table = encode_columns(table, ENCODED)
+    table = encode_columns(widen_texts(table), ENCODED)
     rows, execution, executions = sort_rows(table)
     if (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
     table = table.combine_chunks()  # else every look at a column would do it
-    who = find_actors(table, execution)
-    events = place_events(table, execution, executions, who, classify_acts(table, execution))
-    links = match_events(table, execution, events.act, who, events.track, events.place)
-    return assemble_graph(events, links, link_ids(table, execution, executions))
+    with ThreadPoolExecutor(1) as other_thread:
+        ids = other_thread.submit(link_ids, table, execution, executions)
+        who = find_actors(table, execution)
+        events = place_events(table, execution, executions, who, classify_acts(table, execution))
+        links = match_events(table, execution, events.act, who, events.track, events.place)
+    return assemble_graph(events, links, ids.result())
 
 
 def place_events(

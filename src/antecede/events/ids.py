@@ -80,7 +80,7 @@ def _may_repeat(execution: Ints, events: pa.Array) -> bool:
 def _list_ghosts(executions: pa.Array, execution: Ints, names: pa.Array, parent: Ints, row: Ints) -> pa.Table:
     """The table of ghosts from codes."""
     execution_names = executions.take(pa.array(execution))
-    parent_names = names.take(pa.array(parent))
+    parent_names = names.take(pa.array(parent)).cast(pa.string())
     return pa.Table.from_arrays([execution_names, parent_names, pa.array(row)], schema=GHOSTS)
 
 
