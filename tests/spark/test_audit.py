@@ -92,6 +92,20 @@ def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypa
     found.done()
 
 
+def test_executions_are_counted_only_where_one_may_be_huge(spark, monkeypatch):
+    monkeypatch.setattr(module, "SMALL", 10)
+    events = spark.createDataFrame(table(*talk(7, 4, 60, "x")))  # with clocks and parents: each counts for 5
+    measured = []
+    measure = module._measure_executions
+    monkeypatch.setattr(module, "_measure_executions", lambda *how: measured.append(how) or measure(*how))
+    number = events.count()
+    audit(events, number=number, huge=5 * number).done()
+    assert not measured
+    found = audit(events, number=number, huge=5 * number - 1)
+    assert len(measured) == 1 and found.huge == 0
+    found.done()
+
+
 def test_many_events_are_shared_out_to_more_tasks(spark, monkeypatch):
     monkeypatch.setattr(module, "TASK", 10)
     monkeypatch.setattr(module, "SMALL", 10)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from antecede.auditing.sentences import KINDS, write_sentence
 from antecede.auditing.wording import Event
-from antecede.events.columns import decode_names, get_column
+from antecede.events.columns import decode_names, get_column, list_values
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints, expand_ranges, rank_within_runs, starts_of_lengths
 from antecede.tables import FINDINGS
@@ -106,8 +106,7 @@ def _list_witnesses(table: pa.Table, part: FindingRows, picks: Ints) -> list[lis
 
 def _take_values(table: pa.Table, name: str, rows: Ints) -> list[Any]:
     """What a column has in these rows."""
-    values: list[Any] = get_column(table, name).take(pa.array(rows)).to_pylist()
-    return values
+    return list_values(decode_names(get_column(table, name).take(pa.array(rows))))
 
 
 def pick_first_findings(execution: Ints, at: Ints) -> Ints:

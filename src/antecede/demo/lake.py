@@ -83,7 +83,7 @@ def show_lake(
         console.print(
             f"engine: spark (Spark {spark.version}, embedded, on all cores of this machine)", highlight=False
         )
-        story = _audit_three_orders(spark, folder)
+        story = _audit_three_orders(spark, folder, rooms * messages)
         console.print(_make_table(story.readings, rooms * messages))
         _explain(console, story)
         place = _write_page(story.audits[0], folder)
@@ -91,13 +91,17 @@ def show_lake(
     return story
 
 
-def _audit_three_orders(spark: SparkSession, folder: Path) -> LakeStory:
-    """Audit the lake as it landed; then, together, by time and in causal order."""
+def _audit_three_orders(spark: SparkSession, folder: Path, messages: int) -> LakeStory:
+    """Audit the lake as it landed; then, together, by time and in causal order.
+
+    Of each message there is an event for every person, and one for every reader of the lake.
+    """
     people = spark.read.parquet(str(folder / "events")).select(*LOGGED)
     landed = spark.read.parquet(str(folder / "landed"))
     reader = _make_reader(LAKE, landed, "landed")
     events = people.unionByName(reader, allowMissingColumns=True)
-    first = _audit_events(spark, "auditing as it landed", events)
+    number = messages * (len(PEOPLE) + 1)
+    first = _audit_events(spark, "auditing as it landed", events, number)
     start = monotonic()
     ordered = _put_in_causal_order(spark, landed, folder)
     seconds = monotonic() - start
@@ -105,7 +109,8 @@ def _audit_three_orders(spark: SparkSession, folder: Path) -> LakeStory:
     for reader in (_make_reader(BY_TIME, landed, "time"), _make_reader(CAUSAL, ordered, "position")):
         events = events.unionByName(reader, allowMissingColumns=True)
     # The people's clocks need not be judged again, and nothing of this audit is drawn.
-    second = _audit_events(spark, "auditing other orders", events.drop("time", "event", "text"))
+    few_columns = events.drop("time", "event", "text")
+    second = _audit_events(spark, "auditing other orders", few_columns, number + messages)
     readings = [
         LakeReading("as it landed", first.summary.counts.get("late", 0), first.summary.totals["pairs"]),
         *_split_by_reader(second),
@@ -137,13 +142,13 @@ def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -
     return ordered
 
 
-def _audit_events(spark: SparkSession, what: str, events: DataFrame) -> LakeAudit:
-    """Audit people and readers together."""
+def _audit_events(spark: SparkSession, what: str, events: DataFrame, number: int) -> LakeAudit:
+    """Audit people and readers together, so many events."""
     from antecede.spark.auditing.event_audit import audit
 
     start = monotonic()
     with show_spark_stages(spark, what):
-        spark_audit = audit(events)
+        spark_audit = audit(events, number=number)
         summary = spark_audit.summary()
     return LakeAudit(monotonic() - start, events, spark_audit, summary)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -131,6 +131,19 @@ def to_integers(array: pa.Array, missing: int) -> Ints:
     """Integers, with a number for null."""
     filled = array.fill_null(missing) if array.null_count else array
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def list_values(array: pa.Array) -> list[Any]:
+    """The same as `to_pylist`, many times as fast for names and numbers."""
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        names: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+        return names
+    if not (pa.types.is_int64(array.type) or pa.types.is_float64(array.type)):
+        return list(array.to_pylist())
+    numbers: list[Any] = array.fill_null(0).to_numpy().tolist()
+    for at in np.flatnonzero(array.is_null()).tolist():
+        numbers[at] = None
+    return numbers
 
 
 def to_floats(array: pa.Array) -> Floats:

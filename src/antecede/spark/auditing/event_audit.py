@@ -39,6 +39,7 @@ One task takes 460 to 570 bytes for an event with short names, the judging task 
 500; but the whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million
 events).
 """
+COUNTED_LISTS = ("clock", "parents")
 LISTS = 2
 """For how many more events one counts that has a clock, or parents."""
 TASK = 1_000_000
@@ -88,12 +89,15 @@ class SparkAudit:
 def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> SparkAudit:
     """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown.
 
-    `number` of events, if it is known: then small logs need not be counted first.
+    `number` of events, if it is known: where that is not huge, no execution is, and none need be counted.
     """
     lift_arrow_batch_limit(events.sparkSession)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
-    is_small = number is not None and number <= min(huge, SMALL)
-    sizes = _Sizes(number or 0, []) if is_small else _measure_executions(named, huge)
+    heaviest_event = 1 + sum(LISTS for name in COUNTED_LISTS if name in named.columns)
+    if number is not None and number * heaviest_event <= huge:
+        sizes = _Sizes(number, [])
+    else:
+        sizes = _measure_executions(named, huge)
     is_large = sf.col("execution").isin(sizes.large)
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     parts = 1 if sizes.events <= SMALL else max(usual, -(-sizes.events // TASK))
@@ -120,7 +124,7 @@ class _Sizes(NamedTuple):
 def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
     """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
-    lists = [sf.count(name) for name in ("clock", "parents") if name in events.columns]
+    lists = [sf.count(name) for name in COUNTED_LISTS if name in events.columns]
     is_large = sum((LISTS * number for number in lists), size) > huge
     for name in ("process", "index"):
         number = sf.count(name) if name in events.columns else sf.lit(0)
