@@ -35,9 +35,9 @@ from antecede.tables import FINDINGS
 HUGE = 12_000_000
 """Events of an execution that are too many for one task.
 
-One task takes 460 to 570 bytes for an event with short names, the judging task of a distributed audit some
-500; but the whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million
-events).
+One task takes 460 to 570 bytes for an event with short names, and some 95 more where its two threads work at
+the same time (seen with 10 million events); the judging task of a distributed audit takes some 500. But the
+whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million events).
 """
 COUNTED_LISTS = ("clock", "parents")
 LISTS = 2
