@@ -97,7 +97,12 @@ def test_executions_are_counted_only_where_one_may_be_huge(spark, monkeypatch):
     events = spark.createDataFrame(table(*talk(7, 4, 60, "x")))  # with clocks and parents: each counts for 5
     measured = []
     measure = module._measure_executions
-    monkeypatch.setattr(module, "_measure_executions", lambda *how: measured.append(how) or measure(*how))
+
+    def note_and_measure(*how):
+        measured.append(how)
+        return measure(*how)
+
+    monkeypatch.setattr(module, "_measure_executions", note_and_measure)
     number = events.count()
     audit(events, number=number, huge=5 * number).done()
     assert not measured
