@@ -11,6 +11,9 @@ from random import Random
 from antecede.live.transports import ByteProtocol, Listener, MakeProtocol
 from antecede.live.transports.memory import MemoryEnd, MemoryListener, MemoryTransport
 
+DELAYS = [0.002, 0.02, 0.3]
+"""Mean delays: each connection has one of them, in each direction, so that some ways round are shorter."""
+
 
 class FaultyNetwork(MemoryTransport):
     """`trouble` is between 0 (only delays) and 1; `cut` has the pairs that cannot reach each other."""
@@ -22,7 +25,6 @@ class FaultyNetwork(MemoryTransport):
         self.cut: set[tuple[str, str]] = set()
         self.counts: Counter[str] = Counter()
         self.ends: dict[FaultyEnd, None] = {}
-        self.delay = random.choice([0.001, 0.01, 0.1])
 
     def port(self, name: str) -> "FaultyPort":
         """The network as one process sees it."""
@@ -73,7 +75,7 @@ class FaultyPort:
 
     async def dial(self, place: str, make: MakeProtocol) -> None:
         network = self.network
-        await asyncio.sleep(network.random.expovariate(1 / network.delay))
+        await asyncio.sleep(network.random.expovariate(1 / DELAYS[0]))
         if network.is_cut(self.name, place):
             network.counts["dialled in vain"] += 1
             await asyncio.sleep(network.random.choice([0.1, 60.0]))
@@ -92,6 +94,7 @@ class FaultyEnd(MemoryEnd):
         super().__init__(protocol)
         self.network, self.name, self.other_name = network, name, other_name
         self.dead = False
+        self.delay = network.random.choice(DELAYS)
         self.last = 0.0
         self.stalled: list[bytes] = []
         network.ends[self] = None
@@ -107,7 +110,7 @@ class FaultyEnd(MemoryEnd):
     def _transmit(self, data: bytes) -> None:
         network = self.network
         if network.happens("broken connection", 0.004):
-            self.loop.call_later(network.random.expovariate(1 / network.delay), self.abort)
+            self.loop.call_later(network.random.expovariate(1 / self.delay), self.abort)
             return
         if network.happens("dead connection", 0.002):
             self.kill()
@@ -126,9 +129,9 @@ class FaultyEnd(MemoryEnd):
 
     def _schedule(self, data: bytes, behind: bool) -> None:
         network = self.network
-        arrival = self.loop.time() + network.random.expovariate(1 / network.delay)
+        arrival = self.loop.time() + network.random.expovariate(1 / self.delay)
         if behind:
-            arrival += 5 * network.delay
+            arrival += 5 * self.delay
         else:
             self.last = arrival = max(arrival, self.last)
         if isinstance(self.other, FaultyEnd):
@@ -146,9 +149,7 @@ class FaultyEnd(MemoryEnd):
         self.network.ends.pop(self, None)
         self.loop.call_soon(self.protocol.connection_lost, None)
         if isinstance(self.other, FaultyEnd) and not self.dead:
-            arrival = max(self.last, self.loop.time()) + self.network.random.expovariate(
-                1 / self.network.delay
-            )
+            arrival = max(self.last, self.loop.time()) + self.network.random.expovariate(1 / self.delay)
             self.loop.call_at(arrival, self.other.abort)
 
     def kill(self) -> None:

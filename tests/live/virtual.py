@@ -38,6 +38,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         selector.loop = self
         self.now = 0.0
         self.random = random
+        self.disk_time = random.choice([0.002, 0.02, 0.05])
         super().__init__(selector)
 
     def time(self) -> float:
@@ -45,7 +46,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
         future: asyncio.Future[Any] = self.create_future()
-        self.call_later(self.random.expovariate(500), self._call, future, func, args)
+        self.call_later(self.random.expovariate(1 / self.disk_time), self._call, future, func, args)
         return future
 
     def _call(self, future: asyncio.Future[Any], function: Callable[..., Any], arguments: Any) -> None:
@@ -54,7 +55,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             report = future.set_result, function(*arguments)
         except Exception as error:
             report = future.set_exception, error
-        self.call_later(self.random.expovariate(500), self._report, future, *report)
+        self.call_later(self.random.expovariate(1 / self.disk_time), self._report, future, *report)
 
     def _report(self, future: asyncio.Future[Any], report: Callable[[Any], None], value: Any) -> None:
         if not future.done():
