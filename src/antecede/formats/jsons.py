@@ -148,6 +148,12 @@ def are_objects_by_line(body: bytes, lines: int) -> bool:
     return lines - 1 in (body.count(end) for end in (b"}\n{", b"}\r\n{"))
 
 
+def number_lines(data: bytes) -> range:
+    """The numbers of the lines from the first to the last that have anything on them."""
+    first = data.count(b"\n", 0, len(data) - len(data.lstrip())) + 1
+    return range(first, first + data.strip().count(b"\n") + 1)
+
+
 def _is_json(data: bytes) -> bool:
     try:
         _anything.decode(data)

@@ -7,8 +7,10 @@ resource's service.name, with service.instance.id behind it where there is one.
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import Record, open_list, read_objects
+from antecede.formats.jsons import ERRORS, Record, are_objects_by_line, number_lines, open_list, read_objects
 from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -18,17 +20,67 @@ USED = {"traceId", "spanId", "parentSpanId", "name", "kind", "links", "attribute
 SCOPES = ("scopeSpans", "instrumentationLibrarySpans")
 
 
+class _PlainScope(msgspec.Struct):
+    spans: list[dict[str, Any]]
+
+
+class _PlainResource(msgspec.Struct, rename="camel"):
+    scope_spans: list[_PlainScope]
+    resource: msgspec.Raw = msgspec.Raw(b"null")
+    instrumentation_library_spans: None = None
+
+
+class _PlainDocument(msgspec.Struct, rename="camel"):
+    resource_spans: list[_PlainResource]
+
+
+_plain_documents = msgspec.json.Decoder(_PlainDocument)
+
+
 def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
+    found = _read_plain_lines(source.data)
+    if found is None:
+        found = _read_spans(source.data, rows)
+    spans.fill_rows(rows, found)
+    return rows
+
+
+def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
     found = []
-    for record, service in _open_spans(source.data, rows):
+    for record, service in _open_spans(data, rows):
         try:
             found.append(_make_span(record.line, record.value, service))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
-    spans.fill_rows(rows, found)
-    return rows
+    return found
+
+
+def _read_plain_lines(data: bytes) -> list[spans.Span] | None:
+    """The spans of a file with a document on each line and nothing odd in them; else None."""
+    body, lines = data.strip(), number_lines(data)
+    if not are_objects_by_line(body, len(lines)):
+        return None
+    services: dict[bytes, str | None] = {}
+    found = []
+    try:
+        for line, document in zip(lines, _plain_documents.decode_lines(body), strict=True):
+            for resource in document.resource_spans:
+                service = _look_up_service(resource.resource, services)
+                for scope in resource.scope_spans:
+                    found += [_make_span(line, span, service) for span in scope.spans]
+    except (Refused, *ERRORS):
+        return None
+    return found
+
+
+def _look_up_service(resource: msgspec.Raw, services: dict[bytes, str | None]) -> str | None:
+    """The name of a service; a resource that was seen before is not read again."""
+    text = bytes(resource)
+    if text not in services:
+        services[text] = _name_service(msgspec.json.decode(text))
+    return services[text]
 
 
 def _open_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, str | None]]:

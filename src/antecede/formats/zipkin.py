@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import ERRORS, are_objects_by_line, read_objects, split_elements
+from antecede.formats.jsons import ERRORS, are_objects_by_line, number_lines, read_objects, split_elements
 from antecede.formats.rows import Fields, FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -96,8 +96,7 @@ def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
             plain = _open_traces(_in_array.decode(body))
             lines = _number_elements(data, len(plain))
         else:
-            first = _count_lines_before(data) + 1
-            lines = range(first, first + body.count(b"\n") + 1)
+            lines = number_lines(data)
             plain = _by_line.decode_lines(body) if are_objects_by_line(body, len(lines)) else []
         if len(plain) != len(lines):
             return None
@@ -118,12 +117,7 @@ def _number_elements(data: bytes, size: int) -> Sequence[int]:
     """The lines of the elements of an array."""
     if b"\n" in data.strip():
         return [element.line for element in split_elements(data)]
-    return [_count_lines_before(data) + 1] * size
-
-
-def _count_lines_before(data: bytes) -> int:
-    """How many lines end before there is anything."""
-    return data.count(b"\n", 0, len(data) - len(data.lstrip()))
+    return [number_lines(data).start] * size
 
 
 class _PlainSpans:
