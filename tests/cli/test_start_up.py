@@ -37,9 +37,17 @@ def test_help_has_an_example(name) -> None:
     assert f"Example: antecede {name}" in " ".join(done.out.split())
 
 
+@pytest.mark.parametrize("subcommand", ["status", "ca"])
+def test_help_of_the_parts_of_node_has_an_example(subcommand) -> None:
+    done = apart("node", subcommand, "--help")
+    assert done.code == 0
+    assert f"Example: antecede node {subcommand}" in " ".join(done.out.split())
+
+
 def test_version_and_help_load_nothing_heavy() -> None:
     for option in ("--version", "--help"):
-        assert not list_modules(option) & {"numpy", "numba", "pyarrow", "pyspark", "msgspec"}
+        heavy = {"numpy", "numba", "pyarrow", "pyspark", "msgspec", "asyncio", "ssl", "antecede.live"}
+        assert not list_modules(option) & heavy
 
 
 def test_a_local_audit_loads_neither_spark_nor_pandas_nor_the_simulator(tmp_path) -> None:

@@ -42,6 +42,10 @@ COMMANDS = {
         "antecede.cli.explore:explore",
         "Find every execution of a small distributed program under a protocol.",
     ),
+    "node": (
+        "antecede.cli.node:node_command",
+        "Run a node of a group that delivers in causal order, for programs in any language.",
+    ),
     "doctor": (
         "antecede.cli.doctor:doctor_command",
         "Check Python, Java, Spark, memory and temporary space, and name the remedy for each thing missing.",
@@ -65,10 +69,18 @@ class _LazyGroup(TyperGroup):
 def _load_command(name: str) -> Any:
     if name in ARROW_COMMANDS:
         load_arrow_without_pandas()
-    module, function = COMMANDS[name][0].split(":")
-    single = _new_app()
-    single.command(name)(getattr(import_module(module), function))
-    return typer.main.get_command(single)
+    place, function = COMMANDS[name][0].split(":")
+    module = import_module(place)
+    command = getattr(module, function)
+    subcommands = getattr(module, "SUBCOMMANDS", {})
+    app = _new_app(invoke_without_command=True) if subcommands else _new_app()
+    if subcommands:
+        app.callback()(command)
+        for subname, subcommand in subcommands.items():
+            app.command(subname)(subcommand)
+    else:
+        app.command(name)(command)
+    return typer.main.get_command(app)
 
 
 def _new_app(**options: Any) -> typer.Typer:

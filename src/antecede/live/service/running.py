@@ -1,0 +1,191 @@
+"""A node as a process: opened as its configuration says, served until it is told to end, closed in order.
+
+It ends by SIGTERM or SIGINT, by the command `close`, with the application at its standard input, or when its
+journal fails. A second signal ends it at once.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from antecede.core.errors import CallerError
+from antecede.live.errors import NodeClosedError
+from antecede.live.node import Node, open_node
+from antecede.live.service.config import LoadedConfig, split_host_and_port
+from antecede.live.service.lines import encode_line
+from antecede.live.service.logs import begin_log
+from antecede.live.service.session import Desk, Session
+from antecede.live.service.stdio import LAST_WORDS, StandardStreams
+from antecede.live.settings import NodeSettings, make_settings
+
+MOST_SESSIONS = 64
+LONGEST_ESCAPE = 6
+"""JSON may need so many bytes for one of a payload, as in \\u0000."""
+ROOM_FOR_NAMES = 64 * 1024
+
+log = logging.getLogger("antecede.live")
+
+
+async def run_node(loaded: LoadedConfig) -> None:
+    """Run a node until it ends; raises why, if that was not asked for."""
+    config = loaded.config
+    settings, _ = make_settings(config.options)
+    path = None if config.socket is None else loaded.locate(config.socket)
+    if path is not None:
+        _remove_stale_socket(path)
+    begin_log(config.process, None if config.log is None else loaded.locate(config.log))
+    node = await _open_node(loaded)
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            if config.metrics is not None:
+                _serve_metrics(loaded, node, config.metrics, stack)
+            await NodeService(node, settings).run(path, config.stdio)
+    finally:
+        await node.close(linger=0)
+        log.info("%s is closed", config.process)
+
+
+async def _open_node(loaded: LoadedConfig) -> Node:
+    try:
+        return await open_node(**loaded.make_arguments())
+    except OSError as error:
+        where = error.filename or f"listen = {loaded.config.listen!r}"
+        raise CallerError(f"{loaded.path}: {where}: {error.strerror or error}; choose another") from None
+
+
+def _serve_metrics(loaded: LoadedConfig, node: Node, place: str, stack: contextlib.AsyncExitStack) -> None:
+    from antecede.live.service.metrics import MetricsServer
+
+    host, port = split_host_and_port(loaded.path, place)
+    server = MetricsServer(node, host, port)
+    stack.callback(server.close)
+    log.info("metrics are served", extra={"facts": {"address": f"http://{host}:{server.port}/metrics"}})
+
+
+class NodeService:
+    """The sessions of a node, and its end."""
+
+    def __init__(self, node: Node, settings: NodeSettings) -> None:
+        self.node = node
+        self.desk = Desk(node, settings.window)
+        self._longest_line = LONGEST_ESCAPE * settings.largest_message + ROOM_FOR_NAMES
+        self._sessions: set[asyncio.Task[None]] = set()
+
+    async def run(self, path: Path | None, stdio: bool) -> None:
+        """Serve until the node is to end, and close it."""
+        ended = asyncio.create_task(self.node.wait_until_closed())
+        stopping = asyncio.create_task(self.desk.stopping.wait())
+        async with self._listen(path), self._connect_stdio(stdio):
+            with self._catch_signals():
+                log.info("%s is ready", self.node.process, extra={"facts": {"address": self.node.address}})
+                await asyncio.wait([ended, stopping], return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            self.desk.stopping.set()
+            await self.node.close()
+            self.desk.closed.set()
+            await self._end_sessions()
+        reason = await ended
+        if not isinstance(reason, NodeClosedError):
+            log.error("%s has failed", self.node.process, extra={"facts": {"reason": str(reason)}})
+            raise reason
+
+    @contextlib.contextmanager
+    def _catch_signals(self) -> Iterator[None]:
+        """The first signal asks for the end; the next one does what it always does."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop_for, number)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def _stop_for(self, number: int) -> None:
+        name = signal.Signals(number).name
+        log.info("%s is to end", self.node.process, extra={"facts": {"signal": name}})
+        self.desk.stopping.set()
+
+    # -- connections -------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _listen(self, path: Path | None) -> AsyncIterator[None]:
+        """Accept applications at a Unix socket that only this user may open."""
+        if path is None:
+            yield
+            return
+        mask = os.umask(0o177)
+        try:
+            server = await asyncio.start_unix_server(self._accept, path, limit=self._longest_line)
+        except OSError as error:
+            raise CallerError(f"socket {path}: {error.strerror or error}; choose another path") from None
+        finally:
+            os.umask(mask)
+        try:
+            yield
+        finally:
+            server.close()
+            path.unlink(missing_ok=True)
+
+    @contextlib.asynccontextmanager
+    async def _connect_stdio(self, wanted: bool) -> AsyncIterator[None]:
+        if not wanted:
+            yield
+            return
+        streams = StandardStreams()
+        reader, writer = await asyncio.open_connection(sock=streams.connection, limit=self._longest_line)
+        self._begin_session(Session(self.desk, reader, writer, owns=True))
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(streams.wait_for_output)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._sessions) >= MOST_SESSIONS:
+            reason = f"there are {MOST_SESSIONS} connections; close some"
+            writer.write(encode_line("error", reason=reason))
+            writer.close()
+            return
+        self._begin_session(Session(self.desk, reader, writer))
+
+    def _begin_session(self, session: Session) -> None:
+        task = asyncio.create_task(session.run())
+        self._sessions.add(task)
+        task.add_done_callback(self._note_end)
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        self._sessions.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a session of %s has failed", self.node.process, exc_info=error)
+
+    async def _end_sessions(self) -> None:
+        """Let all say what is left to say; whoever does not read is not waited for."""
+        if self._sessions:
+            await asyncio.wait(self._sessions, timeout=LAST_WORDS)
+        remaining = list(self._sessions)
+        for task in remaining:
+            task.cancel()
+        await asyncio.gather(*remaining, return_exceptions=True)
+
+
+def _remove_stale_socket(path: Path) -> None:
+    """Remove what a node that was killed has left behind; refuse what is in use, or is no socket."""
+    try:
+        kind = path.lstat().st_mode
+    except OSError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise CallerError(f"socket {path} exists and is no socket: choose another path")
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            path.unlink(missing_ok=True)
+            return
+    raise CallerError(f"socket {path}: a node is running there; stop it, or choose another path")

@@ -1,0 +1,226 @@
+"""One application that speaks with the node over one connection.
+
+The reader never waits for a receiver of messages: sends go through a queue, in the order in which they came,
+and acknowledgements are settled aside, the last one for all before it. Only when the queue of sends is full
+is nothing more read. An application that has fewer sends unanswered is thus always heard, and two that write
+to each other cannot block each other's acknowledgements.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any
+
+from antecede.core.errors import AntecedeError, CallerError, InputError
+from antecede.live.node import LiveDelivery, Node
+from antecede.live.service.lines import (
+    AnyCommand,
+    DoneCommand,
+    ExcludeCommand,
+    ReceiveCommand,
+    SendCommand,
+    StatusCommand,
+    describe_status,
+    encode_delivery,
+    encode_line,
+    find_id,
+    read_command,
+    read_line,
+)
+
+
+class Desk:
+    """What the sessions of one node share: who gets the deliveries, and which are not dealt with.
+
+    `last` is the number of the last delivery that was handed over. `stopping` is a wish, `closed` a fact.
+    """
+
+    def __init__(self, node: Node, most_sends: int) -> None:
+        self.node = node
+        self.most_sends = most_sends
+        self.consumer: Session | None = None
+        self.handed: deque[LiveDelivery] = deque()
+        self.last = node.station.acknowledged
+        self.stopping = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    async def take(self) -> LiveDelivery:
+        """The next delivery, kept until it is settled."""
+        delivery = await self.node.take()
+        self.handed.append(delivery)
+        self.last = delivery.number
+        return delivery
+
+    def settle(self, number: int) -> LiveDelivery | None:
+        """Take deliveries up to a number off the list; returns the last of them."""
+        settled = None
+        while self.handed and self.handed[0].number <= number:
+            settled = self.handed.popleft()
+        return settled
+
+
+class Session:
+    """A connection. The node ends with the application that `owns` it, which need not ask for deliveries."""
+
+    def __init__(
+        self, desk: Desk, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, owns: bool = False
+    ) -> None:
+        self.desk = desk
+        self.node = desk.node
+        self.owns = owns
+        self._reader = reader
+        self._writer = writer
+        self._sends: asyncio.Queue[SendCommand] = asyncio.Queue(desk.most_sends)
+        self._settling: tuple[DoneCommand, LiveDelivery] | None = None
+        self._has_settled = asyncio.Event()
+        self._is_gone = False
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    async def run(self) -> None:
+        """Serve until the application is gone, or the node has ended."""
+        self._begin(self._send_messages())
+        self._begin(self._settle_deliveries())
+        protocol = self.node.station.endpoint.facts.name
+        await self.answer("ready", process=self.node.process, protocol=protocol, address=self.node.address)
+        if self.owns:
+            self._receive()
+        reading = self._begin(self._read_commands())
+        ending = self._begin(self.desk.closed.wait())
+        try:
+            await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+            await self._sends.join()  # what was asked for is done, even if nobody hears of it
+            if self.owns:
+                self.desk.stopping.set()
+            if self.desk.stopping.is_set():
+                await self.desk.closed.wait()
+                await self.answer("closed")
+        finally:
+            await self._end()
+
+    async def answer(self, event: str, **facts: Any) -> None:
+        """Write a line."""
+        await self._write(encode_line(event, **facts))
+
+    # -- how ---------------------------------------------------------------------------------------
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        return task
+
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.desk.consumer is self:
+            self.desk.consumer = None
+        self._writer.close()
+
+    async def _write(self, line: bytes) -> None:
+        if self._is_gone:
+            return
+        try:
+            self._writer.write(line)
+            await self._writer.drain()
+        except ConnectionError:
+            self._is_gone = True
+
+    async def _read_commands(self) -> None:
+        while True:
+            line = b""
+            try:
+                line = await read_line(self._reader)
+                if not line:
+                    return
+                if line.isspace():
+                    continue
+                command = read_command(line)
+            except InputError as error:
+                await self.answer("error", id=find_id(line), reason=str(error))
+                continue
+            except ConnectionError:
+                return
+            try:
+                if await self._obey(command):
+                    return
+            except AntecedeError as error:
+                await self.answer("error", id=command.id, reason=str(error))
+
+    async def _obey(self, command: AnyCommand) -> bool:
+        """Do what a command asks for, or put it on its way; returns whether it is the last one."""
+        if isinstance(command, SendCommand):
+            await self._sends.put(command)
+        elif isinstance(command, DoneCommand):
+            await self._note_done(command)
+        elif isinstance(command, StatusCommand):
+            await self.answer("status", id=command.id, **describe_status(self.node.status()))
+        elif isinstance(command, ReceiveCommand):
+            self._receive()
+            await self.answer("receiving", id=command.id)
+        elif isinstance(command, ExcludeCommand):
+            await self.node.exclude(command.member)
+            await self.answer("excluded", id=command.id, member=command.member)
+        else:
+            await self._sends.join()
+            self.desk.stopping.set()
+            return True
+        return False
+
+    async def _send_messages(self) -> None:
+        while True:
+            command = await self._sends.get()
+            how = {} if command.depends_on is None else {"depends_on": command.depends_on}
+            try:
+                message = await self.node.send(command.decode_payload(), to=command.to, **how)
+                await self.answer("sent", id=command.id, message=message)
+            except AntecedeError as error:
+                await self.answer("error", id=command.id, reason=str(error))
+            finally:
+                self._sends.task_done()
+
+    # -- deliveries --------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        if self.desk.consumer is not None:
+            raise CallerError("deliveries go to one connection, and there is one: close that first")
+        self.desk.consumer = self
+        self._begin(self._hand_over())
+
+    async def _hand_over(self) -> None:
+        """What an application before this one was handed and has not dealt with comes again first."""
+        for delivery in list(self.desk.handed):
+            if delivery in self.desk.handed:  # not dealt with meanwhile
+                await self._write(encode_delivery(delivery))
+        while not self._is_gone:
+            try:
+                delivery = await self.desk.take()
+            except AntecedeError:
+                return  # the node has ended, and the service says why
+            await self._write(encode_delivery(delivery))
+
+    async def _note_done(self, command: DoneCommand) -> None:
+        if self.desk.consumer is not self:
+            raise CallerError("deliveries do not go to this connection: ask for them with receive")
+        if command.number > self.desk.last:
+            raise CallerError(f"delivery {command.number} was not handed over; the last was {self.desk.last}")
+        settled = self.desk.settle(command.number)
+        if settled is None:
+            await self.answer("done", id=command.id, number=command.number)
+            return
+        self._settling = command, settled
+        self._has_settled.set()
+
+    async def _settle_deliveries(self) -> None:
+        while True:
+            await self._has_settled.wait()
+            self._has_settled.clear()
+            if self._settling is None:
+                continue
+            command, settled = self._settling
+            try:
+                await settled.done()
+                await self.answer("done", id=command.id, number=command.number)
+            except AntecedeError as error:
+                await self.answer("error", id=command.id, reason=str(error))

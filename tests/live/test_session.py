@@ -1,0 +1,136 @@
+"""One application at a node: what waits, what does not, and what comes again."""
+
+import asyncio
+import json
+import socket
+from typing import Any
+
+from antecede import live
+from antecede.live.service.session import Desk, Session
+from tests.live.cluster import Cluster
+
+LIMIT = 2**20
+
+
+class Application:
+    """The other end of a session, in the same program."""
+
+    def __init__(self, desk: Desk, reader: Any, writer: Any, owns: bool) -> None:
+        self.reader, self.writer, self.owns = reader, writer, owns
+        self.desk = desk
+        self.task: asyncio.Task[None]
+
+    @classmethod
+    async def connect(cls, desk: Desk, owns: bool = True) -> "Application":
+        near, far = socket.socketpair()
+        application = cls(desk, *await asyncio.open_connection(sock=near, limit=LIMIT), owns)
+        session = Session(desk, *await asyncio.open_connection(sock=far, limit=LIMIT), owns=owns)
+        application.task = asyncio.create_task(session.run())
+        assert (await application.hear())["event"] == "ready"
+        return application
+
+    def say(self, do: str, **facts: Any) -> None:
+        self.writer.write(json.dumps({"do": do, **facts}).encode() + b"\n")
+
+    async def hear(self) -> dict[str, Any]:
+        line = await asyncio.wait_for(self.reader.readline(), 10)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    async def leave(self) -> None:
+        self.writer.close()
+        await asyncio.wait_for(self.task, 10)
+
+
+def test_sends_that_wait_do_not_keep_acknowledgements_from_being_heard() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 3, window=4) as cluster:
+            cluster.stop("p2")
+            desk = Desk(cluster.nodes["p0"], most_sends=4)
+            application = await Application.connect(desk)
+            for number in range(8):  # four may wait at the node, four more in the session
+                application.say("send", to=["p2"], data=str(number), id=number)
+            assert [(await application.hear())["id"] for _ in range(4)] == [0, 1, 2, 3]
+            await cluster.nodes["p1"].send(b"from p1", to=["p0"])
+            assert (await application.hear())["data"] == "from p1"
+            application.say("done", number=1)
+            assert (await application.hear())["event"] == "done"
+            application.say("status")
+            assert (await application.hear())["handed"] == 0
+            application.say("send", to=["p2"], data="8", id=8)
+            application.say("send", to=["p2"], data="9", id=9)  # there is no room: nothing is read behind it
+            application.say("status")
+            await asyncio.sleep(0.1)
+            await cluster.start("p2")
+            cluster.consume("p2")
+            rest = [await application.hear() for _ in range(7)]
+            assert [answer["id"] for answer in rest if answer["event"] == "sent"] == [4, 5, 6, 7, 8, 9]
+            await cluster.wait_for(10, "p2")
+            assert cluster.payloads("p2") == [b"%d" % number for number in range(10)]
+
+    asyncio.run(run())
+
+
+def test_what_an_application_has_not_done_comes_again_to_the_next() -> None:
+    async def run() -> None:
+        async with Cluster("vector", 2) as cluster:
+            desk = Desk(cluster.nodes["p0"], most_sends=4)
+            first = await Application.connect(desk, owns=False)
+            first.say("receive")
+            assert (await first.hear())["event"] == "receiving"
+            for number in range(3):
+                await cluster.nodes["p1"].send(b"%d" % number)
+            assert [(await first.hear())["data"] for _ in range(3)] == ["0", "1", "2"]
+            first.say("done", number=1)
+            assert (await first.hear())["number"] == 1
+            await first.leave()
+            assert not desk.stopping.is_set()
+
+            second = await Application.connect(desk, owns=False)
+            second.say("receive")
+            assert (await second.hear())["event"] == "receiving"
+            assert [(await second.hear())["number"] for _ in range(2)] == [2, 3]
+            await cluster.nodes["p1"].send(b"3")
+            assert (await second.hear())["number"] == 4
+            second.say("done", number=4)
+            assert (await second.hear())["number"] == 4
+            assert cluster.nodes["p0"].status().handed == 0
+            await second.leave()
+
+    asyncio.run(run())
+
+
+def test_the_node_ends_with_its_owner_after_what_was_asked_for() -> None:
+    async def run() -> None:
+        async with Cluster("vector", 2) as cluster:
+            desk = Desk(cluster.nodes["p0"], most_sends=100)
+            application = await Application.connect(desk)
+            for number in range(50):
+                application.say("send", data=str(number), id=number)
+            application.writer.write_eof()
+            await asyncio.wait_for(desk.stopping.wait(), 10)
+            assert cluster.nodes["p0"].status().sent == 50
+            desk.closed.set()
+            answers = [await application.hear() for _ in range(51)]
+            while answers[-1]["event"] != "closed":
+                answers.append(await application.hear())
+            sent = [answer["id"] for answer in answers if answer["event"] == "sent"]
+            assert sent == list(range(50))
+
+    asyncio.run(run())
+
+
+def test_a_session_tells_of_a_node_that_was_closed() -> None:
+    async def run() -> None:
+        async with live.join("vector", process="a", listen="memory://session-a", peers={"b": None}) as node:
+            desk = Desk(node, most_sends=4)
+            application = await Application.connect(desk)
+            await node.close(linger=0)
+            application.say("send", data="too late")
+            answer = await application.hear()
+            assert answer["event"] == "error" and "was closed" in answer["reason"]
+            desk.stopping.set()
+            desk.closed.set()
+            assert (await application.hear())["event"] == "closed"
+
+    asyncio.run(run())
