@@ -28,7 +28,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 """A certificate holds from a little earlier on, for machines whose clocks are behind."""
 
 
-class Identity:
+class CertifiedKey:
     """A certificate and its private key."""
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
@@ -89,16 +89,16 @@ def _write_new_file(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _make_authority() -> Identity:
+def _make_authority() -> CertifiedKey:
     key = ec.generate_private_key(ec.SECP256R1())
     name = _make_subject("antecede group authority")
     builder = _begin_certificate(name, name, key, key, AUTHORITY_DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_make_usage(is_authority=True), critical=True)
-    return Identity(builder.sign(key, hashes.SHA256()), key)
+    return CertifiedKey(builder.sign(key, hashes.SHA256()), key)
 
 
-def _make_member(authority: Identity, member: str, days: int) -> Identity:
+def _make_member(authority: CertifiedKey, member: str, days: int) -> CertifiedKey:
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.certificate.subject
     builder = _begin_certificate(_make_subject(member), issuer, key, authority.key, days)
@@ -106,7 +106,7 @@ def _make_member(authority: Identity, member: str, days: int) -> Identity:
     builder = builder.add_extension(_make_usage(is_authority=False), critical=True)
     both_sides = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     builder = builder.add_extension(x509.ExtendedKeyUsage(both_sides), critical=False)
-    return Identity(builder.sign(authority.key, hashes.SHA256()), key)
+    return CertifiedKey(builder.sign(authority.key, hashes.SHA256()), key)
 
 
 def _make_subject(name: str) -> x509.Name:
@@ -150,7 +150,7 @@ def _make_usage(*, is_authority: bool) -> x509.KeyUsage:
     )
 
 
-def _read_authority(folder: Path) -> Identity:
+def _read_authority(folder: Path) -> CertifiedKey:
     try:
         certificate = x509.load_pem_x509_certificate((folder / "ca.pem").read_bytes())
         key = serialization.load_pem_private_key((folder / "ca.key").read_bytes(), password=None)
@@ -160,4 +160,4 @@ def _read_authority(folder: Path) -> Identity:
         raise CallerError(
             f"{folder}/ca.key is not the key of {folder}/ca.pem; choose another folder with --out"
         )
-    return Identity(certificate, key)
+    return CertifiedKey(certificate, key)
