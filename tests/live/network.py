@@ -133,7 +133,7 @@ class FaultyEnd(MemoryEnd):
         if behind:
             arrival += 5 * self.delay
         else:
-            self.last = arrival = max(arrival, self.last)
+            self.last = arrival = max(arrival, self.last + 1e-6)  # asyncio does not keep the order of ties
         if isinstance(self.other, FaultyEnd):
             self.loop.call_at(arrival, self.other.arrive, data)
 

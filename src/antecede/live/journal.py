@@ -239,25 +239,35 @@ class SqliteJournal:
     def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
         """Make units durable; those whose statements fail are left out."""
         try:
-            self._execute("BEGIN")
-            if snapshot is not None:
-                self._insert_snapshot(snapshot)
-                self._execute("DELETE FROM antecede_records WHERE number <= ?", (self.number,))
-            for unit in units:
-                if unit.statements:
-                    self._run_statements(unit)
-            inputs = encode_inputs([one for unit in units if unit.error is None for one in unit.inputs])
-            chain = _hash(self._chain, _pack(self.number + 1), inputs)
-            row = (self.number + 1, inputs, chain)
-            self._execute("INSERT INTO antecede_records VALUES (?, ?, ?)", row)
-            self._execute("COMMIT")
-            self.number += 1
-            self._chain = chain
+            if snapshot is None and not any(unit.statements for unit in units):
+                self._insert_record(
+                    units
+                )  # a statement alone is a transaction, and this thread waits but once
+            else:
+                self._commit_more(units, snapshot)
             self._write_mark()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {_explain(error)}") from None
         except OSError as error:
             raise JournalError(f"{self.path}-mark: {error}") from None
+
+    def _commit_more(self, units: list[Unit], snapshot: bytes | None) -> None:
+        self._execute("BEGIN")
+        if snapshot is not None:
+            self._insert_snapshot(snapshot)
+            self._execute("DELETE FROM antecede_records WHERE number <= ?", (self.number,))
+        for unit in units:
+            if unit.statements:
+                self._run_statements(unit)
+        self._insert_record(units)
+        self._execute("COMMIT")
+
+    def _insert_record(self, units: list[Unit]) -> None:
+        inputs = encode_inputs([one for unit in units if unit.error is None for one in unit.inputs])
+        number = self.number + 1
+        chain = _hash(self._chain, _pack(number), inputs)
+        self._execute("INSERT INTO antecede_records VALUES (?, ?, ?)", (number, inputs, chain))
+        self.number, self._chain = number, chain
 
     def _run_statements(self, unit: Unit) -> None:
         self._execute("SAVEPOINT application")
