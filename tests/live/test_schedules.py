@@ -90,11 +90,11 @@ def test_a_node_that_lets_out_before_it_has_written_is_found_out(
 ) -> None:
     async def commit_late(self: Pipeline) -> None:
         group = self._current = self._group
-        self._group = CommitGroup(self._loop)
+        self._group = CommitGroup()
         self._apply_group(group)
         await self.call(self.journal.commit, group.list_units(), None)
         self._current = None
-        group.done.set_result(None)
+        group.finish(None)
 
     monkeypatch.setattr(Pipeline, "_commit_group", commit_late)
     assert find_problem(tmp_path) != []

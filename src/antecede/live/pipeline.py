@@ -8,6 +8,7 @@ applied is on disk: a snapshot can be taken at any time, and goes with the next 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from antecede.core.channel import Parcel
@@ -33,13 +34,12 @@ class Entry:
 
 
 class CommitGroup:
-    """What one commit will carry."""
+    """What one commit will carry, and who waits for it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.acknowledged = 0
-        self.done: asyncio.Future[None] = loop.create_future()
-        self.done.add_done_callback(_note_error)
+        self.waiters: list[asyncio.Future[None]] = []
 
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
@@ -52,11 +52,15 @@ class CommitGroup:
             units.append(Unit([AcknowledgeInput(self.acknowledged)]))
         return units
 
-
-def _note_error(done: asyncio.Future[None]) -> None:
-    """Nobody may be waiting for a commit that fails; the node tells its application by itself."""
-    if not done.cancelled():
-        done.exception()
+    def finish(self, error: AntecedeError | None) -> None:
+        """Tell all who wait; one whose task was cancelled does not."""
+        for waiter in self.waiters:
+            if waiter.done():
+                continue
+            if error is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(error)
 
 
 class Pipeline:
@@ -73,7 +77,7 @@ class Pipeline:
         self._inputs = 0
         self._snapshot: bytes | None = None
         self._loop = asyncio.get_running_loop()
-        self._group = CommitGroup(self._loop)
+        self._group = CommitGroup()
         self._current: CommitGroup | None = None
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "antecede-journal")
@@ -92,7 +96,10 @@ class Pipeline:
         """Write what is there, and close the journal."""
         if self._task is not None:
             while self._failure is None and not (self._group.is_empty() and self._current is None):
-                await asyncio.wait([self._group.done if self._current is None else self._current.done])
+                with suppress(
+                    AntecedeError
+                ):  # a failure is told to the application, who sent or acknowledged
+                    await self._wait_for(self._current or self._group)
             self._task.cancel()
         await self.call(self.journal.close)
         self._thread.shutdown()
@@ -139,7 +146,9 @@ class Pipeline:
     async def _wait_for(self, group: CommitGroup) -> None:
         if self._failure is not None:
             raise self._failure
-        await asyncio.shield(group.done)  # a caller that is cancelled must not cancel the commit
+        waiter = self._loop.create_future()
+        group.waiters.append(waiter)
+        await waiter
 
     async def _run(self) -> None:
         while self._failure is None:
@@ -150,7 +159,7 @@ class Pipeline:
 
     async def _commit_group(self) -> None:
         group = self._current = self._group
-        self._group = CommitGroup(self._loop)
+        self._group = CommitGroup()
         snapshot, self._snapshot = self._snapshot, None
         try:
             await self.call(self.journal.commit, group.list_units(), snapshot)
@@ -164,7 +173,7 @@ class Pipeline:
             self._stop_for(NodeFailedError(f"the node of {self.station.process} failed: {error!r}"), group)
             return
         self._current = None
-        group.done.set_result(None)
+        group.finish(None)
 
     def _apply_group(self, group: CommitGroup) -> None:
         for entry in group.entries:
@@ -185,5 +194,5 @@ class Pipeline:
         self._failure = error
         self._current = None
         for each in (group, self._group):
-            each.done.set_exception(error)
+            each.finish(error)
         self.fail(error)
