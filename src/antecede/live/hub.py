@@ -99,6 +99,7 @@ class Hub:
         if self.listener is not None:
             self.listener.close()
         connections = list(self._connections)
+        self._send_words()  # peers that close, too, need not wait for them
         for connection in connections:
             connection.close_softly("this node was closed")
         if connections:
