@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check campaign live-campaign studies bench format clean
+.PHONY: help setup demo chat test check campaign live-campaign studies bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt, 
 
 demo: .venv/.stamp ## show what antecede does, on a small example
 	$(BIN)/python -m antecede.demo
+
+chat: .venv/.stamp ## three people and a slow link: what one of them reads with and without causal order
+	$(BIN)/python examples/chat.py
 
 test: .venv/.stamp ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
