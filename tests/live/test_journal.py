@@ -227,6 +227,20 @@ def test_a_node_that_crashes_comes_back_where_it_was(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_process_that_is_killed_again_and_again_has_a_short_journal(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path, snapshot_every=30) as cluster:
+            for _ in range(12):
+                for _ in range(10):
+                    await cluster.nodes["p0"].send(b"x", to=["p1"])
+                cluster.stop("p0")
+                await asyncio.sleep(0.02)
+                await restart(cluster, "p0")
+            assert cluster.nodes["p0"].status().records <= 45
+
+    asyncio.run(run())
+
+
 async def restart(cluster: Cluster, name: str) -> live.Node:
     """Start again; the journal of the old one may take a moment to be free."""
     for _ in range(100):

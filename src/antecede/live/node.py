@@ -544,8 +544,7 @@ async def _open_journal(
                 file.add_send(applied.sent, receivers, asyncio.get_running_loop().time())
     if file is not None:
         file.flush()
-    opening.station = station
-    opening.records = len(stored.records)
+    opening.go_on_from(station, stored.records)
     return station, stored.incarnation, opening
 
 

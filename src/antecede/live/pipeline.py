@@ -88,6 +88,12 @@ class Pipeline:
         """Call the journal, in its thread."""
         return await self._loop.run_in_executor(self._thread, function, *arguments)
 
+    def go_on_from(self, station: Station, records: list[list[NodeInput]]) -> None:
+        """Write for the station that was recovered from these records; they count towards a snapshot."""
+        self.station = station
+        self.records = len(records)
+        self._inputs = sum(map(len, records))
+
     def start(self) -> None:
         """Begin to write."""
         self._task = self._loop.create_task(self._run())
