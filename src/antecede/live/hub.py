@@ -209,7 +209,8 @@ class Hub:
         peer.heard = connection.heard
         if peer.accept_record(record):
             self.take(peer.name, record, body)
-        self.progress()
+        else:
+            self.progress()
         if peer.channel.waiting:
             self._plan_flush_for(peer.name)
 

@@ -320,6 +320,7 @@ class Node:
     def _take_record(self, source: str, record: PacketRecord, body: bytes) -> None:
         if self._pipeline is not None:
             self._pipeline.add(Unit([ParcelsInput(source, body)]), (record.first, record.parcels))
+            self._wake_senders()
             return
         if self._events is not None:
             self._note_arrivals(source, record)

@@ -67,9 +67,9 @@ class Sealer:
 
     def _compute_seal(self, body: bytes) -> bytes:
         self.counter += 1
-        counter = self.counter.to_bytes(8, "big")
         if not self.key:
-            return zlib.crc32(body, zlib.crc32(counter)).to_bytes(CHECKSUM_BYTES, "big")
-        digest = blake2b(counter, key=self.key, digest_size=HASH_BYTES)
+            start = self.counter & 0xFFFFFFFF
+            return zlib.crc32(body, start).to_bytes(CHECKSUM_BYTES, "big")
+        digest = blake2b(self.counter.to_bytes(8, "big"), key=self.key, digest_size=HASH_BYTES)
         digest.update(body)
         return digest.digest()
