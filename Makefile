@@ -34,7 +34,7 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
 
-live-campaign: .venv/.stamp ## live nodes: 5,000 schedules in virtual time, 10^7 fuzzed inputs, 200 kills of processes
+live-campaign: .venv/.stamp ## live nodes: 5,000 schedules, 10^7 fuzzed inputs, 20,000 damaged journals, 200 kills
 	$(BIN)/python -m tests.live.campaign
 
 studies: .venv/.stamp ## run all studies (SCALE=quick or paper) and write docs/studies; goes on where it was stopped

@@ -2,7 +2,7 @@
 
     python -m tests.live.campaign                      all of it
     python -m tests.live.campaign --seed 7             one schedule again
-    python -m tests.live.campaign --schedules 500 --fuzz 0 --kills 20
+    python -m tests.live.campaign --schedules 500 --fuzz 0 --damage 0 --kills 20
 
 Exit code 1 if anything is late, lost or twice. The faults that really happened are printed, because a
 campaign in which nothing failed proves nothing.
@@ -21,12 +21,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.live.damage import damage_journals
 from tests.live.fuzz import run_fuzz
 from tests.live.kills import KillCampaign
 from tests.live.schedules import judge_schedules, run_schedule
 
 BATCH = 50
 FUZZ_BATCH = 250_000
+DAMAGE_BATCH = 500
 Part = tuple[list[str], Counter[str]]
 """What is wrong, and what has happened."""
 GROUPS: list[tuple[str, str, dict[str, Any]]] = [
@@ -75,6 +77,16 @@ def run_fuzzing(inputs: int) -> Part:
     return [], counts
 
 
+def run_damage(number: int) -> Part:
+    """Journals that are cut off or changed; one that is misread ends the campaign."""
+    counts: Counter[str] = Counter()
+    parts = -(-number // DAMAGE_BATCH)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for counted in pool.map(damage_journals, range(parts), [DAMAGE_BATCH] * parts):
+            counts += counted
+    return [], counts
+
+
 def run_kills(number: int) -> Part:
     """Real processes of several protocols, killed that often in all."""
     problems: list[str] = []
@@ -104,15 +116,17 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=5000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--fuzz", type=int, default=10_000_000, help="inputs at the listening side")
+    parser.add_argument("--damage", type=int, default=20_000, help="journals that are cut off or changed")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, help="run this one schedule and show what is wrong with it")
     arguments = parser.parse_args()
     if arguments.seed is not None:
         arguments.first, arguments.schedules = arguments.seed, 1
-        arguments.fuzz = arguments.kills = 0
+        arguments.fuzz = arguments.damage = arguments.kills = 0
     parts: list[tuple[str, int, Callable[[int], Part]]] = [
         ("schedules", arguments.schedules, partial(run_schedules, arguments.first)),
         ("fuzzing", arguments.fuzz, run_fuzzing),
+        ("damaged journals", arguments.damage, run_damage),
         ("kills", arguments.kills, run_kills),
     ]
     problems = 0

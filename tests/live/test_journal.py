@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -16,45 +15,11 @@ from antecede import CallerError, live
 from antecede.live.inputs import AcknowledgeInput, SendInput
 from antecede.live.journal import JournalHeader, SqliteJournal, Stored, Unit
 from tests.live.cluster import Cluster
-
-HEADER = JournalHeader(1, "a", "optimal", "antecede", 7, b"i" * 16)
-
-
-def write_journal(path: Path, commits: int, snapshot_at: int = -1) -> None:
-    """A journal as a killed process leaves it: not closed, so that the last commits are in the WAL."""
-    script = f"""
-import os, sys
-from antecede.live.inputs import SendInput
-from antecede.live.journal import JournalHeader, SqliteJournal, Unit
-journal = SqliteJournal({str(path)!r})
-journal.open(JournalHeader(1, "a", "optimal", "antecede", 7, b"i" * 16), b"first snapshot")
-for number in range({commits}):
-    snapshot = b"second snapshot" * 50 if number == {snapshot_at} else None
-    journal.commit([Unit([SendInput(b"message %d" % number, ["b"], {{}})])], snapshot)
-os.kill(os.getpid(), 9)
-"""
-    done = subprocess.run([sys.executable, "-c", script], check=False)
-    assert done.returncode == -9
-
-
-def read_journal(path: Path) -> Stored:
-    journal = SqliteJournal(path)
-    try:
-        return journal.open(HEADER, b"")
-    finally:
-        journal.close()
+from tests.live.damage import HEADER, copy_journal, damage_file, is_refused, read_journal, write_journal
 
 
 def list_messages(stored: Stored) -> list[bytes]:
     return [one.data for record in stored.records for one in record if isinstance(one, SendInput)]
-
-
-def copy_journal(path: Path, folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    for file in path.parent.glob(f"{path.name}*"):
-        shutil.copy(file, folder)
-    return folder / path.name
 
 
 @pytest.fixture(scope="module")
@@ -86,16 +51,6 @@ def test_a_journal_cut_off_at_any_byte_is_refused(killed: Path, tmp_path: Path, 
     assert refused > len(lengths) * 0.9 or suffix == ""
 
 
-def is_refused(path: Path, whole: Stored) -> bool:
-    """Whether a journal is refused with a clear error; if it is not, it must say what it always said."""
-    try:
-        stored = read_journal(path)
-    except live.JournalError:
-        return True
-    assert stored == whole
-    return False
-
-
 @pytest.mark.parametrize("suffix", ["", "-wal", "-mark"])
 @pytest.mark.parametrize("closed", [False, True])
 def test_flipped_bits_are_found_or_do_not_matter(
@@ -111,10 +66,7 @@ def test_flipped_bits_are_found_or_do_not_matter(
     refused = 0
     for _ in range(150):
         path = copy_journal(source, tmp_path / "flipped")
-        file = Path(f"{path}{suffix}")
-        data = bytearray(file.read_bytes())
-        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
-        file.write_bytes(data)
+        damage_file(Path(f"{path}{suffix}"), "flipped", random)
         refused += is_refused(path, whole)
     assert refused > 0 or (suffix == "" and not closed)
 
