@@ -45,6 +45,7 @@ class Lines:
 
     def __init__(self, stream: Any) -> None:
         self.all: list[dict[str, Any]] = []
+        self._others: list[dict[str, Any]] = []
         self._queue: queue.Queue[bytes | None] = queue.Queue()
         self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
         self._thread.start()
@@ -55,13 +56,17 @@ class Lines:
         self._queue.put(None)
 
     def hear(self, event: str) -> dict[str, Any]:
-        """The next line of that event; those before it are only kept."""
+        """The next line of that event; the others wait until they are asked for."""
+        for at, line in enumerate(self._others):
+            if line["event"] == event:
+                return self._others.pop(at)
         while True:
-            line = self._queue.get(timeout=PATIENCE)
-            assert line is not None, f"no {event!r} came; before: {self.all}"
-            self.all.append(json.loads(line))
+            data = self._queue.get(timeout=PATIENCE)
+            assert data is not None, f"no {event!r} came; before: {self.all}"
+            self.all.append(json.loads(data))
             if self.all[-1]["event"] == event:
                 return self.all[-1]
+            self._others.append(self.all[-1])
 
 
 class NodeProcess:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+from pathlib import Path
 from typing import Any
 
 from antecede import live
@@ -132,5 +133,30 @@ def test_a_session_tells_of_a_node_that_was_closed() -> None:
             desk.stopping.set()
             desk.closed.set()
             assert (await application.hear())["event"] == "closed"
+
+    asyncio.run(run())
+
+
+def test_sends_of_one_application_share_commits_and_keep_their_order(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            cluster.consume("p1")
+            desk = Desk(cluster.nodes["p0"], most_sends=500)
+            application = await Application.connect(desk)
+            for number in range(500):
+                to = ["p1"] if number % 100 else ["nobody"]
+                application.say("send", to=to, data=str(number), id=number)
+            answers = [await application.hear() for _ in range(500)]
+            assert [answer["id"] for answer in answers] == list(range(500))
+            assert [answer["id"] for answer in answers if answer["event"] == "error"] == [
+                0,
+                100,
+                200,
+                300,
+                400,
+            ]
+            assert cluster.nodes["p0"].status().records < 100
+            await cluster.wait_for(495, "p1")
+            assert cluster.payloads("p1") == [b"%d" % number for number in range(500) if number % 100]
 
     asyncio.run(run())

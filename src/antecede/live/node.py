@@ -122,8 +122,22 @@ class Node:
             if self._sends_in_turn > SENDS_IN_A_TURN:
                 await asyncio.sleep(0)
         else:
-            number = await self._send_durably(self._pipeline, data, names, how)
+            return await self._name_durably(self._pipeline, data, names, how)
         return f"{self.process}#{number}"
+
+    async def begin_send(self, data: bytes, to: list[str] | None = None, **how: int) -> asyncio.Future[str]:
+        """As `send`, for one who has more to send: returns when the message has its place behind the others.
+
+        The future has its name when it is on disk; so many messages of one sender share a commit.
+        """
+        pipeline = self._pipeline
+        if pipeline is None or self.station.endpoint.blocks:
+            finished = self._loop.create_future()
+            finished.set_result(await self.send(data, to, **how))
+            return finished
+        self._check_message(data)
+        await self._wait_for_room(to)
+        return asyncio.create_task(self._name_durably(pipeline, data, to, how))  # tasks begin in their order
 
     def __aiter__(self) -> "Node":
         return self
@@ -264,6 +278,9 @@ class Node:
         if self.station.queue:
             self._wake_consumer()
         return number
+
+    async def _name_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> str:
+        return f"{self.process}#{await self._send_durably(pipeline, data, to, how)}"
 
     async def _send_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> int:
         self.station.endpoint.check_send(data, to)

@@ -71,6 +71,9 @@ class Session:
         self._reader = reader
         self._writer = writer
         self._sends: asyncio.Queue[SendCommand] = asyncio.Queue(desk.most_sends)
+        self._sendings: asyncio.Queue[tuple[SendCommand, asyncio.Future[str]]] = asyncio.Queue(
+            desk.most_sends
+        )
         self._settling: tuple[DoneCommand, LiveDelivery] | None = None
         self._has_settled = asyncio.Event()
         self._is_gone = False
@@ -79,6 +82,7 @@ class Session:
     async def run(self) -> None:
         """Serve until the application is gone, or the node has ended."""
         self._begin(self._send_messages())
+        self._begin(self._answer_sends())
         self._begin(self._settle_deliveries())
         protocol = self.node.station.endpoint.facts.name
         await self.answer("ready", process=self.node.process, protocol=protocol, address=self.node.address)
@@ -169,12 +173,22 @@ class Session:
         return False
 
     async def _send_messages(self) -> None:
+        """Give messages to the node one after the other; their answers may come later."""
         while True:
             command = await self._sends.get()
             how = {} if command.depends_on is None else {"depends_on": command.depends_on}
             try:
-                message = await self.node.send(command.decode_payload(), to=command.to, **how)
-                await self.answer("sent", id=command.id, message=message)
+                sending = await self.node.begin_send(command.decode_payload(), command.to, **how)
+            except AntecedeError as error:
+                sending = asyncio.get_running_loop().create_future()
+                sending.set_exception(error)
+            await self._sendings.put((command, sending))
+
+    async def _answer_sends(self) -> None:
+        while True:
+            command, sending = await self._sendings.get()
+            try:
+                await self.answer("sent", id=command.id, message=await sending)
             except AntecedeError as error:
                 await self.answer("error", id=command.id, reason=str(error))
             finally:
