@@ -221,9 +221,34 @@ def test_half_open_handshakes_end_and_a_flood_of_connections_is_bounded() -> Non
             assert await caller.is_refused()
         refused = node.status().refused
         assert refused["flood", ""] >= 20
-        assert refused["time", ""] >= 8
+        assert refused["time", ""] >= 6
 
     check_attack(flood, "flood", most_strangers=8, handshake_time=0.4)
+
+
+def test_members_connect_during_a_flood() -> None:
+    async def run() -> None:
+        port = find_free_port()
+        address = f"tcp://127.0.0.1:{port}"
+        callers = []
+        async with live.join(
+            "optimal", process="p0", listen=address, peers={"p1": None}, key=KEY, most_strangers=8, linger=0.0
+        ) as node:
+
+            async def flood() -> None:
+                while True:
+                    callers.append(await asyncio.open_connection("127.0.0.1", port))
+
+            task = asyncio.create_task(flood())
+            await asyncio.sleep(0.1)
+            async with live.join("optimal", process="p1", peers={"p0": address}, key=KEY, linger=0.0) as peer:
+                await peer.send(b"through", to=["p0"])
+                delivery = await asyncio.wait_for(anext(node), 10)
+            task.cancel()
+            assert delivery.payload == b"through"
+            assert node.status().refused["flood", ""] > 0
+
+    asyncio.run(run())
 
 
 def test_each_kind_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

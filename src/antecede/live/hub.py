@@ -236,10 +236,13 @@ class Hub:
 
     def _accept(self) -> Connection:
         connection = Connection(self)
-        strangers = sum(1 for other in self._connections if other.state == "greeting")
-        if strangers >= self.settings.most_strangers:
+        strangers = [
+            other for other in self._connections if other.target is None and other.state == "greeting"
+        ]
+        if len(strangers) >= self.settings.most_strangers:
+            # The oldest has had its time: who belongs here is through with its handshake long before.
             self.count_refusal("flood", "", "too many connections that do not say who they are")
-            connection.close("too many strangers")
+            strangers[0].close("too many strangers")
         if self.closing:
             connection.close("this node was closed")
         self._connections[connection] = None
