@@ -1,6 +1,7 @@
 """`antecede node`: nodes as processes that speak JSON lines, their status, metrics, logs and end."""
 
 import json
+import re
 import resource
 import signal
 import stat
@@ -12,9 +13,14 @@ from typing import Any
 
 import pytest
 
+from antecede.live.service import metrics
+from antecede.live.service.config import NodeConfig
+from antecede.live.settings import NodeSettings
 from tests.commands import apart
 from tests.live.cluster import audit_events, find_free_port
 from tests.live.node_process import NodeProcess, SocketClient, write_config, write_group
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_conversation_over_standard_streams(tmp_path: Path) -> None:
@@ -308,3 +314,36 @@ def test_standard_input_may_be_a_file(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line)["event"] for line in (tmp_path / "out").read_text().splitlines()]
     assert lines == ["ready", "status", "closed"]
+
+
+def test_the_session_of_the_documentation(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "node.md").read_text()
+    for port in ("7001", "7002"):
+        text = text.replace(port, str(find_free_port()))
+    (config,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    own, other = re.findall(r"tcp://127.0.0.1:\d+", config)
+    (tmp_path / "a.toml").write_text(config)
+    swapped = {"a": "b", "b": "a", own: other, other: own}
+    names = re.compile(rf"\b(?:a|b)\b|{own}|{other}")
+    (tmp_path / "b.toml").write_text(names.sub(lambda match: swapped[match.group()], config))
+    session = re.findall(r"^([ab])(>?) +(\{.*)$", text, re.MULTILINE)
+    assert len(session) == 14
+    with NodeProcess(tmp_path / "a.toml") as a, NodeProcess(tmp_path / "b.toml") as b:
+        for name, is_command, line in session:
+            node = a if name == "a" else b
+            if is_command:
+                node.write(line)
+            else:
+                expected = json.loads(line)
+                assert node.hear(expected["event"]) == expected
+        assert b.process.wait(30) == 0
+
+
+def test_the_documentation_has_all_fields_settings_and_figures() -> None:
+    text = (ROOT / "docs" / "node.md").read_text()
+    fields = [*NodeConfig.__struct_fields__, *NodeSettings.__struct_fields__]
+    assert [name for name in fields if f"`{name}`" not in text and f"`[{name}]`" not in text] == []
+    for names in (metrics.COUNTERS, metrics.GAUGES):
+        assert all(f"antecede_{name}" in text for name in names)
+    for names in (metrics.PEER_COUNTERS, metrics.PEER_GAUGES):
+        assert all(f"_{name}" in text for name in names)

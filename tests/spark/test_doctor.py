@@ -19,7 +19,7 @@ def test_a_machine_that_has_all() -> None:
         [sys.executable, "-m", "antecede", "doctor", "--json"], capture_output=True, text=True, check=False
     )
     checks = {check["what"]: check for check in json.loads(done.stdout)}
-    assert set(checks) == {"Python", "Java", "Spark", "memory", "temporary space"}
+    assert set(checks) == {"Python", "SQLite", "Java", "Spark", "memory", "temporary space"}
     assert done.returncode == 0, [check for check in checks.values() if check["remedy"]]
 
 
@@ -45,3 +45,11 @@ def test_people_see_signs_and_remedies(monkeypatch) -> None:
     monkeypatch.setattr(command, "memory_gigabytes", lambda: 0.5)
     result = CliRunner().invoke(app, ["doctor"], env={**os.environ, "COLUMNS": "150"})
     assert "✗" in result.output and "use a cluster" in result.output and "✓" in result.output
+
+
+def test_the_versions_of_sqlite_with_a_race_are_told_and_do_no_harm(monkeypatch) -> None:
+    for version, is_told in (((3, 6, 23), False), ((3, 7, 0), True), ((3, 51, 2), True), ((3, 51, 3), False)):
+        monkeypatch.setattr("sqlite3.sqlite_version_info", version)
+        (check,) = (check for check in command.check_machine() if check.what == "SQLite")
+        assert ("leave its journal alone" in check.found) == is_told
+        assert check.remedy == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 OLDEST_PYTHON = (3, 11)
+FIRST_WITH_RACE, LAST_WITH_RACE = (3, 7, 0), (3, 51, 2)
+"""Versions of SQLite in which two connections that checkpoint at one moment can damage a file in WAL mode."""
 LEAST_MEMORY = 2
 """Gigabytes, for an embedded Spark."""
 LEAST_SPACE = 2
@@ -36,7 +39,7 @@ class Check(NamedTuple):
 
 
 def doctor_command(json: Json = False) -> None:
-    """Check Python, Java, Spark, memory and temporary space, and name the remedy for each thing missing.
+    """Check Python, SQLite, Java, Spark, memory and space, and name the remedy for each thing missing.
 
     Small inputs need no Java and no Spark: `antecede audit` and `antecede order` run in this process then.
 
@@ -57,6 +60,7 @@ def doctor_command(json: Json = False) -> None:
 def check_machine() -> Iterator[Check]:
     """Everything that is needed, one after the other."""
     yield _check_python()
+    yield _check_sqlite()
     yield _check_java()
     yield _check_spark()
     yield _check_memory()
@@ -66,6 +70,14 @@ def check_machine() -> Iterator[Check]:
 def _check_python() -> Check:
     is_enough = sys.version_info >= OLDEST_PYTHON
     return Check("Python", platform.python_version(), "" if is_enough else "install Python 3.11 or newer")
+
+
+def _check_sqlite() -> Check:
+    """All versions will do; of most one should know what they must not be asked to do."""
+    found = sqlite3.sqlite_version
+    if FIRST_WITH_RACE <= sqlite3.sqlite_version_info <= LAST_WITH_RACE:
+        found += " (two connections can damage a file; a node has one and locks it: leave its journal alone)"
+    return Check("SQLite", found)
 
 
 def _check_java() -> Check:

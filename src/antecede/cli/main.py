@@ -48,7 +48,7 @@ COMMANDS = {
     ),
     "doctor": (
         "antecede.cli.doctor:doctor_command",
-        "Check Python, Java, Spark, memory and temporary space, and name the remedy for each thing missing.",
+        "Check Python, SQLite, Java, Spark, memory and space, and name the remedy for each thing missing.",
     ),
 }
 """Where each subcommand is, and the first line of its help."""
