@@ -11,7 +11,8 @@ are read.
 """
 
 from antecede.live.errors import JournalError, NodeClosedError, NodeFailedError
-from antecede.live.node import LiveDelivery, Node, join, open_node
+from antecede.live.joining import join, open_node
+from antecede.live.node import LiveDelivery, Node
 from antecede.live.status import PeerStatus, Status
 from antecede.live.transaction import Transaction
 from antecede.live.transports.tcp import Certificate

@@ -11,17 +11,13 @@ expect that: two that do, and fill each other's windows, wait for each other. Se
 
 import asyncio
 import contextlib
-import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from antecede.core.errors import AntecedeError, CallerError
-from antecede.core.station import NAME_BYTES, HandUp, Station, restore_station
+from antecede.core.station import NAME_BYTES, HandUp, Station
 from antecede.live.errors import NodeClosedError
 from antecede.live.events import EventFile
-from antecede.live.fitness import check_fitness
-from antecede.live.handshake import NONCE_BYTES, check_key
 from antecede.live.hub import Hub
 from antecede.live.inputs import (
     AcknowledgeInput,
@@ -33,16 +29,12 @@ from antecede.live.inputs import (
     SendInput,
     apply_input,
 )
-from antecede.live.journal import JournalHeader, NodeJournal, SqliteJournal, Unit
+from antecede.live.journal import Unit
 from antecede.live.pipeline import Pipeline
 from antecede.live.records import PacketRecord
-from antecede.live.settings import NodeSettings, make_settings
-from antecede.live.status import PeerStatus, Status
+from antecede.live.room import SendersRoom
+from antecede.live.status import Status, describe_node
 from antecede.live.transaction import Transaction
-from antecede.live.transports import Transport, split_address
-from antecede.live.transports.memory import PROGRAM
-from antecede.live.transports.tcp import Certificate, TcpTransport
-from antecede.protocols.registry import endpoint, restore
 
 SENDS_IN_A_TURN = 128
 """After so many sends without a pause others get their turn."""
@@ -86,12 +78,11 @@ class Node:
         self._failure: AntecedeError | None = None
         self._ended: asyncio.Future[AntecedeError] = self._loop.create_future()
         self._consumer: asyncio.Future[None] | None = None
-        self._senders: list[tuple[asyncio.Future[None], Any]] = []
+        self._room = SendersRoom(station, hub.settings.window)
         self._sends_in_turn = 0
-        self._blocking_sends = 0
         hub.take = self._take_record
         hub.meet = self._meet_peer
-        hub.progress = self._wake_senders
+        hub.progress = self._room.wake
         hub.before_flush = self._begin_turn
         if pipeline is not None:
             pipeline.report = self._report
@@ -112,8 +103,8 @@ class Node:
         """
         names = to if to is None or isinstance(to, list | str) else list(to)
         self._check_message(data)
-        if not self._has_room(names, self._settings.window):
-            await self._wait_for_room(names)
+        if not self._room.has_room(names):
+            await self._room.wait(names)
         elif self._failure is not None:
             raise self._failure
         if self._pipeline is None:
@@ -136,7 +127,7 @@ class Node:
             finished.set_result(await self.send(data, to, **how))
             return finished
         self._check_message(data)
-        await self._wait_for_room(to)
+        await self._room.wait(to)
         return asyncio.create_task(self._name_durably(pipeline, data, to, how))  # tasks begin in their order
 
     def __aiter__(self) -> "Node":
@@ -179,7 +170,7 @@ class Node:
         for data, to in transaction.sends:
             self._check_message(data)
             self.station.endpoint.check_send(data, to)
-            await self._wait_for_room(to)
+            await self._room.wait(to)
             inputs.append(SendInput(data, to, {}))
         if self.station.endpoint.blocks and len(transaction.sends) > 1:
             raise CallerError("this protocol sends one message at a time: one in a transaction")
@@ -209,40 +200,12 @@ class Node:
         else:
             await self._pipeline.write(Unit([one]))
         self._hub.exclude(name)
-        self._wake_senders()
+        self._room.wake()
 
     def status(self) -> Status:
         """How this node is doing."""
-        station, endpoint_ = self.station, self.station.endpoint
-        now = self._loop.time()
-        peers = {}
-        for name, peer in self._hub.peers.items():
-            channel = peer.channel
-            peers[name] = PeerStatus(
-                connected=peer.started,
-                connections=peer.connections,
-                silent_for=None if peer.heard is None else now - peer.heard,
-                waiting=len(channel.waiting),
-                unacknowledged=len(channel.flying),
-                received=channel.received,
-                untaken=channel.unsettled,
-                excluded=channel.excluded,
-            )
-        return Status(
-            process=self.process,
-            protocol=endpoint_.facts.name,
-            address=self.address,
-            sent=station.sent,
-            delivered=station.delivered,
-            queued=len(station.queue),
-            handed=len(station.handed),
-            backlog=endpoint_.backlog,
-            held=endpoint_.held(),
-            root_gaps=endpoint_.root_gaps(),
-            peers=peers,
-            refused=dict(self._hub.refusals.counts),
-            records=0 if self._pipeline is None else self._pipeline.records,
-        )
+        records = 0 if self._pipeline is None else self._pipeline.records
+        return describe_node(self.station, self._hub, self._loop.time(), records)
 
     async def wait_until_closed(self) -> AntecedeError:
         """Returns when the node works no more, with the reason: it was closed, or its journal failed."""
@@ -284,60 +247,21 @@ class Node:
 
     async def _send_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> int:
         self.station.endpoint.check_send(data, to)
-        self._blocking_sends += 1
+        self._room.durable_sends += 1
         try:
             (applied,) = await pipeline.write(Unit([SendInput(data, to, how)]))
         finally:
-            self._blocking_sends -= 1
+            self._room.durable_sends -= 1
         if applied.error is not None:
             raise applied.error
         return applied.sent
-
-    def _has_room(self, to: Any, window: int) -> bool:
-        """Whether no receiver is so far behind; what is wrong with `to` is said later."""
-        station = self.station
-        own = station.endpoint
-        if own.backlog >= window or (own.blocks and (own.blocked or self._blocking_sends)):
-            return False
-        if to is None:
-            if station.own_unsettled >= window:
-                return False
-            return all(len(channel.waiting) < window for channel in station.channels.values())
-        for name in to if isinstance(to, list) else ():
-            channel = station.channels.get(name) if isinstance(name, str) else None
-            if channel is not None and len(channel.waiting) >= window:
-                return False
-        return True
-
-    async def _wait_for_room(self, to: Any) -> None:
-        while self._failure is None and not self._has_room(to, self._settings.window):
-            waiter = self._loop.create_future()
-            self._senders.append((waiter, to))
-            await waiter
-        if self._failure is not None:
-            raise self._failure
-
-    def _wake_senders(self) -> None:
-        """Wake those for whom half a window is free, so that each has something to do when it wakes."""
-        if not self._senders:
-            return
-        half = self._settings.window // 2
-        waiting = []
-        for waiter, to in self._senders:
-            if waiter.done():  # its task was cancelled
-                continue
-            if self._failure is None and not self._has_room(to, half):
-                waiting.append((waiter, to))
-            else:
-                waiter.set_result(None)
-        self._senders = waiting
 
     # -- receiving ---------------------------------------------------------------------------------
 
     def _take_record(self, source: str, record: PacketRecord, body: bytes) -> None:
         if self._pipeline is not None:
             self._pipeline.add(Unit([ParcelsInput(source, body)]), (record.first, record.parcels))
-            self._wake_senders()
+            self._room.wake()
             return
         if self._events is not None:
             self._note_arrivals(source, record)
@@ -383,8 +307,7 @@ class Node:
         self._hub.plan_flush()
         if self.station.queue:
             self._wake_consumer()
-        if self._senders:
-            self._wake_senders()
+        self._room.wake()
 
     def _begin_turn(self) -> None:
         self._sends_in_turn = 0
@@ -407,8 +330,7 @@ class Node:
         else:
             self._pipeline.acknowledge(number)
         self._hub.plan_flush()
-        if self._senders:
-            self._wake_senders()
+        self._room.wake()
 
     async def _settle(self, number: int) -> None:
         if self._pipeline is None:
@@ -424,7 +346,7 @@ class Node:
         self._failure = error
         if not self._ended.done():
             self._ended.set_result(error)
-        self._wake_senders()
+        self._room.wake()
         self._wake_consumer()
 
     def abort(self) -> None:
@@ -443,142 +365,3 @@ class Node:
         if self.station.endpoint.backlog:
             return True
         return any(channel.flying or channel.waiting for channel in self.station.channels.values())
-
-
-# -- how a node comes to be ------------------------------------------------------------------------
-
-
-@contextlib.asynccontextmanager
-async def join(
-    protocol: str,
-    *,
-    process: str,
-    listen: str | None = None,
-    peers: Mapping[str, str | None],
-    journal: str | Path | NodeJournal | None = None,
-    key: bytes | None = None,
-    tls: Certificate | None = None,
-    group: str = "antecede",
-    events: str | Path | None = None,
-    transports: Mapping[str, Transport] | None = None,
-    **options: object,
-) -> AsyncIterator[Node]:
-    """Run one process of a group for as long as the block lasts.
-
-    `peers` has the address of each other member (None: it will connect to this one), `listen` that of this
-    one. With a `journal` the process survives being killed; `key` or `tls` keep strangers out; `events` is a
-    file for the events table. Options are those of the protocol and of `NodeSettings`.
-    """
-    node = await open_node(
-        protocol,
-        process=process,
-        listen=listen,
-        peers=peers,
-        journal=journal,
-        key=key,
-        tls=tls,
-        group=group,
-        events=events,
-        transports=transports,
-        **options,
-    )
-    try:
-        yield node
-    except BaseException:
-        await node.close(linger=0)
-        raise
-    await node.close()
-
-
-async def open_node(
-    protocol: str,
-    *,
-    process: str,
-    listen: str | None = None,
-    peers: Mapping[str, str | None],
-    journal: str | Path | NodeJournal | None = None,
-    key: bytes | None = None,
-    tls: Certificate | None = None,
-    group: str = "antecede",
-    events: str | Path | None = None,
-    transports: Mapping[str, Transport] | None = None,
-    **options: object,
-) -> Node:
-    """As `join`, for those who close the node themselves."""
-    settings, own_options = make_settings(options)
-    known: dict[str, Transport] = {"memory": PROGRAM, "tcp": TcpTransport(tls), **(transports or {})}
-    _check_addresses(process, listen, peers, known)
-    made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
-    check_fitness(made)
-    station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
-    file = None if events is None else EventFile(events, process)
-    pipeline = None
-    if journal is not None:
-        station, incarnation, pipeline = await _open_journal(
-            journal, station, incarnation, group, settings, file
-        )
-    hub = Hub(
-        station,
-        peers,
-        settings,
-        known,
-        group=group,
-        incarnation=incarnation,
-        key=check_key(key),
-        certified=tls is not None,
-    )
-    node = Node(station, hub, pipeline, file)
-    if pipeline is not None:
-        pipeline.start()
-    try:
-        await hub.open(listen)
-    except BaseException:
-        await node.close(linger=0)
-        raise
-    return node
-
-
-async def _open_journal(
-    journal: str | Path | NodeJournal,
-    fresh: Station,
-    incarnation: bytes,
-    group: str,
-    settings: NodeSettings,
-    file: EventFile | None,
-) -> tuple[Station, bytes, Pipeline]:
-    """The station as its journal has it, or the fresh one in a new journal."""
-    if isinstance(journal, str | Path):
-        journal = SqliteJournal(journal)
-    own = fresh.endpoint
-    header = JournalHeader(1, own.process, own.facts.name, group, own.tag, incarnation)
-    opening = Pipeline(fresh, journal, settings.snapshot_every)
-    stored = await opening.call(journal.open, header, fresh.snapshot())
-    station = restore_station(stored.snapshot, restore)
-    for inputs in stored.records:
-        for one in inputs:
-            applied = apply_input(station, one)
-            if file is not None and isinstance(one, SendInput) and applied.error is None:
-                receivers = station.endpoint.group if one.to is None else one.to
-                file.add_send(applied.sent, receivers, asyncio.get_running_loop().time())
-    if file is not None:
-        file.flush()
-    opening.go_on_from(station, stored.records)
-    return station, stored.incarnation, opening
-
-
-def _check_addresses(
-    process: str, listen: str | None, peers: Mapping[str, str | None], known: Mapping[str, Transport]
-) -> None:
-    if not isinstance(peers, Mapping) or process in peers:
-        raise CallerError("`peers` has the addresses of the other members, by name: {'b': 'tcp://host:port'}")
-    for address in [listen, *peers.values()]:
-        if address is None:
-            continue
-        scheme, _ = split_address(address)
-        if scheme not in known:
-            raise CallerError(f"{address}: no transport {scheme!r}; there are {', '.join(sorted(known))}")
-    unreachable = [name for name, address in peers.items() if address is None]
-    if unreachable and listen is None:
-        raise CallerError(
-            f"no address for {', '.join(unreachable)}, and none to listen at: nobody can connect"
-        )

@@ -3,6 +3,9 @@
 import msgspec
 
 from antecede.core.packet import Gap, Held
+from antecede.core.station import Station
+from antecede.live.hub import Hub
+from antecede.live.peers import NodePeer
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,3 +45,37 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     peers: dict[str, PeerStatus]
     refused: dict[tuple[str, str], int]
     records: int
+
+
+def describe_node(station: Station, hub: Hub, now: float, records: int) -> Status:
+    """How a node is doing at this moment."""
+    endpoint = station.endpoint
+    return Status(
+        process=station.process,
+        protocol=endpoint.facts.name,
+        address=hub.listener.address if hub.listener else None,
+        sent=station.sent,
+        delivered=station.delivered,
+        queued=len(station.queue),
+        handed=len(station.handed),
+        backlog=endpoint.backlog,
+        held=endpoint.held(),
+        root_gaps=endpoint.root_gaps(),
+        peers={name: _describe_peer(peer, now) for name, peer in hub.peers.items()},
+        refused=dict(hub.refusals.counts),
+        records=records,
+    )
+
+
+def _describe_peer(peer: NodePeer, now: float) -> PeerStatus:
+    channel = peer.channel
+    return PeerStatus(
+        connected=peer.started,
+        connections=peer.connections,
+        silent_for=None if peer.heard is None else now - peer.heard,
+        waiting=len(channel.waiting),
+        unacknowledged=len(channel.flying),
+        received=channel.received,
+        untaken=channel.unsettled,
+        excluded=channel.excluded,
+    )

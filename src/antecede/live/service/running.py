@@ -16,7 +16,8 @@ from pathlib import Path
 
 from antecede.core.errors import CallerError
 from antecede.live.errors import NodeClosedError
-from antecede.live.node import Node, open_node
+from antecede.live.joining import open_node
+from antecede.live.node import Node
 from antecede.live.service.config import LoadedConfig, split_host_and_port
 from antecede.live.service.lines import encode_line
 from antecede.live.service.logs import begin_log

@@ -1,0 +1,159 @@
+"""How a node comes to be: options checked, journal opened, connections begun."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from antecede.core.errors import CallerError
+from antecede.core.station import Station, restore_station
+from antecede.live.events import EventFile
+from antecede.live.fitness import check_fitness
+from antecede.live.handshake import NONCE_BYTES, check_key
+from antecede.live.hub import Hub
+from antecede.live.inputs import SendInput, apply_input
+from antecede.live.journal import JournalHeader, NodeJournal, SqliteJournal
+from antecede.live.node import Node
+from antecede.live.pipeline import Pipeline
+from antecede.live.settings import NodeSettings, make_settings
+from antecede.live.transports import Transport, split_address
+from antecede.live.transports.memory import PROGRAM
+from antecede.live.transports.tcp import Certificate, TcpTransport
+from antecede.protocols.registry import endpoint, restore
+
+
+@contextlib.asynccontextmanager
+async def join(
+    protocol: str,
+    *,
+    process: str,
+    listen: str | None = None,
+    peers: Mapping[str, str | None],
+    journal: str | Path | NodeJournal | None = None,
+    key: bytes | None = None,
+    tls: Certificate | None = None,
+    group: str = "antecede",
+    events: str | Path | None = None,
+    transports: Mapping[str, Transport] | None = None,
+    **options: object,
+) -> AsyncIterator[Node]:
+    """Run one process of a group for as long as the block lasts.
+
+    `peers` has the address of each other member (None: it will connect to this one), `listen` that of this
+    one. With a `journal` the process survives being killed; `key` or `tls` keep strangers out; `events` is a
+    file for the events table. Options are those of the protocol and of `NodeSettings`.
+    """
+    node = await open_node(
+        protocol,
+        process=process,
+        listen=listen,
+        peers=peers,
+        journal=journal,
+        key=key,
+        tls=tls,
+        group=group,
+        events=events,
+        transports=transports,
+        **options,
+    )
+    try:
+        yield node
+    except BaseException:
+        await node.close(linger=0)
+        raise
+    await node.close()
+
+
+async def open_node(
+    protocol: str,
+    *,
+    process: str,
+    listen: str | None = None,
+    peers: Mapping[str, str | None],
+    journal: str | Path | NodeJournal | None = None,
+    key: bytes | None = None,
+    tls: Certificate | None = None,
+    group: str = "antecede",
+    events: str | Path | None = None,
+    transports: Mapping[str, Transport] | None = None,
+    **options: object,
+) -> Node:
+    """As `join`, for those who close the node themselves."""
+    settings, own_options = make_settings(options)
+    known: dict[str, Transport] = {"memory": PROGRAM, "tcp": TcpTransport(tls), **(transports or {})}
+    _check_addresses(process, listen, peers, known)
+    made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
+    check_fitness(made)
+    station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
+    file = None if events is None else EventFile(events, process)
+    pipeline = None
+    if journal is not None:
+        station, incarnation, pipeline = await _open_journal(
+            journal, station, incarnation, group, settings, file
+        )
+    hub = Hub(
+        station,
+        peers,
+        settings,
+        known,
+        group=group,
+        incarnation=incarnation,
+        key=check_key(key),
+        certified=tls is not None,
+    )
+    node = Node(station, hub, pipeline, file)
+    if pipeline is not None:
+        pipeline.start()
+    try:
+        await hub.open(listen)
+    except BaseException:
+        await node.close(linger=0)
+        raise
+    return node
+
+
+async def _open_journal(
+    journal: str | Path | NodeJournal,
+    fresh: Station,
+    incarnation: bytes,
+    group: str,
+    settings: NodeSettings,
+    file: EventFile | None,
+) -> tuple[Station, bytes, Pipeline]:
+    """The station as its journal has it, or the fresh one in a new journal."""
+    if isinstance(journal, str | Path):
+        journal = SqliteJournal(journal)
+    own = fresh.endpoint
+    header = JournalHeader(1, own.process, own.facts.name, group, own.tag, incarnation)
+    opening = Pipeline(fresh, journal, settings.snapshot_every)
+    stored = await opening.call(journal.open, header, fresh.snapshot())
+    station = restore_station(stored.snapshot, restore)
+    for inputs in stored.records:
+        for one in inputs:
+            applied = apply_input(station, one)
+            if file is not None and isinstance(one, SendInput) and applied.error is None:
+                receivers = station.endpoint.group if one.to is None else one.to
+                file.add_send(applied.sent, receivers, asyncio.get_running_loop().time())
+    if file is not None:
+        file.flush()
+    opening.go_on_from(station, stored.records)
+    return station, stored.incarnation, opening
+
+
+def _check_addresses(
+    process: str, listen: str | None, peers: Mapping[str, str | None], known: Mapping[str, Transport]
+) -> None:
+    if not isinstance(peers, Mapping) or process in peers:
+        raise CallerError("`peers` has the addresses of the other members, by name: {'b': 'tcp://host:port'}")
+    for address in [listen, *peers.values()]:
+        if address is None:
+            continue
+        scheme, _ = split_address(address)
+        if scheme not in known:
+            raise CallerError(f"{address}: no transport {scheme!r}; there are {', '.join(sorted(known))}")
+    unreachable = [name for name, address in peers.items() if address is None]
+    if unreachable and listen is None:
+        raise CallerError(
+            f"no address for {', '.join(unreachable)}, and none to listen at: nobody can connect"
+        )

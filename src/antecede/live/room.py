@@ -1,0 +1,70 @@
+"""Back-pressure on senders: who sends waits until its receivers have room.
+
+There is none while a window of packets waits for one of them, while the protocol keeps a window of own
+messages back, while own copies of broadcasts are not taken, or while the protocol blocks the application.
+"""
+
+import asyncio
+from typing import Any
+
+from antecede.core.errors import AntecedeError
+from antecede.core.station import Station
+
+
+class SendersRoom:
+    """`durable_sends` counts sends that are on their way to the journal, and so not yet with the station."""
+
+    def __init__(self, station: Station, window: int) -> None:
+        self.station = station
+        self.window = window
+        self.durable_sends = 0
+        self._failure: AntecedeError | None = None
+        self._waiters: list[tuple[asyncio.Future[None], Any]] = []
+        self._loop = asyncio.get_running_loop()
+
+    def has_room(self, to: Any) -> bool:
+        """Whether a message may be sent now; what is wrong with `to` is said later."""
+        return self._has_less(to, self.window)
+
+    async def wait(self, to: Any) -> None:
+        """Wait until there is room; raises why the node has ended, if it has."""
+        while self._failure is None and not self.has_room(to):
+            waiter = self._loop.create_future()
+            self._waiters.append((waiter, to))
+            await waiter
+        if self._failure is not None:
+            raise self._failure
+
+    def wake(self) -> None:
+        """Wake those for whom half a window is free, so that each has something to do when it wakes."""
+        if not self._waiters:
+            return
+        waiting = []
+        for waiter, to in self._waiters:
+            if waiter.done():  # its task was cancelled
+                continue
+            if self._failure is None and not self._has_less(to, self.window // 2):
+                waiting.append((waiter, to))
+            else:
+                waiter.set_result(None)
+        self._waiters = waiting
+
+    def fail(self, error: AntecedeError) -> None:
+        """Nobody will ever have room again."""
+        self._failure = error
+        self.wake()
+
+    def _has_less(self, to: Any, limit: int) -> bool:
+        """Whether less than that waits, wherever a message to these would have to wait."""
+        station, own = self.station, self.station.endpoint
+        if own.backlog >= limit or (own.blocks and (own.blocked or self.durable_sends)):
+            return False
+        if to is None:
+            if station.own_unsettled >= limit:
+                return False
+            return all(len(channel.waiting) < limit for channel in station.channels.values())
+        for name in to if isinstance(to, list) else ():
+            channel = station.channels.get(name) if isinstance(name, str) else None
+            if channel is not None and len(channel.waiting) >= limit:
+                return False
+        return True
