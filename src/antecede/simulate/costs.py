@@ -20,7 +20,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     `wait`: delivery after arrival. `needless`: the part of it for which the oracle sees no reason.
     `blocked`: how long the application wanted to send and might not. `held_back`: transmission after the
     send, where a protocol keeps messages at their sender. A time during which a process is down counts as
-    waiting, and as needless: no order demands it. `acks` are all control packets but extras.
+    waiting, and as needless: no order demands it. `acks` are all control packets but extras. `total_bytes`
+    is all control information: the stamps of all packets with a message, and all of the control packets.
     """
 
     messages: int
@@ -32,6 +33,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     extras: float
     acks: float
     control_packet_bytes: float
+    total_bytes: float
     wait: CostFigure
     needless: CostFigure
     waited: int
@@ -61,6 +63,7 @@ class CostTally:
     def summarize(self, messages: int) -> Costs:
         """The summary of a run with this many messages."""
         copies, deliveries = self.stamp_sizes.total(), len(self.latencies)
+        stamp_size = sum(size * number for size, number in self.stamp_sizes.items())
         per_message = max(messages, 1)
         return Costs(
             messages=messages,
@@ -72,6 +75,7 @@ class CostTally:
             extras=self.packets["extra"] / per_message,
             acks=self._count_control_packets() / per_message,
             control_packet_bytes=self.control_size / per_message,
+            total_bytes=(stamp_size + self.control_size) / per_message,
             wait=summarize_with_zeros(self.waits, deliveries),
             needless=summarize_with_zeros(self.needless, deliveries),
             waited=len(self.waits),

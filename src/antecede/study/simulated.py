@@ -21,12 +21,8 @@ def measure_plan(plan: Plan) -> Metrics:
 
 
 def list_metrics(run: Run) -> Metrics:
-    """Per message unless the name says otherwise; times in milliseconds, sizes in bytes.
-
-    `total_bytes` is all control information: stamps of the copies of a message, and control packets.
-    """
+    """Per message unless the name says otherwise; times in milliseconds, sizes in bytes."""
     costs, verdict = run.costs, run.verdict
-    copies = costs.deliveries / max(costs.messages, 1)
     deliveries = max(costs.deliveries, 1)
     return {
         "control_bytes": costs.control_bytes.mean,
@@ -36,7 +32,7 @@ def list_metrics(run: Run) -> Metrics:
         "extras": costs.extras,
         "acks": costs.acks,
         "control_packet_bytes": costs.control_packet_bytes,
-        "total_bytes": costs.control_bytes.mean * copies + costs.control_packet_bytes,
+        "total_bytes": costs.total_bytes,
         "wait": costs.wait.mean,
         "wait_p99": costs.wait.p99,
         "needless": costs.needless.mean,
