@@ -240,9 +240,7 @@ class Schedule:
         rows = []
         for name in self.names:
             for line in (self.folder / f"{name}.jsonl").read_text().splitlines():
-                row = json.loads(line)
-                del row["time"]  # that of the wall, which is not virtual
-                rows.append({"execution": str(self.seed), **row})
+                rows.append({"execution": str(self.seed), **json.loads(line)})
         return rows
 
     def _check_promises(self, outcome: Outcome) -> None:

@@ -146,7 +146,7 @@ def test_selective_receives_are_as_many_as_asked_for() -> None:
 def test_words_follow_the_intervals() -> None:
     low, high, wide = Estimate(1, 0.5, 4), Estimate(3, 0.5, 4), Estimate(2, 5, 4)
     assert compare_estimates(low, high) == "less than" and compare_estimates(high, low) == "more than"
-    assert compare_estimates(low, wide) == compare_estimates(wide, low) == "not told apart from"
+    assert compare_estimates(low, wide) == compare_estimates(wide, low) == "not distinguishable from"
 
 
 def test_onset_is_where_it_holds_from_then_on() -> None:

@@ -95,7 +95,7 @@ def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
     order = graph.causes.order
     rows = order[is_known[graph.events.execution[order]]]
     position = find_places(rows, len(order))
-    source, target, known_from = _list_edges(graph, rows)
+    source, target, known_from = _list_edges_among(graph, rows)
     send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
     sent = np.where(send >= 0, position[send], -1)
     process = compress_codes(graph.events.process[rows]).codes
@@ -115,7 +115,7 @@ def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
     )
 
 
-def _list_edges(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
+def _list_edges_among(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
     position = find_places(rows, len(graph.causes.order))
     source, target = (position[side] for side in graph.causes.edges)
@@ -144,7 +144,7 @@ def _count_meant_pairs(graph: EventGraph, is_known: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
     order, execution = graph.causes.order, graph.events.execution
     rows = order[is_known[execution[order]] & graph.events.is_step[order]]
-    source, target, known_from = _list_edges(graph, rows)
+    source, target, known_from = _list_edges_among(graph, rows)
     is_meant = known_from & (PARENT | MESSAGE) > 0
     starts = np.searchsorted(execution[rows], np.arange(len(is_known) + 1))
     counts = count_ordered_pairs(starts, np.arange(len(rows)), source[is_meant], target[is_meant], 0)

@@ -36,12 +36,12 @@ ALWAYS_SHOWN = HEADINGS[:9]
 """Columns that are shown also if nothing is in them."""
 KEY = (
     "*: on the Pareto front of bytes, delay, packets, disorder and promised order. "
-    "Bytes: all control information for a message, the stamps of its copies and whole control packets; "
+    "Bytes: all control information per message, the stamps of its copies and whole control packets; "
     "± is half a 95 % interval. A stamp: on one packet, mean and 99th percentile. "
-    "Extras, acks: packets for a message. "
+    "Extras, acks: packets per message. "
     "Delay: added to the way of a copy, in {unit}, mean and 99th percentile; "
     "needless: the share of it that {order} does not demand. Held: most at once for one process. "
-    "Early, late: of all deliveries; alarms of {detectors}: likewise."
+    "Early, late: of all deliveries{alarms}."
 )
 
 
@@ -71,7 +71,7 @@ def _describe_execution(advice: Advice, is_named: bool) -> Iterator[str]:
     name = f"{escape_text(facts.execution)}: " if is_named and facts.execution else ""
     copies = f", {facts.copies:,} copies" if facts.copies != facts.messages else ""
     numbers = f"{pluralize(facts.messages, 'message')}{copies}, {pluralize(facts.processes, 'process')}"
-    travel = f"a message travels {show_figure(facts.travel)} {facts.unit} in the mean"
+    travel = f"a message travels {show_figure(facts.travel)} {facts.unit} on average"
     yield f"\n[bold]{name}{numbers}; {travel}[/]"
     for note in facts.notes:
         yield f"[dim]{escape_text(note)}[/]"
@@ -125,7 +125,9 @@ def describe_columns(advice: Advice) -> str:
     from antecede.protocols.detectors import DETECTORS
 
     order = "what is declared" if advice.facts.declares else "causal order"
-    return KEY.format(unit=advice.facts.unit, order=order, detectors=", ".join(DETECTORS))
+    has_alarms = any(candidate.replay.verdict.alarms for candidate in advice.candidates)
+    alarms = f"; alarms of {', '.join(DETECTORS)}: likewise" if has_alarms else ""
+    return KEY.format(unit=advice.facts.unit, order=order, alarms=alarms)
 
 
 def list_cells(candidate: Candidate) -> list[str]:
@@ -276,8 +278,8 @@ def _make_section(advice: Advice) -> Section:
     delay = f"delay added, {facts.unit}"
     charts = [
         Chart("Bytes and delay", x="bytes", y="delay", mark="point", low="delay_low", high="delay_high",
-              series="kind", label="label", x_title="control bytes for a message", y_title=delay),
-        Chart("Control bytes for a message", x="bytes", y="protocol", mark="bar", low="bytes_low",
+              series="kind", label="label", x_title="control bytes per message", y_title=delay),
+        Chart("Control bytes per message", x="bytes", y="protocol", mark="bar", low="bytes_low",
               high="bytes_high", series="kind", x_title="bytes"),
         Chart("Delay added", x="delay", y="protocol", mark="bar", low="delay_low", high="delay_high",
               series="kind", x_title=delay),

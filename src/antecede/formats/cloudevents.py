@@ -103,7 +103,7 @@ def _add_event(rows: FileRows, event: _CloudEvent) -> None:
         event.line,
         execution=event.execution,
         process=event.source,
-        time=values.read_milliseconds(event.value.get("time")),
+        time=values.read_time_ms(event.value.get("time")),
         text=graphs.find_text(event.value, "type"),
         fields=graphs.collect_rest(event.value, *USED),
     )

@@ -114,7 +114,7 @@ def build_times(given: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
         if not pc.all(pc.is_finite(column)).as_py():
             raise Odd
         return column, unknown
-    times = [None if time is None else values.read_milliseconds(time) for time in given]
+    times = [None if time is None else values.read_time_ms(time) for time in given]
     if any(time is None and text is not None for time, text in zip(times, given, strict=True)):
         unknown = [
             values.as_text(text) if time is None and text is not None else None

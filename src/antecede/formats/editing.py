@@ -87,7 +87,7 @@ def _fill_rows(rows: FileRows, txns: list[_Txn], execution: str) -> None:
                 process=txn.agent,
                 event=str(end - 1),
                 parents=[str(parent) for parent in parents],
-                time=values.read_milliseconds(txn.value.get("time")),
+                time=values.read_time_ms(txn.value.get("time")),
                 fields=fields if end - begin == 1 else {**(fields or {}), "span": f"{begin}..{end - 1}"},
             )
             seqs.append(txn.seq + begin - txn.begin)

@@ -49,8 +49,8 @@ def _open_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, dict[str,
 
 def _make_span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> spans.Span:
     tags = _read_tags(value.get("tags"))
-    start = values.read_milliseconds(value.get("startTime"))
-    duration = values.read_milliseconds(value.get("duration"))
+    start = values.read_time_ms(value.get("startTime"))
+    duration = values.read_time_ms(value.get("duration"))
     trace = graphs.require_name(value, "traceID")
     parent, links = _read_references(value, trace)
     kind = tags.get("span.kind")

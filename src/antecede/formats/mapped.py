@@ -94,7 +94,7 @@ class Mapper:
         if "kind" in found:
             row["kind"] = values.read_kind(found["kind"], self.settings.kinds)
         if "time" in found:
-            row["time"] = values.read_milliseconds(found["time"])
+            row["time"] = values.read_time_ms(found["time"])
         if "text" in found:
             row["text"] = values.as_text(found["text"])
         return row

@@ -46,7 +46,7 @@ def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
         process=_name_server(event),
         event=graphs.require_name(event, "event_id"),
         parents=_read_parents(event),
-        time=values.read_milliseconds(event.get("origin_server_ts")),
+        time=values.read_time_ms(event.get("origin_server_ts")),
         text=graphs.find_text(event, "type"),
         fields=graphs.collect_rest(event, *USED),
     )

@@ -136,7 +136,7 @@ def _make_span(line: int, value: dict[str, Any], service: str | None) -> spans.S
 
 
 def _read_time(nanos: Any) -> float | None:
-    time = values.read_milliseconds(nanos)
+    time = values.read_time_ms(nanos)
     return time / 1e6 if time else None
 
 

@@ -67,7 +67,7 @@ def read_kind(value: Any, kinds: dict[str, str]) -> str | None:
     return kinds.get(text) or USUAL_KINDS.get(text.lower())
 
 
-def read_milliseconds(value: Any) -> float | None:
+def read_time_ms(value: Any) -> float | None:
     """A number of milliseconds, or a date and time in ISO 8601 (without a zone: UTC)."""
     if type(value) is float and math.isfinite(value):
         return value

@@ -42,7 +42,7 @@ def _add_report(rows: FileRows, line: int, report: dict[str, Any], task: str | N
         process=_name_process(report),
         event=event,
         parents=[parent for parent in found if parent.strip("0")],
-        time=None if stamp is None else values.read_milliseconds(stamp),
+        time=None if stamp is None else values.read_time_ms(stamp),
         text=graphs.find_text(report, "Label", "Operation"),
         fields=graphs.collect_rest(report, *USED),
     )

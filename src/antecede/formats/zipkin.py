@@ -66,8 +66,8 @@ def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
 
 def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
     endpoint = value.get("localEndpoint")
-    start = values.read_milliseconds(value.get("timestamp"))
-    duration = values.read_milliseconds(value.get("duration"))
+    start = values.read_time_ms(value.get("timestamp"))
+    duration = values.read_time_ms(value.get("duration"))
     return spans.Span(
         line=line,
         trace=graphs.require_name(value, "traceId"),

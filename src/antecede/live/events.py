@@ -7,7 +7,6 @@ file is opened again, and a send that was durable and not written down is writte
 """
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +45,23 @@ class EventFile:
         elif event["kind"] == "deliver":
             self.deliveries = number
 
-    def add_send(self, number: int, receivers: list[str]) -> None:
+    def add_send(self, number: int, receivers: list[str], time: float) -> None:
         """A message of this process is durable."""
         if number > self.sends:
             self.sends = number
-            self._add("send", number, self.process, number, receivers=receivers)
+            self._add("send", number, self.process, number, time, receivers=receivers)
 
-    def add_arrival(self, sender: str, number: int) -> None:
+    def add_arrival(self, sender: str, number: int, time: float) -> None:
         """A packet with a message has come in."""
-        self._add("receive", self._index, sender, number)
+        self._add("receive", self._index, sender, number, time)
 
-    def add_delivery(self, delivery: int, sender: str, number: int) -> None:
+    def add_delivery(self, delivery: int, sender: str, number: int, time: float) -> None:
         """The application is about to get a message; `delivery` counts its deliveries."""
         if delivery > self.deliveries:
             self.deliveries = delivery
-            self._add("deliver", delivery, sender, number)
+            self._add("deliver", delivery, sender, number, time)
 
-    def _add(self, kind: str, own: int, sender: str, number: int, **more: Any) -> None:
+    def _add(self, kind: str, own: int, sender: str, number: int, time: float, **more: Any) -> None:
         event = {
             "process": self.process,
             "index": self._index,
@@ -70,7 +69,7 @@ class EventFile:
             "kind": kind,
             "message": f"{sender}#{number}",
             "sender": sender,
-            "time": round(time.time() * 1000, 3),
+            "time": round(time * 1000, 3),
             **more,
         }
         self._index += 1

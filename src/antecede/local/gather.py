@@ -17,7 +17,7 @@ def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
     if len(shifts):
         events = _shift_indexes(events, shifts)
     if len(new_names):
-        events = _rename_executions(events, new_names["new_name"].take(_indices(name_of_event)))
+        events = _prefix_executions(events, new_names["new_name"].take(_indices(name_of_event)))
     return events
 
 
@@ -98,7 +98,7 @@ def _places_by_time(
     return _indices(places)
 
 
-def _rename_executions(events: pa.Table, new_names: pa.ChunkedArray) -> pa.Table:
+def _prefix_executions(events: pa.Table, new_names: pa.ChunkedArray) -> pa.Table:
     """Executions named by what they are in, where they are separate."""
     own = events["execution"]
     joined = pc.binary_join_element_wise(new_names, own, ": ")

@@ -21,7 +21,7 @@ def order_event_partition(table: pa.Table) -> pa.StructArray:
     """For each row its position and ghosts, or the reason why it has none."""
     size = len(table)
     graph = build_event_graph(table.append_column("row", pa.array(np.arange(size))))
-    reason = _find_reasons(graph)
+    reason = _explain_cycles(graph)
     position = pc.if_else(pc.is_null(reason), pa.array(_find_positions(graph, reason)), None)
     missing = pa.nulls(size, pa.list_(pa.string()))
     columns = [position, missing, reason, _list_ghosts(graph)]
@@ -54,7 +54,7 @@ def _list_ghosts(graph: EventGraph) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(starts, mask=is_null), names)
 
 
-def _find_reasons(graph: EventGraph) -> pa.Array:
+def _explain_cycles(graph: EventGraph) -> pa.Array:
     """Why an event has no place: it lies on a cycle, or is its own parent; null for all others."""
     reasons = np.full(len(graph.events.execution), None, dtype=object)
     labels = _label_events(graph)

@@ -65,7 +65,7 @@ def _tell_price(first: Candidate, rest: list[Candidate], unit: str) -> str:
         if gain.low > 0:
             prices.append(f"{rival.variant.name} saves {_show_amount(gain, name, unit)}")
     if not prices:
-        return "no other is better in bytes, delay or packets"
+        return "no other is measurably better in bytes, delay or packets"
     return "its price: " + ", ".join(prices)
 
 

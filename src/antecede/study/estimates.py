@@ -63,8 +63,14 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         if math.isnan(self.half) or self.half == 0:
-            return f"{self.mean:.3g}"
-        return f"{self.mean:.3g} ± {self.half:.2g}"
+            return show_digits(self.mean, 3)
+        return f"{show_digits(self.mean, 3)} ± {show_digits(self.half, 2)}"
+
+
+def show_digits(value: float, digits: int) -> str:
+    """A number by its first digits; large ones as people write them, not as powers of ten."""
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e9 else f"{value:.{digits}g}"
 
 
 def estimate_mean(values: Sequence[float]) -> Estimate:
@@ -106,7 +112,7 @@ def compare_estimates(one: Estimate, other: Estimate) -> str:
     """Whether one is more than the other, by their intervals, as words before the other."""
     if other.is_below(one):
         return "more than"
-    return "less than" if one.is_below(other) else "not told apart from"
+    return "less than" if one.is_below(other) else "not distinguishable from"
 
 
 def multiply_estimates(one: Estimate, other: Estimate) -> Estimate:

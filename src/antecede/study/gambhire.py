@@ -325,14 +325,18 @@ def conclude_horizons(results: Results) -> str:
         sentences.append(
             f"With a chance of {chance:g}, {near} of the near pairs make a message wait, and {distant} of "
             f"the distant ones, which is {compare_estimates(distant, near)} the former; a message has "
-            f"{near_number} near and {distant_number} distant ones, and a share of {share} of the needless "
-            f"waiting is for distant ones. {delayed} of the messages wait needlessly, {delay} ms on average."
+            f"{near_number} near and {distant_number} distant ones; the distant ones cause {share} of all "
+            f"needless waiting. {delayed} of the messages wait needlessly, {delay} ms on average."
         )
-    far = results.estimate("distant_share", PROTOCOL, chance=0.1, horizon=HORIZONS[-1])
+    by_horizon = ", ".join(
+        f"{results.estimate('distant_share', PROTOCOL, chance=0.1, horizon=horizon)} at {horizon}"
+        for horizon in HORIZONS
+    )
     return (
         "Pairs of messages that the protocol orders and no dependence does; near is what was sent less than "
-        f"two mean delays before the message. {' '.join(sentences)} If the distant past begins only "
-        f"{HORIZONS[-1]} mean delays before, its share of the needless waiting is {far} with a chance of 0.1."
+        f"two mean delays before the message. {' '.join(sentences)} How much of the needless "
+        "waiting the distant past causes depends on where it begins; with a chance of 0.1, by mean delays "
+        f"before the message: {by_horizon}."
     )
 
 
@@ -462,8 +466,8 @@ def conclude_stamps(results: Results) -> str:
         large = results.estimate("control_bytes", PROTOCOL, n=n)
         if false.number:
             words = (
-                f"a share of {false} is demanded by no dependence; the ideal saves a share of {most} of the "
-                f"waiting, {PROTOCOL} {saved}"
+                f"{false} of it is demanded by no dependence; the ideal saves {most} of the waiting, "
+                f"{PROTOCOL} {saved}"
             )
         else:
             words = "nothing could be saved"

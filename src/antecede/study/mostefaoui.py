@@ -357,7 +357,7 @@ def conclude_unknown_load(results: Results) -> str:
         points = results.list_points("early_rate", gap=gap)
         best = min(points, key=lambda point: point.estimate.mean)
         alike = _list_alike(best, points)
-        also = f" (not told from it: {_join(alike)})" if alike else ""
+        also = f" (not distinguishable from it: {_join(alike)})" if alike else ""
         sentences.append(f"{best.parameters['K']} at {gap / 1000:g} s{also}")
         if best.estimate.mean > 0:
             for point in points:
@@ -370,9 +370,9 @@ def conclude_unknown_load(results: Results) -> str:
     choice = min(worst_of_key, key=lambda key: worst_of_key[key])
     left_out = f" (where some K made no error, {len(LOADS) - loads} of them, there is no ratio)"
     return (
-        f"{by_load} By the means, who does not know the load does best with K = {choice}: at none of these "
-        f"loads{left_out if loads < len(LOADS) else ''} is it worse than {worst_of_key[choice]:.2g} times "
-        "the best K."
+        f"{by_load} If the load is unknown, K = {choice} is the safest choice by these means: its rate is at "
+        f"most {worst_of_key[choice]:.2g} times that of the best K at each of these "
+        f"loads{left_out if loads < len(LOADS) else ''}."
     )
 
 

@@ -81,7 +81,7 @@ def answer_question(figure: Figure, costs: pa.Table) -> FigureAnswer:
         if not results.failed:
             raise
         text = "Some cells failed, and without them there is no answer; the costs table says why."
-    return FigureAnswer(figure, text, charts, make_table(results))
+    return FigureAnswer(figure, text, charts, make_table(results, [plot.metric for plot in figure.plots]))
 
 
 def make_chart(plot: Plot, results: Results) -> DrawnChart:
@@ -132,9 +132,12 @@ def _drop_unknown(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def make_table(results: Results) -> TextTable:
-    """Every point with its parameters and its metrics, as mean ± half the 95 % interval."""
-    metrics = results.metrics[:SHOWN_METRICS]
+def make_table(results: Results, drawn: Sequence[str] = ()) -> TextTable:
+    """Every point with its parameters and its metrics, as mean ± half the 95 % interval: first what is drawn
+    in charts, then more as long as there is room."""
+    measured = results.metrics
+    shown_first = [metric for metric in drawn if metric in measured]
+    metrics = list(dict.fromkeys((*shown_first, *measured)))[: max(SHOWN_METRICS, len(shown_first))]
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     names: dict[str, None] = {}
     for metric in metrics:

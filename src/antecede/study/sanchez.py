@@ -80,7 +80,7 @@ def conclude_extras(results: Results) -> str:
     sentences = []
     for n in sizes:
         extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
-        sentences.append(f"{show_share(extras)} with n = {n}, which is n - {n - extras.mean:.2f}")
+        sentences.append(f"{show_share(extras)} with n = {n}")
     n = sizes[-1]
     uniform = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
     others = []
@@ -88,7 +88,7 @@ def conclude_extras(results: Results) -> str:
         extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic=traffic)
         others.append(f"{traffic} {show_share(extras)}, {compare_estimates(extras, uniform)} uniform")
     return (
-        f"Extra messages for each message at k = n + 1, uniform traffic: {'; '.join(sentences)}. Other "
+        f"Extra messages per message at k = n + 1, uniform traffic: {'; '.join(sentences)}. Other "
         f"traffic, n = {n}: {'; '.join(others)}."
     )
 
@@ -129,11 +129,12 @@ def conclude_sizes(results: Results) -> str:
         rivals = {name: results.estimate("total_bytes", name, n=n) for name in RIVALS}
         beaten = [name for name, rival in rivals.items() if best.estimate.is_below(rival)]
         better = [name for name, rival in rivals.items() if rival.is_below(best.estimate)]
-        less_than = " and ".join(beaten) or "none of the others"
-        more_than = " and ".join(better) or "none"
+        alike = [name for name in RIVALS if name not in (*beaten, *better)]
+        relations = {"less than": beaten, "not distinguishable from": alike, "more than": better}
+        compared = [f"{words} {', '.join(names)}" for words, names in relations.items() if names]
         sentences.append(
-            f"n = {n}: least at k = {best.parameters['threshold']} with {best.estimate} bytes a message, "
-            f"less than {less_than}, more than {more_than}."
+            f"n = {n}: least at k = {best.parameters['threshold']} with {best.estimate} bytes per message, "
+            f"{'; '.join(compared)}."
         )
     return "All control information, extras included. " + " ".join(sentences)
 
@@ -240,7 +241,7 @@ def conclude_mixtures(results: Results) -> str:
     alone = results.estimate("stamp_bytes_of_the_others", PROTOCOL, mixture="all large")
     everywhere = results.estimate("extras_of_the_others", PROTOCOL, mixture="all small")
     return (
-        f"Extras for each own message. {' '.join(sentences)} (If all have k = n + 1, each sends "
+        f"Extras per message of the process. {' '.join(sentences)} (If all have k = n + 1, each sends "
         f"{show_share(everywhere)}.) The stamps of the one with a small k have {small} bytes, "
         f"{compare_estimates(small, beside)} those of the others with {beside}, which is "
         f"{compare_estimates(beside, alone)} the {alone} of a group in which all have a large k."
@@ -335,8 +336,9 @@ def conclude_own_rows(results: Results) -> str:
     bytes_counted, bytes_uncounted = estimate("total_bytes", True), estimate("total_bytes", False)
     entries_counted, entries_uncounted = estimate("entries", True), estimate("entries", False)
     return (
-        f"The own row never shrinks, so k = n + 1 leaves room for two entries of others. With n = {n} and k "
-        f"= n + 1, if the own row does not count, extras for a message are {show_share(uncounted)}, "
+        f"A process's own row never shrinks: with k = n + 1 a stamp has room for one entry besides it. With "
+        f"n = {n} and k = n + 1, if the own row does not count, extras per message are "
+        f"{show_share(uncounted)}, "
         f"{compare_estimates(uncounted, counted)} the {counted} if it counts; a stamp has "
         f"{entries_uncounted} entries, {compare_estimates(entries_uncounted, entries_counted)} the "
         f"{entries_counted}; and all control information of a message is {bytes_uncounted} bytes, "
@@ -363,7 +365,7 @@ STUDY = Study(
     name="sanchez",
     title="Sanchez, Alvarez: matrix clocks kept small by extra messages",
     about=(
-        "A process that knows of more than k constraints sends extra messages until it knows of fewer. "
+        "A process that knows of k or more constraints sends extra messages until it knows of fewer. "
         "Stamps stay small; what does that cost in messages, bytes and time?"
     ),
     figures=(EXTRAS, TOTAL, MIXED, PENALTY, OWN_ROW),
