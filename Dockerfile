@@ -1,5 +1,5 @@
 # A node: mount a folder with node.toml, keys and room for the journal at /node (see docs/node.md).
-FROM python:3.12-slim
+FROM python:3.11-slim
 
 COPY pyproject.toml README.md LICENSE constraints.txt /source/
 COPY src /source/src

@@ -75,7 +75,8 @@ class NodeProcess:
     def __init__(self, config: Path, **options: Any) -> None:
         command = [sys.executable, "-m", "antecede", "node", "--config", str(config)]
         pipe = subprocess.PIPE
-        self.errors = config.with_suffix(".stderr").open("w+")
+        self._error_file = config.with_suffix(".stderr")
+        self.errors = self._error_file.open("w")
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self.errors, **options)
         self.lines = Lines(self.process.stdout)
 
@@ -106,8 +107,7 @@ class NodeProcess:
         return self.process.wait(PATIENCE)
 
     def read_errors(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read()
+        return self._error_file.read_text()
 
 
 class SocketClient:

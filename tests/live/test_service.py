@@ -7,8 +7,10 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -123,10 +125,10 @@ def test_a_killed_node_hands_over_again_what_was_not_done(tmp_path: Path) -> Non
 def test_applications_at_a_socket_come_and_go(tmp_path: Path) -> None:
     configs = write_group(tmp_path, ["a", "b"], socket="NAME.sock", stdio=False)
     with NodeProcess(configs["a"]) as a, NodeProcess(configs["b"]) as b:
-        for node, name in ((a, "a"), (b, "b")):
+        for node in (a, b):
             assert node.process.stdin is not None
             node.process.stdin.close()  # nothing is read there
-            wait_for_socket(node, tmp_path / f"{name}.sock")
+            wait_until_ready(node)
         assert stat.S_IMODE((tmp_path / "a.sock").stat().st_mode) == 0o600
         sender = SocketClient(tmp_path / "a.sock")
         sender.say("send", to=["b"], data="first")
@@ -159,9 +161,10 @@ def test_applications_at_a_socket_come_and_go(tmp_path: Path) -> None:
         assert a.end(signal.SIGTERM) == 0
 
 
-def wait_for_socket(node: NodeProcess, path: Path) -> None:
-    while not path.exists():
+def wait_until_ready(node: NodeProcess) -> None:
+    while " is ready" not in node.read_errors():
         assert node.process.poll() is None, node.read_errors()
+        time.sleep(0.02)
 
 
 def take_over(path: Path) -> SocketClient:
@@ -174,6 +177,7 @@ def take_over(path: Path) -> SocketClient:
         if all(line["event"] != "error" for line in client.lines.all):
             return client
         client.close()
+        time.sleep(0.02)
     raise AssertionError("the connection before is not let go")
 
 
@@ -347,3 +351,64 @@ def test_the_documentation_has_all_fields_settings_and_figures() -> None:
         assert all(f"antecede_{name}" in text for name in names)
     for names in (metrics.PEER_COUNTERS, metrics.PEER_GAUGES):
         assert all(f"_{name}" in text for name in names)
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [("prometheus_client", ["--config", "a.toml"]), ("cryptography", ["ca", "a"])],
+)
+def test_what_the_extra_brings_is_named_if_it_is_missing(
+    package: str, words: list[str], tmp_path: Path
+) -> None:
+    write_group(tmp_path, ["a", "b"], metrics="127.0.0.1:0")
+    code = f"import sys; sys.modules[{package!r}] = None; from antecede.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "node", *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, stdin=subprocess.DEVNULL, check=False
+    )
+    assert done.returncode == 2
+    assert "run: pip install 'antecede[live]'" in done.stderr.splitlines()[-1]
+
+
+def test_kills_at_random_lose_nothing_and_repeat_nothing_that_was_done(tmp_path: Path) -> None:
+    """Both nodes are killed again and again while one application sends and the other takes."""
+    random = Random(5)
+    configs = write_group(tmp_path, ["a", "b"], journal="NAME.db", events="NAME.jsonl")
+    confirmed: list[str] = []
+    taken: dict[int, str] = {}
+    done = 0
+    for kill in range(6):
+        with NodeProcess(configs["a"]) as a, NodeProcess(configs["b"]) as b:
+            a.hear("ready")
+            first = None
+            for at in range(random.randrange(20, 60)):
+                a.say("send", to=["b"], data=f"{kill}.{at}", id=f"{kill}.{at}")
+            for _ in range(random.randrange(1, 20)):
+                confirmed.append(a.hear("sent")["id"])
+            for _ in range(random.randrange(1, 15)):
+                delivery = b.hear("delivery")
+                number = delivery["number"]
+                assert number > done
+                assert first is not None or number == done + 1
+                first = number
+                assert taken.setdefault(number, delivery["data"]) == delivery["data"]
+                if random.random() < 0.4:
+                    b.say("done", number=number)
+                    done = b.hear("done")["number"]
+            random.choice([a, b]).end(signal.SIGKILL)
+            (a if a.process.poll() is None else b).end(random.choice([signal.SIGKILL, signal.SIGTERM]))
+    with NodeProcess(configs["a"]) as a, NodeProcess(configs["b"]) as b:
+        a.say("send", to=["b"], data="last")
+        while taken.get(max(taken)) != "last":
+            delivery = b.hear("delivery")
+            assert delivery["number"] > done
+            assert taken.setdefault(delivery["number"], delivery["data"]) == delivery["data"]
+        b.say("close")
+        b.hear("closed")
+    order = [taken[number] for number in sorted(taken)]
+    assert sorted(taken) == list(range(1, len(taken) + 1))
+    assert [name for name in confirmed if name not in order] == []
+    assert order[:-1] == sorted(order[:-1], key=lambda name: [int(part) for part in name.split(".")])
+    assert len(set(order)) == len(order)
+    findings = audit_events(tmp_path.glob("*.jsonl"))
+    assert not any(findings[kind] for kind in ("late", "twice", "orphan"))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from antecede import live
@@ -158,5 +159,85 @@ def test_sends_of_one_application_share_commits_and_keep_their_order(tmp_path: P
             assert cluster.nodes["p0"].status().records < 100
             await cluster.wait_for(495, "p1")
             assert cluster.payloads("p1") == [b"%d" % number for number in range(500) if number % 100]
+
+    asyncio.run(run())
+
+
+def test_an_application_that_does_not_read_slows_its_senders_and_nobody_else() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, window=8) as cluster:
+            desk = Desk(cluster.nodes["p0"], most_sends=8)
+            lazy = await Application.connect(desk)
+            lazy.reader._transport.pause_reading()
+
+            async def pour() -> None:
+                for number in range(400):
+                    await cluster.nodes["p1"].send(b"%d " % number + b"x" * 50_000, to=["p0"])
+
+            pouring = asyncio.create_task(pour())
+            waited = 0
+            while (waiting := cluster.nodes["p1"].status().peers["p0"].waiting) < 8 and waited < 500:
+                await asyncio.sleep(0.01)
+                waited += 1
+            assert waiting == 8 and not pouring.done()
+            assert len(desk.handed) <= 8
+
+            other = await Application.connect(desk, owns=False)
+            other.say("status")
+            assert (await other.hear())["handed"] == len(desk.handed)
+            lazy.reader._transport.resume_reading()
+            for number in range(1, 401):
+                delivery = await lazy.hear()
+                while delivery["event"] != "delivery":
+                    delivery = await lazy.hear()
+                assert delivery["number"] == number
+                lazy.say("done", number=number)
+            await pouring
+            await other.leave()
+
+    asyncio.run(run())
+
+
+def test_lines_at_random_are_answered_and_change_nothing() -> None:
+    async def run() -> None:
+        random = Random(11)
+        words = [
+            "do",
+            "send",
+            "to",
+            "data",
+            "id",
+            "done",
+            "number",
+            "p1",
+            "p9",
+            1,
+            -1,
+            2**70,
+            None,
+            True,
+            [],
+            {},
+        ]
+        async with Cluster("vector", 2) as cluster:
+            desk = Desk(cluster.nodes["p0"], most_sends=8)
+            application = await Application.connect(desk)
+            for _ in range(3000):
+                kind = random.randrange(3)
+                if kind == 0:
+                    line = random.randbytes(random.randrange(1, 60)).replace(b"\n", b"")
+                elif kind == 1:
+                    line = json.dumps(
+                        {str(random.choice(words)): random.choice(words) for _ in range(4)}
+                    ).encode()
+                else:
+                    command = bytearray(b'{"do": "done", "number": 1, "id": "\xc3\xa9"}')
+                    command[random.randrange(len(command))] = random.randrange(32, 256)
+                    line = bytes(command)
+                if not line.strip():
+                    continue
+                application.writer.write(line + b"\n")
+                assert (await application.hear())["event"] == "error", line
+            assert cluster.nodes["p0"].status().sent == 0
 
     asyncio.run(run())

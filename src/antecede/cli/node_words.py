@@ -34,7 +34,7 @@ def _describe_peer(peer: dict[str, Any]) -> str:
         return "excluded"
     words = ["connected" if peer["connected"] else "not connected"]
     silent = peer["silent_for"]
-    words.append("never heard of" if silent is None else f"heard {silent:.1f} s ago")
+    words.append("never heard from" if silent is None else f"heard {silent:.1f} s ago")
     if peer["waiting"] or peer["unacknowledged"]:
         words.append(f"{peer['waiting']} waiting for it, {peer['unacknowledged']} on their way")
     if peer["untaken"]:

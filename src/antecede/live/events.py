@@ -7,6 +7,7 @@ file is opened again, and a send that was durable and not written down is writte
 """
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -45,23 +46,23 @@ class EventFile:
         elif event["kind"] == "deliver":
             self.deliveries = number
 
-    def add_send(self, number: int, receivers: list[str], time: float) -> None:
+    def add_send(self, number: int, receivers: list[str]) -> None:
         """A message of this process is durable."""
         if number > self.sends:
             self.sends = number
-            self._add("send", number, self.process, number, time, receivers=receivers)
+            self._add("send", number, self.process, number, receivers=receivers)
 
-    def add_arrival(self, sender: str, number: int, time: float) -> None:
+    def add_arrival(self, sender: str, number: int) -> None:
         """A packet with a message has come in."""
-        self._add("receive", self._index, sender, number, time)
+        self._add("receive", self._index, sender, number)
 
-    def add_delivery(self, delivery: int, sender: str, number: int, time: float) -> None:
+    def add_delivery(self, delivery: int, sender: str, number: int) -> None:
         """The application is about to get a message; `delivery` counts its deliveries."""
         if delivery > self.deliveries:
             self.deliveries = delivery
-            self._add("deliver", delivery, sender, number, time)
+            self._add("deliver", delivery, sender, number)
 
-    def _add(self, kind: str, own: int, sender: str, number: int, time: float, **more: Any) -> None:
+    def _add(self, kind: str, own: int, sender: str, number: int, **more: Any) -> None:
         event = {
             "process": self.process,
             "index": self._index,
@@ -69,7 +70,7 @@ class EventFile:
             "kind": kind,
             "message": f"{sender}#{number}",
             "sender": sender,
-            "time": round(time * 1000, 3),
+            "time": round(time.time() * 1000, 3),
             **more,
         }
         self._index += 1

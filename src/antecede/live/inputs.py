@@ -60,9 +60,13 @@ def encode_inputs(inputs: list[NodeInput]) -> bytes:
 
 
 class Applied(msgspec.Struct):
-    """What came of an input, but for what now lies in the station's channels and queue."""
+    """What came of an input, but for what now lies in the station's channels and queue.
+
+    `sent` is the number of a message, `before` how many packets of a peer had come before a record.
+    """
 
     sent: int = 0
+    before: int = 0
     refused: list[str] = []
     error: AntecedeError | None = None
 
@@ -81,7 +85,8 @@ def _apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parc
             record = read_record(one.body)
             parcels = record.first, record.parcels
         first, content = parcels
-        return Applied(refused=station.take_parcels(one.source, first, content))
+        before = station.channels[one.source].received
+        return Applied(before=before, refused=station.take_parcels(one.source, first, content))
     if isinstance(one, SendInput):
         return Applied(sent=station.send(one.data, one.to, one.how))
     if isinstance(one, AcknowledgeInput):

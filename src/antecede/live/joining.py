@@ -1,6 +1,5 @@
 """How a node comes to be: options checked, journal opened, connections begun."""
 
-import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -134,7 +133,7 @@ async def _open_journal(
             applied = apply_input(station, one)
             if file is not None and isinstance(one, SendInput) and applied.error is None:
                 receivers = station.endpoint.group if one.to is None else one.to
-                file.add_send(applied.sent, receivers, asyncio.get_running_loop().time())
+                file.add_send(applied.sent, receivers)
     if file is not None:
         file.flush()
     opening.go_on_from(station, stored.records)

@@ -30,7 +30,7 @@ from antecede.live.inputs import (
     apply_input,
 )
 from antecede.live.journal import Unit
-from antecede.live.pipeline import Pipeline
+from antecede.live.pipeline import NumberedParcels, Pipeline
 from antecede.live.records import PacketRecord
 from antecede.live.room import SendersRoom
 from antecede.live.status import Status, describe_node
@@ -151,7 +151,7 @@ class Node:
             await self._wait_for_delivery()
         item = station.hand_up()
         if self._events is not None:
-            self._events.add_delivery(item.number, item.sender, item.message, self._loop.time())
+            self._events.add_delivery(item.number, item.sender, item.message)
             self._events.flush()
         return LiveDelivery(self, item)
 
@@ -236,7 +236,7 @@ class Node:
     def _send_at_once(self, data: bytes, to: Any, how: dict[str, int]) -> int:
         number = self.station.send(data, to, how)
         if self._events is not None:
-            self._events.add_send(number, self._list_receivers(to), self._loop.time())
+            self._events.add_send(number, self._list_receivers(to))
         self._hub.plan_flush()
         if self.station.queue:
             self._wake_consumer()
@@ -263,9 +263,9 @@ class Node:
             self._pipeline.add(Unit([ParcelsInput(source, body)]), (record.first, record.parcels))
             self._room.wake()
             return
-        if self._events is not None:
-            self._note_arrivals(source, record)
+        before = self.station.channels[source].received
         refused = self.station.take_parcels(source, record.first, record.parcels)
+        self._note_arrivals(source, before, (record.first, record.parcels))
         self._note_refusals(source, refused)
         self._release()
 
@@ -276,14 +276,15 @@ class Node:
         else:
             apply_input(self.station, one)
 
-    def _note_arrivals(self, source: str, record: PacketRecord) -> None:
+    def _note_arrivals(self, source: str, before: int, numbered: NumberedParcels) -> None:
+        """Write down which messages have come; not for protocols that pass messages on."""
         if self._events is None or self.station.relays:
             return
-        received = self.station.channels[source].received
-        for number, (code, _, payload) in enumerate(record.parcels, record.first):
-            if code == 0 and number > received:
+        first, parcels = numbered
+        for number, (code, _, payload) in enumerate(parcels, first):
+            if code == 0 and number > before:
                 message = int.from_bytes(payload[:NAME_BYTES], "big")
-                self._events.add_arrival(source, message, self._loop.time())
+                self._events.add_arrival(source, message)
 
     def _note_refusals(self, source: str, refused: list[str]) -> None:
         for reason in refused:
@@ -294,13 +295,15 @@ class Node:
         names = self.station.endpoint.group if to is None else to
         return [name for name in names if name not in channels or not channels[name].excluded]
 
-    def _report(self, one: NodeInput, applied: Applied) -> None:
+    def _report(self, one: NodeInput, applied: Applied, numbered: NumberedParcels | None) -> None:
         """Something durable was applied: count and write down what came of it."""
         if isinstance(one, ParcelsInput):
             reasons = [str(applied.error)] if applied.error else applied.refused
             self._note_refusals(one.source, reasons)
+            if numbered is not None:
+                self._note_arrivals(one.source, applied.before, numbered)
         elif isinstance(one, SendInput) and self._events is not None and applied.error is None:
-            self._events.add_send(applied.sent, self._list_receivers(one.to), self._loop.time())
+            self._events.add_send(applied.sent, self._list_receivers(one.to))
 
     def _release(self) -> None:
         """Let out what followed from inputs."""

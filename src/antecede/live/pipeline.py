@@ -19,7 +19,9 @@ from antecede.live.inputs import AcknowledgeInput, Applied, NodeInput, apply_inp
 from antecede.live.journal import NodeJournal, Statement, Unit
 from antecede.live.refusals import log
 
-Report = Callable[[NodeInput, Applied], None]
+NumberedParcels = tuple[int, list[Parcel]]
+"""Parcels, and the number of the first."""
+Report = Callable[[NodeInput, Applied, NumberedParcels | None], None]
 
 
 class Entry:
@@ -27,7 +29,7 @@ class Entry:
 
     __slots__ = ("parcels", "results", "unit")
 
-    def __init__(self, unit: Unit, parcels: tuple[int, list[Parcel]] | None = None) -> None:
+    def __init__(self, unit: Unit, parcels: NumberedParcels | None = None) -> None:
         self.unit = unit
         self.parcels = parcels
         self.results: list[Applied] = []
@@ -117,7 +119,7 @@ class Pipeline:
         self._loop.run_in_executor(self._thread, self.journal.close)
         self._thread.shutdown(wait=False)
 
-    def add(self, unit: Unit, parcels: tuple[int, list[Parcel]] | None = None) -> Entry:
+    def add(self, unit: Unit, parcels: NumberedParcels | None = None) -> Entry:
         """Put a unit on its way."""
         entry = Entry(unit, parcels)
         self._group.entries.append(entry)
@@ -188,7 +190,7 @@ class Pipeline:
             for one in entry.unit.inputs:
                 applied = apply_input(self.station, one, entry.parcels)
                 entry.results.append(applied)
-                self.report(one, applied)
+                self.report(one, applied, entry.parcels)
             self._inputs += len(entry.unit.inputs)
         self.release()
         if self._inputs >= self._snapshot_every:

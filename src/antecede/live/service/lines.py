@@ -8,7 +8,7 @@ as `base64`.
 import asyncio
 import binascii
 from base64 import b64decode, b64encode
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -31,7 +31,7 @@ class SendCommand(Command, tag="send", frozen=True, kw_only=True):
     to: list[str] | None = None
     data: str | None = None
     base64: str | None = None
-    depends_on: int | None = None
+    depends_on: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
 
     def decode_payload(self) -> bytes:
         """The bytes to send."""
@@ -80,7 +80,7 @@ def read_command(line: bytes) -> AnyCommand:
         command: AnyCommand = _decoder.decode(line)
     except msgspec.ValidationError as error:
         raise InputError(f"{error}; a command has do: {COMMANDS}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"not a line of JSON: {error}") from None
     return command
 
@@ -89,7 +89,7 @@ def find_id(line: bytes) -> Any:
     """The id in a line that is no command, if there is one."""
     try:
         content = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.UNSET
     return content.get("id", msgspec.UNSET) if isinstance(content, dict) else msgspec.UNSET
 

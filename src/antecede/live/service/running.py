@@ -14,7 +14,7 @@ import stat
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from antecede.core.errors import CallerError
+from antecede.core.errors import AntecedeError, CallerError
 from antecede.live.errors import NodeClosedError
 from antecede.live.joining import open_node
 from antecede.live.node import Node
@@ -41,9 +41,18 @@ async def run_node(loaded: LoadedConfig) -> None:
     if path is not None:
         _remove_stale_socket(path)
     begin_log(config.process, None if config.log is None else loaded.locate(config.log))
+    try:
+        await _open_and_serve(loaded, settings, path)
+    except AntecedeError as error:
+        log.error("%s has failed", config.process, extra={"facts": {"reason": str(error)}})
+        raise
+
+
+async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, path: Path | None) -> None:
+    config = loaded.config
     node = await _open_node(loaded)
     try:
-        async with contextlib.AsyncExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             if config.metrics is not None:
                 _serve_metrics(loaded, node, config.metrics, stack)
             await NodeService(node, settings).run(path, config.stdio)
@@ -60,7 +69,7 @@ async def _open_node(loaded: LoadedConfig) -> Node:
         raise CallerError(f"{loaded.path}: {where}: {error.strerror or error}; choose another") from None
 
 
-def _serve_metrics(loaded: LoadedConfig, node: Node, place: str, stack: contextlib.AsyncExitStack) -> None:
+def _serve_metrics(loaded: LoadedConfig, node: Node, place: str, stack: contextlib.ExitStack) -> None:
     from antecede.live.service.metrics import MetricsServer
 
     host, port = split_host_and_port(loaded.path, place)
@@ -93,7 +102,6 @@ class NodeService:
             await self._end_sessions()
         reason = await ended
         if not isinstance(reason, NodeClosedError):
-            log.error("%s has failed", self.node.process, extra={"facts": {"reason": str(reason)}})
             raise reason
 
     @contextlib.contextmanager
