@@ -5,9 +5,12 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.commands import apart
+import pytest
+
+from tests.commands import here
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,16 +22,21 @@ def run_example(name: str, folder: Path) -> str:
     return done.stdout
 
 
-def count_late(folder: Path) -> int:
-    """What the audit says of one run; nothing may be lost or come twice."""
-    done = apart("audit", folder, "--json")
-    counts: dict[str, int] = json.loads(done.out)["counts"]
-    assert set(counts) <= {"late"}
-    assert done.code == (1 if counts else 0)
-    return counts.get("late", 0)
+@pytest.fixture
+def count_late(monkeypatch, capsys) -> Callable[[Path], int]:
+    """What `antecede audit` says of one run; nothing may be lost or come twice."""
+
+    def count(folder: Path) -> int:
+        done = here(monkeypatch, capsys, "audit", folder, "--json")
+        counts: dict[str, int] = json.loads(done.out)["counts"]
+        assert set(counts) <= {"late"}
+        assert done.code == (1 if counts else 0)
+        return counts.get("late", 0)
+
+    return count
 
 
-def test_chat(tmp_path: Path) -> None:
+def test_chat(tmp_path: Path, count_late) -> None:
     out = run_example("chat.py", tmp_path)
     lines = [line.strip() for line in out.splitlines()]
     rows = [line.split("  ", 1) for line in lines if line.startswith(("ann: ", "bob: "))]
@@ -68,7 +76,7 @@ def test_chat_by_hand() -> None:
             person.wait()
 
 
-def test_key_value(tmp_path: Path) -> None:
+def test_key_value(tmp_path: Path, count_late) -> None:
     out = run_example("key_value.py", tmp_path)
     parts = out.split("\n\n")
     assert parts[0].startswith("unordered:") and "<- but there is no album!" in parts[0]
@@ -78,7 +86,7 @@ def test_key_value(tmp_path: Path) -> None:
     assert count_late(tmp_path / "vector") == count_late(tmp_path / "optimal") == 0
 
 
-def test_kafka_scenario(tmp_path: Path) -> None:
+def test_kafka_scenario(tmp_path: Path, count_late) -> None:
     out = run_example("kafka_scenario.py", tmp_path)
     broken, *exact = out.strip().split("\n\n")
     assert "a consumer reads x=1, x=3 and y=1, y=2" in broken and "WRONG" in broken

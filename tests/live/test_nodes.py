@@ -282,3 +282,20 @@ def test_taking_does_not_acknowledge_and_the_end_is_told() -> None:
                 await waiting
 
     asyncio.run(run())
+
+
+def test_a_send_that_waits_is_told_that_the_node_was_closed() -> None:
+    async def run() -> None:
+        async with live.join(
+            "optimal", process="a", listen="memory://full-a", peers={"b": None}, window=4
+        ) as a:
+            for _ in range(4):
+                await a.send(b"x", to=["b"])
+            waiting = asyncio.create_task(a.send(b"x", to=["b"]))
+            await asyncio.sleep(0.01)
+            assert not waiting.done()
+            await a.close(linger=0)
+            with pytest.raises(live.NodeClosedError):
+                await asyncio.wait_for(waiting, 5)
+
+    asyncio.run(run())

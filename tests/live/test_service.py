@@ -152,11 +152,14 @@ def test_applications_at_a_socket_come_and_go(tmp_path: Path) -> None:
         assert follower.hear("delivery")["data"] == "second"
         refused = apart("node", "--config", configs["b"])
         assert refused.code == 2 and "a node is running there" in refused.err
+        crowd = [SocketClient(tmp_path / "a.sock") for _ in range(64)]
+        assert "there are 64 connections" in crowd[-1].hear("error")["reason"]
+        crowd[0].hear("ready")
         rival.say("close")
         for client in (rival, follower):
             client.hear("closed")
         assert b.process.wait(30) == 0
-        for client in (sender, rival, follower):
+        for client in (sender, rival, follower, *crowd[:-1]):
             client.close()
         assert a.end(signal.SIGTERM) == 0
 
@@ -412,3 +415,23 @@ def test_kills_at_random_lose_nothing_and_repeat_nothing_that_was_done(tmp_path:
     assert len(set(order)) == len(order)
     findings = audit_events(tmp_path.glob("*.jsonl"))
     assert not any(findings[kind] for kind in ("late", "twice", "orphan"))
+
+
+def test_a_second_signal_ends_a_node_that_still_waits_for_its_peers(tmp_path: Path) -> None:
+    config = write_config(
+        tmp_path / "a.toml",
+        {"peers": {"b": ""}, "options": {"linger": 300.0}},
+        protocol="optimal",
+        process="a",
+        listen="tcp://127.0.0.1:0",
+        log="a.log",
+    )
+    with NodeProcess(config) as node:
+        node.say("send", to=["b"], data="x")
+        node.hear("sent")
+        node.process.send_signal(signal.SIGTERM)
+        while '"signal":"SIGTERM"' not in (tmp_path / "a.log").read_text():
+            time.sleep(0.02)
+        time.sleep(0.2)
+        assert node.process.poll() is None
+        assert node.end(signal.SIGTERM) == -signal.SIGTERM

@@ -9,6 +9,7 @@ from typing import Any
 
 from antecede import live
 from antecede.live.service.session import Desk, Session
+from antecede.live.settings import NodeSettings
 from tests.live.cluster import Cluster
 
 LIMIT = 2**20
@@ -48,7 +49,7 @@ def test_sends_that_wait_do_not_keep_acknowledgements_from_being_heard() -> None
     async def run() -> None:
         async with Cluster("optimal", 3, window=4) as cluster:
             cluster.stop("p2")
-            desk = Desk(cluster.nodes["p0"], most_sends=4)
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=4))
             application = await Application.connect(desk)
             for number in range(8):  # four may wait at the node, four more in the session
                 application.say("send", to=["p2"], data=str(number), id=number)
@@ -76,7 +77,7 @@ def test_sends_that_wait_do_not_keep_acknowledgements_from_being_heard() -> None
 def test_what_an_application_has_not_done_comes_again_to_the_next() -> None:
     async def run() -> None:
         async with Cluster("vector", 2) as cluster:
-            desk = Desk(cluster.nodes["p0"], most_sends=4)
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=4))
             first = await Application.connect(desk, owns=False)
             first.say("receive")
             assert (await first.hear())["event"] == "receiving"
@@ -105,7 +106,7 @@ def test_what_an_application_has_not_done_comes_again_to_the_next() -> None:
 def test_the_node_ends_with_its_owner_after_what_was_asked_for() -> None:
     async def run() -> None:
         async with Cluster("vector", 2) as cluster:
-            desk = Desk(cluster.nodes["p0"], most_sends=100)
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=100))
             application = await Application.connect(desk)
             for number in range(50):
                 application.say("send", data=str(number), id=number)
@@ -125,7 +126,7 @@ def test_the_node_ends_with_its_owner_after_what_was_asked_for() -> None:
 def test_a_session_tells_of_a_node_that_was_closed() -> None:
     async def run() -> None:
         async with live.join("vector", process="a", listen="memory://session-a", peers={"b": None}) as node:
-            desk = Desk(node, most_sends=4)
+            desk = Desk(node, NodeSettings(window=4))
             application = await Application.connect(desk)
             await node.close(linger=0)
             application.say("send", data="too late")
@@ -142,7 +143,7 @@ def test_sends_of_one_application_share_commits_and_keep_their_order(tmp_path: P
     async def run() -> None:
         async with Cluster("optimal", 2, journals=tmp_path) as cluster:
             cluster.consume("p1")
-            desk = Desk(cluster.nodes["p0"], most_sends=500)
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=500))
             application = await Application.connect(desk)
             for number in range(500):
                 to = ["p1"] if number % 100 else ["nobody"]
@@ -166,7 +167,7 @@ def test_sends_of_one_application_share_commits_and_keep_their_order(tmp_path: P
 def test_an_application_that_does_not_read_slows_its_senders_and_nobody_else() -> None:
     async def run() -> None:
         async with Cluster("optimal", 2, window=8) as cluster:
-            desk = Desk(cluster.nodes["p0"], most_sends=8)
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=8))
             lazy = await Application.connect(desk)
             lazy.reader._transport.pause_reading()
 
@@ -220,7 +221,7 @@ def test_lines_at_random_are_answered_and_change_nothing() -> None:
             {},
         ]
         async with Cluster("vector", 2) as cluster:
-            desk = Desk(cluster.nodes["p0"], most_sends=8)
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=8))
             application = await Application.connect(desk)
             for _ in range(3000):
                 kind = random.randrange(3)
@@ -239,5 +240,23 @@ def test_lines_at_random_are_answered_and_change_nothing() -> None:
                 application.writer.write(line + b"\n")
                 assert (await application.hear())["event"] == "error", line
             assert cluster.nodes["p0"].status().sent == 0
+
+    asyncio.run(run())
+
+
+def test_a_receiver_that_is_gone_does_not_keep_the_node_from_ending() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, window=4) as cluster:
+            cluster.stop("p1")
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=4, linger=0.2))
+            application = await Application.connect(desk)
+            for number in range(7):
+                application.say("send", to=["p1"], data=str(number), id=number)
+            application.say("close")
+            await asyncio.wait_for(desk.stopping.wait(), 10)
+            await cluster.nodes["p0"].close(linger=0)
+            desk.closed.set()
+            answers = [await application.hear() for _ in range(8)]
+            assert [answer["event"] for answer in answers] == ["sent"] * 4 + ["error"] * 3 + ["closed"]
 
     asyncio.run(run())

@@ -349,7 +349,7 @@ class Node:
         self._failure = error
         if not self._ended.done():
             self._ended.set_result(error)
-        self._room.wake()
+        self._room.fail(error)
         self._wake_consumer()
 
     def abort(self) -> None:

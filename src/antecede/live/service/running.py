@@ -83,7 +83,7 @@ class NodeService:
 
     def __init__(self, node: Node, settings: NodeSettings) -> None:
         self.node = node
-        self.desk = Desk(node, settings.window)
+        self.desk = Desk(node, settings)
         self._longest_line = LONGEST_ESCAPE * settings.largest_message + ROOM_FOR_NAMES
         self._sessions: set[asyncio.Task[None]] = set()
 

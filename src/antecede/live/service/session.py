@@ -9,6 +9,7 @@ to each other cannot block each other's acknowledgements.
 import asyncio
 from collections import deque
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 from antecede.core.errors import AntecedeError, CallerError, InputError
@@ -27,20 +28,22 @@ from antecede.live.service.lines import (
     read_command,
     read_line,
 )
+from antecede.live.settings import NodeSettings
 
 
 class Desk:
     """What the sessions of one node share: who gets the deliveries, and which are not dealt with.
 
-    `last` is the number of the last delivery that was handed over. `stopping` is a wish, `closed` a fact.
+    `last` is the number of the last delivery that was handed over, `settled` of the last that is dealt with.
+    `stopping` is a wish, `closed` a fact.
     """
 
-    def __init__(self, node: Node, most_sends: int) -> None:
+    def __init__(self, node: Node, settings: NodeSettings) -> None:
         self.node = node
-        self.most_sends = most_sends
+        self.settings = settings
         self.consumer: Session | None = None
         self.handed: deque[LiveDelivery] = deque()
-        self.last = node.station.acknowledged
+        self.last = self.settled = node.station.acknowledged
         self.stopping = asyncio.Event()
         self.closed = asyncio.Event()
 
@@ -53,10 +56,11 @@ class Desk:
 
     def settle(self, number: int) -> LiveDelivery | None:
         """Take deliveries up to a number off the list; returns the last of them."""
-        settled = None
+        latest = None
         while self.handed and self.handed[0].number <= number:
-            settled = self.handed.popleft()
-        return settled
+            latest = self.handed.popleft()
+            self.settled = latest.number
+        return latest
 
 
 class Session:
@@ -70,9 +74,9 @@ class Session:
         self.owns = owns
         self._reader = reader
         self._writer = writer
-        self._sends: asyncio.Queue[SendCommand] = asyncio.Queue(desk.most_sends)
+        self._sends: asyncio.Queue[SendCommand] = asyncio.Queue(desk.settings.window)
         self._sendings: asyncio.Queue[tuple[SendCommand, asyncio.Future[str]]] = asyncio.Queue(
-            desk.most_sends
+            desk.settings.window
         )
         self._settling: tuple[DoneCommand, LiveDelivery] | None = None
         self._has_settled = asyncio.Event()
@@ -94,11 +98,12 @@ class Session:
             await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
-            await self._sends.join()  # what was asked for is done, even if nobody hears of it
+            await self._finish_sends()
             if self.owns:
                 self.desk.stopping.set()
             if self.desk.stopping.is_set():
                 await self.desk.closed.wait()
+                await self._finish_sends()
                 await self.answer("closed")
         finally:
             await self._end()
@@ -167,10 +172,15 @@ class Session:
             await self.node.exclude(command.member)
             await self.answer("excluded", id=command.id, member=command.member)
         else:
-            await self._sends.join()
+            await self._finish_sends()
             self.desk.stopping.set()
             return True
         return False
+
+    async def _finish_sends(self) -> None:
+        """Do what was asked for, even if nobody hears of it; a receiver that is gone is not waited for."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._sends.join(), self.desk.settings.linger)
 
     async def _send_messages(self) -> None:
         """Give messages to the node one after the other; their answers may come later."""
@@ -205,7 +215,7 @@ class Session:
     async def _hand_over(self) -> None:
         """What an application before this one was handed and has not dealt with comes again first."""
         for delivery in list(self.desk.handed):
-            if delivery in self.desk.handed:  # not dealt with meanwhile
+            if delivery.number > self.desk.settled:  # it may be dealt with meanwhile
                 await self._write(encode_delivery(delivery))
         while not self._is_gone:
             try:
