@@ -23,7 +23,7 @@ from antecede import live
 PEOPLE = ["ann", "bob", "cid"]
 FIRST_PORT = int(os.environ.get("CHAT_PORT", "7310"))
 """Of three, for those who type; another one if these are taken."""
-DELAY = 0.25
+DELAY = 1.0
 """Seconds, for whatever goes between ann and cid."""
 
 QUESTION = "Shall we meet at five?"
@@ -32,6 +32,7 @@ ANSWERS = {
     ("ann", "Five is fine."): "Then I book a table.",
 }
 """Who says what when they read something."""
+MESSAGES = 3
 
 
 # -- one person --------------------------------------------------------------------------------------
@@ -73,18 +74,17 @@ async def chat_by_script(name: str, protocol: str, plan: Path) -> None:
         protocol, process=name, listen=addresses[name], peers=peers, events=events, linger=0.5
     ) as node:
         await wait_until_connected(node)
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)  # until all are
         if name == "ann":
             await node.send(QUESTION.encode())
-        left = 3
-        async for delivery in node:
+        for _ in range(MESSAGES):
+            delivery = await anext(node)
             text = delivery.payload.decode()
             print(f"{delivery.sender}: {text}", flush=True)
             if (name, text) in ANSWERS:
                 await node.send(ANSWERS[name, text].encode())
-            left -= 1
-            if not left:
-                break
-        await asyncio.sleep(2 * DELAY)  # until the others have heard that it arrived
+        await asyncio.to_thread(sys.stdin.readline)  # until all have read all
 
 
 # -- all of them -------------------------------------------------------------------------------------
@@ -93,23 +93,38 @@ async def chat_by_script(name: str, protocol: str, plan: Path) -> None:
 async def run_conversation(protocol: str, folder: Path) -> list[str]:
     """Run the three processes; returns what cid read, line by line."""
     ports = find_free_ports(3)
-    link = Link(ports[PEOPLE.index("cid")], DELAY)
+    link = Link(ports[PEOPLE.index("cid")])
     await link.open()
     plan = folder / "plan"
     plan.write_text(json.dumps({"addresses": list_addresses(ports), "slow link": link.address}))
-    running = [await start_person(name, protocol, plan) for name in PEOPLE]
-    outputs = [(await process.communicate())[0] for process in running]
+    people = [await start_person(name, protocol, plan) for name in PEOPLE]
+    for person in people:
+        await read_lines(person, 1)  # "ready"
+    link.delay = DELAY
+    for person in people:
+        person.stdin.write(b"begin\n")
+    lines = await asyncio.gather(*(read_lines(person, MESSAGES) for person in people))
+    for person in people:
+        person.stdin.write(b"end\n")
+        await person.wait()
     link.close()
     plan.unlink()
-    if any(process.returncode for process in running):
-        sys.exit(f"the conversation with {protocol} went wrong")
-    return outputs[PEOPLE.index("cid")].decode().splitlines()
+    return lines[PEOPLE.index("cid")]
+
+
+async def read_lines(person: asyncio.subprocess.Process, count: int) -> list[str]:
+    """What a process prints."""
+    lines = [await person.stdout.readline() for _ in range(count)]
+    if not all(lines):
+        sys.exit("a process has ended too early")
+    return [line.decode().rstrip() for line in lines]
 
 
 async def start_person(name: str, protocol: str, plan: Path) -> asyncio.subprocess.Process:
     """A process of its own."""
     command = [sys.executable, __file__, name, protocol, str(plan)]
-    return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
 
 
 async def show_side_by_side(folder: Path) -> None:
@@ -117,7 +132,7 @@ async def show_side_by_side(folder: Path) -> None:
     protocols = ("unordered", "vector")
     folders = [make_folder(folder, protocol) for protocol in protocols]
     conversations = [run_conversation(*each) for each in zip(protocols, folders, strict=True)]
-    print(f"The link between ann and cid takes {DELAY} s. What cid reads:\n")
+    print(f"The link between ann and cid takes {DELAY:g} s. What cid reads:\n")
     print(f"  {'without order (unordered)':32}  in causal order (vector)")
     for left, right in zip(*await asyncio.gather(*conversations), strict=True):
         print(f"  {left:32}  {right}")

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import antecede
@@ -117,7 +117,12 @@ async def join_group(
 
 async def wait_until_connected(node: live.Node) -> None:
     """Wait for all peers of a node."""
-    while not all(peer.connected for peer in node.status().peers.values()):
+    await wait_for(lambda: all(peer.connected for peer in node.status().peers.values()))
+
+
+async def wait_for(is_so: Callable[[], object]) -> None:
+    """Wait for something to be true."""
+    while not is_so():
         await asyncio.sleep(0.01)
 
 

@@ -16,11 +16,9 @@ the next write depends on the marker, and waits for it.
 """
 
 import asyncio
-import contextlib
-from collections.abc import Callable
 from pathlib import Path
 
-from group import audit_folder, choose_folder, join_group, make_folder
+from group import audit_folder, choose_folder, join_group, make_folder, wait_for
 
 from antecede import live
 
@@ -80,8 +78,8 @@ async def run_scenario(protocol: str, folder: Path) -> bool:
 
         link.cut()
         first_two = asyncio.create_task(run_two(producer))
-        with contextlib.suppress(TimeoutError):  # in causal order y=2 waits for as long as the link is cut
-            await asyncio.wait_for(wait_for(lambda: "write y=2" in y.story), 0.5)
+        await wait_for(lambda: "write y=2" in y.story or list_what_waits(coordinator, y.node))
+        waiting = list_what_waits(coordinator, y.node)
         link.heal()  # the connection breaks; there is a new one, on which what was lost is sent again
         await first_two
         await wait_for(lambda: not coordinator.status().peers["leader-y"].unacknowledged)
@@ -90,6 +88,7 @@ async def run_scenario(protocol: str, folder: Path) -> bool:
         for task in tasks:
             task.cancel()
     print(f"{protocol}:")
+    print(f"  while the link is cut: {', '.join(waiting) or 'nothing waits'}")
     print(f"  at leader-y: {'; '.join(y.story)}")
     print(f"  a consumer reads {', '.join(x.published)} and {', '.join(y.published) or 'no y'}")
     is_right = (x.published, y.published) == (["x=1", "x=3"], ["y=1", "y=3"])
@@ -104,10 +103,11 @@ async def run_two(producer: live.Node) -> None:
     await run_transaction(producer, 2)
 
 
-async def wait_for(is_so: Callable[[], object]) -> None:
-    """Wait for something to be true."""
-    while not is_so():
-        await asyncio.sleep(0.01)
+def list_what_waits(coordinator: live.Node, leader: live.Node) -> list[str]:
+    """What a protocol keeps back so that no effect comes before its cause."""
+    held = [str(held) for held in leader.status().held]
+    backlog = coordinator.status().backlog
+    return held + [f"the coordinator keeps back {backlog}"] * bool(backlog)
 
 
 def main() -> None:

@@ -11,12 +11,11 @@ that keep causal order: the comment waits for the photo. The audit judges both, 
 """
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 
-from group import audit_folder, choose_folder, join_group, make_folder
+from group import audit_folder, choose_folder, join_group, make_folder, wait_for
 
 from antecede import live
 
@@ -76,13 +75,11 @@ async def run_story(protocol: str, folder: Path) -> int:
         await south.put("comment", "what a beach!")  # bob has read the album before
         await asyncio.gather(north.put("title", "Beach"), south.put("title", "Sea"))  # at the same time
 
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(west.wait_until(lambda: west.get("comment")), 0.5)
+        await wait_for(lambda: west.get("comment") or west.node.status().held)  # it has arrived at west
         anomalies = report_reads(west)
 
         link.heal()
-        while not (len(north.values) == 4 and north.values == south.values == west.values):
-            await asyncio.sleep(0.01)
+        await wait_for(lambda: len(north.values) == 4 and north.values == south.values == west.values)
         titles = {replica.get("title") for replica in replicas}
         print(f"  after it all replicas have the same four keys, and the same title: {', '.join(titles)}")
         for task in tasks:
@@ -95,6 +92,8 @@ def report_reads(replica: Replica) -> int:
     """Read everything at a replica, as a visitor would, and look for causes that are missing."""
     anomalies = 0
     print("  during the partition a visitor reads at west:")
+    for held in replica.node.status().held:
+        print(f"    (held: {held})")
     for key in ("photo", "album", "comment"):
         value = replica.get(key)
         cause = NEEDED.get(key)

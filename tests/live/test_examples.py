@@ -91,6 +91,7 @@ def test_kafka_scenario(tmp_path: Path, count_late) -> None:
     broken, *exact = out.strip().split("\n\n")
     assert "a consumer reads x=1, x=3 and y=1, y=2" in broken and "WRONG" in broken
     assert len(exact) == 3
+    assert "while the link is cut: nothing waits" in broken and "nothing waits" not in "".join(exact)
     assert all("a consumer reads x=1, x=3 and y=1, y=3\n  right" in part for part in exact)
     assert count_late(tmp_path / "unordered") > 0
     for protocol in ("optimal", "matrix", "buffered"):
