@@ -435,3 +435,32 @@ def test_a_second_signal_ends_a_node_that_still_waits_for_its_peers(tmp_path: Pa
         time.sleep(0.2)
         assert node.process.poll() is None
         assert node.end(signal.SIGTERM) == -signal.SIGTERM
+
+
+def test_nodes_with_a_key_talk_and_a_key_that_others_may_read_is_told(tmp_path: Path) -> None:
+    key = tmp_path / "group.key"
+    key.write_text("a secret of sixteen bytes or more\n")
+    key.chmod(0o644)
+    configs = write_group(tmp_path, ["a", "b"], key_file="group.key", log="NAME.log")
+    with NodeProcess(configs["a"]) as a:
+        a.hear("ready")
+        key.chmod(0o600)
+        with NodeProcess(configs["b"]) as b:
+            a.say("send", to=["b"], data="secret")
+            assert b.hear("delivery")["data"] == "secret"
+            entries = {name: (tmp_path / f"{name}.log").read_text() for name in ("a", "b")}
+    assert "others may read a secret; run chmod 600" in entries["a"]
+    assert "others may read" not in entries["b"]
+
+
+def test_nodes_with_certificates_talk(tmp_path: Path) -> None:
+    assert apart("node", "ca", "a", "b", "--out", tmp_path / "certificates").code == 0
+    configs = write_group(tmp_path, ["a", "b"])
+    for name, config in configs.items():
+        folder = "certificates"
+        lines = [f'certificate = "{folder}/{name}.pem"', f'private_key = "{folder}/{name}.key"']
+        lines += [f'authority = "{folder}/ca.pem"']
+        config.write_text(config.read_text() + "[tls]\n" + "\n".join(lines) + "\n")
+    with NodeProcess(configs["a"]) as a, NodeProcess(configs["b"]) as b:
+        a.say("send", to=["b"], data="secret")
+        assert b.hear("delivery")["data"] == "secret"

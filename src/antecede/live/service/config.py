@@ -80,6 +80,12 @@ class LoadedConfig:
             authority=self.locate(tls.authority),
         )
 
+    def list_secret_files(self) -> list[Path]:
+        """The files that nobody else should read."""
+        tls = self.config.tls
+        names = [self.config.key_file, None if tls is None else tls.private_key]
+        return [self.locate(name) for name in names if name is not None]
+
     def make_arguments(self) -> dict[str, Any]:
         """What `open_node` is called with."""
         config = self.config

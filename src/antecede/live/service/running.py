@@ -29,6 +29,7 @@ MOST_SESSIONS = 64
 LONGEST_ESCAPE = 6
 """JSON may need so many bytes for one of a payload, as in \\u0000."""
 ROOM_FOR_NAMES = 64 * 1024
+OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 
 log = logging.getLogger("antecede.live")
 
@@ -51,6 +52,9 @@ async def run_node(loaded: LoadedConfig) -> None:
 async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, path: Path | None) -> None:
     config = loaded.config
     node = await _open_node(loaded)
+    for file in loaded.list_secret_files():
+        if file.stat().st_mode & OTHERS_MAY_READ:
+            log.warning("others may read a secret; run chmod 600", extra={"facts": {"file": str(file)}})
     try:
         with contextlib.ExitStack() as stack:
             if config.metrics is not None:
