@@ -260,3 +260,40 @@ def test_a_receiver_that_is_gone_does_not_keep_the_node_from_ending() -> None:
             assert [answer["event"] for answer in answers] == ["sent"] * 4 + ["error"] * 3 + ["closed"]
 
     asyncio.run(run())
+
+
+def test_what_is_done_while_it_comes_again_does_not_come() -> None:
+    async def run() -> None:
+        async with Cluster("optimal", 2, window=64) as cluster:
+            desk = Desk(cluster.nodes["p0"], NodeSettings(window=64))
+            first = await Application.connect(desk, owns=False)
+            first.say("receive")
+            assert (await first.hear())["event"] == "receiving"
+            for _ in range(40):
+                await cluster.nodes["p1"].send(b"x" * 100_000, to=["p0"])
+            assert [(await first.hear())["number"] for _ in range(40)] == list(range(1, 41))
+            await first.leave()
+
+            second = await Application.connect(desk, owns=False)
+            second.reader._transport.pause_reading()  # four megabytes do not fit between the two
+            second.say("receive")
+            await asyncio.sleep(0.2)  # the first of them are on their way
+            second.say("done", number=40)
+            for _ in range(500):
+                if desk.settled == 40:
+                    break
+                await asyncio.sleep(0.01)
+            assert desk.settled == 40
+            second.reader._transport.resume_reading()
+            numbers = []
+            while (answer := await second.hear())["event"] != "done":
+                if answer["event"] == "delivery":
+                    numbers.append(answer["number"])
+            assert 0 < len(numbers) < 40 and numbers == list(range(1, len(numbers) + 1))
+            await cluster.nodes["p1"].send(b"next", to=["p0"])
+            while (answer := await second.hear())["event"] != "delivery" or answer["number"] <= len(numbers):
+                pass
+            assert answer["number"] == 41
+            await second.leave()
+
+    asyncio.run(run())
