@@ -25,6 +25,22 @@ print(*said)
 """Prints a word if a kernel had to be compiled."""
 
 
+WAITING_THREAD = """
+import threading, time
+import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
+from antecede.kernels import compiled
+from antecede.kernels.arrays import group_by_key
+thread = threading.Thread(target=group_by_key, args=(np.array([1, 0, 1]), 2))
+with global_compiler_lock:
+    thread.start()
+    time.sleep(1)
+    print(*compiled._locked_folders)
+thread.join()
+"""
+"""Prints the folders that are locked while a thread waits for its turn to compile."""
+
+
 @pytest.fixture
 def package(tmp_path):
     """A copy of the package that nothing was compiled for."""
@@ -33,9 +49,9 @@ def package(tmp_path):
     return tmp_path
 
 
-def start(package, **variables):
+def start(package, program=PROGRAM, **variables):
     environment = {**os.environ, "PYTHONPATH": str(package), **variables}
-    command = [sys.executable, "-c", PROGRAM]
+    command = [sys.executable, "-c", program]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
@@ -89,3 +105,8 @@ def test_a_kernel_that_calls_those_of_another_folder_takes_both_locks_once(monke
         ):
             pass
     assert opened == ["verdict", "kernels"] * 2
+
+
+def test_a_thread_that_waits_for_another_one_to_compile_locks_no_folder(package):
+    """Else the two wait for each other, if what the other one compiles needs a kernel of that folder."""
+    assert output_of(start(package, WAITING_THREAD)) == ""

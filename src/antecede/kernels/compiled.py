@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 from antecede.kernels.announcement import announce_compilation
 
@@ -109,7 +110,8 @@ def _keep_compiled(dispatcher: Any) -> None:
     compile_now, load_now = dispatcher.compile, cache.load_overload
 
     def compile_alone(signature: Any) -> Any:
-        with _folder_lock(cache.cache_path):
+        # Numba's own lock first: a thread that compiles a kernel of one folder may need one of another.
+        with global_compiler_lock, _folder_lock(cache.cache_path):
             return compile_now(signature)
 
     def load_or_announce(signature: Any, context: Any) -> Any:
@@ -124,7 +126,7 @@ def _keep_compiled(dispatcher: Any) -> None:
 
 _locked_folders: set[str] = set()
 """Compiling a kernel compiles those that it calls, too: only the first in a folder takes its lock. (Threads
-of one process are kept apart by numba's own lock.)"""
+of one process are kept apart by numba's own lock, which they take before.)"""
 
 
 @contextmanager
