@@ -7,7 +7,6 @@ applied is on disk: a snapshot can be taken at any time, and goes with the next 
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +17,7 @@ from antecede.live.errors import NodeFailedError
 from antecede.live.inputs import AcknowledgeInput, Applied, NodeInput, apply_input
 from antecede.live.journal import NodeJournal, Statement, Unit
 from antecede.live.refusals import log
+from antecede.live.thread import JournalThread
 
 NumberedParcels = tuple[int, list[Parcel]]
 """Parcels, and the number of the first."""
@@ -82,7 +82,7 @@ class Pipeline:
         self._group = CommitGroup()
         self._current: CommitGroup | None = None
         self._wake = asyncio.Event()
-        self._thread = ThreadPoolExecutor(1, "antecede-journal")
+        self._thread = JournalThread()
         self._task: asyncio.Task[None] | None = None
         self._failure: AntecedeError | None = None
 

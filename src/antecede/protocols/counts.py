@@ -65,10 +65,10 @@ def view_counts(data: bytes, *shape: int) -> Counts:
     code = data[0] if data else len(_WIDTHS)
     if code >= len(_WIDTHS) or len(data) != 1 + size * _SIZES[code]:
         raise InputError(f"stamp: expected {size} packed counts for this group, got {len(data)} bytes")
-    array = np.frombuffer(data, _WIDTHS[code], size, 1)
+    array: Counts = np.ndarray(shape, _WIDTHS[code], data, offset=1)
     if code == 3 and array.max(initial=0) > wire.LARGEST:
         raise InputError("stamp: a count is out of range")
-    return array.reshape(shape)
+    return array
 
 
 def narrow_counts(array: Counts) -> Counts:
@@ -80,7 +80,13 @@ def narrow_counts(array: Counts) -> Counts:
 
 def count_up(array: Counts, x: int, y: int) -> Counts:
     """One more in an entry of a narrow array: the array itself, or a wider one if that no longer fits."""
-    count = array.item(x, y) + 1
+    return raise_count(array, x, y, array.item(x, y) + 1)
+
+
+def raise_count(array: Counts, x: int, y: int, count: int) -> Counts:
+    """An entry of a narrow array raised to a count that is at most one more than fits."""
+    if array.item(x, y) >= count:
+        return array
     if count >> 8 * array.itemsize:
         array = array.astype(_WIDTHS[_CODE_OF[array.dtype] + 1])
     array[x, y] = count

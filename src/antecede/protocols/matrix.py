@@ -21,6 +21,7 @@ from antecede.protocols.counts import (
     empty_counts,
     narrow_counts,
     pack_counts,
+    raise_count,
     raise_counts,
     view_counts,
     zero_counts,
@@ -101,7 +102,7 @@ class Matrix(VectorGated, kw_only=True):
 
     def _learn_from(self, source: int, stamp: Read) -> None:
         dests, carried = stamp
-        carried = carried.copy()
-        for d in dests:
-            carried = count_up(carried, source, d)
         self.sent = raise_counts(self.sent, carried)
+        for d in dests:
+            with_this_message = carried.item(source, d) + 1
+            self.sent = raise_count(self.sent, source, d, with_this_message)
