@@ -1,0 +1,19 @@
+"""Section `live`: eight nodes on this machine.
+
+packets        what a packet costs, beside raw streams and beside the endpoints alone
+speed          messages a second and latency, with asyncio and with uvloop, beside pyzmq and Kafka alone
+journal        what durable nodes cost, beside the same commits on a bare SQLite connection
+round_trips    protocols that hold at the sender and `matrix`, from loopback to 50 ms
+recovery       how long a node takes to come back, and what snapshots make of it
+"""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from bench.live import journal, packets, recovery, round_trips, speed
+
+
+def tables(quick: bool) -> Iterator[Table]:
+    for part in (packets, speed, journal, round_trips, recovery):
+        yield from part.tables(quick)
