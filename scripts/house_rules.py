@@ -27,7 +27,7 @@ HERE = re.compile(
 )
 CHECKING_CALL = re.compile(r"_*(?:assert|check|expect|verify)\w*|raises|warns|fail|run_state_machine_as_test")
 
-WITH_SPARK = ("spark", "engines")
+WITH_JVM = ("spark", "engines", "kafka")
 """The folders of tests that start a JVM."""
 NO_JVM = "No test in this folder starts a JVM."
 
@@ -136,8 +136,8 @@ def check_test_folder(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]
     text = " ".join((ast.get_docstring(tree) or "").split())
     if not text:
         yield Breach(file, 1, "no docstring; say what these tests are for")
-    elif file.parent.name not in WITH_SPARK and NO_JVM not in text:
-        yield Breach(file, 1, f"does not say {NO_JVM!r}; tests on Spark belong to {' or '.join(WITH_SPARK)}")
+    elif file.parent.name not in WITH_JVM and NO_JVM not in text:
+        yield Breach(file, 1, f"does not say {NO_JVM!r}; tests with a JVM belong to {' or '.join(WITH_JVM)}")
 
 
 def is_checking(node: ast.AST) -> bool:
