@@ -3,7 +3,7 @@ FROM python:3.11-slim
 
 COPY pyproject.toml README.md LICENSE constraints.txt /source/
 COPY src /source/src
-RUN pip install --no-cache-dir '/source[live]' -c /source/constraints.txt && rm -rf /source
+RUN pip install --no-cache-dir '/source[live,kafka]' -c /source/constraints.txt && rm -rf /source
 
 RUN useradd --uid 1000 --create-home node
 USER node

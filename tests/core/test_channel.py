@@ -84,3 +84,15 @@ def test_an_excluded_peer_costs_nothing() -> None:
     channel.exclude()
     assert not channel.waiting and not channel.flying
     assert restore_channel(channel.save()).excluded
+
+
+def test_what_a_broker_keeps_is_forgotten_when_inputs_are_applied_again() -> None:
+    channel = make_channel(6)
+    channel.position = 17
+    channel.note_landed(4)
+    channel.note_landed(2)  # of an earlier commit, behind a snapshot that knows more
+    restored = restore_channel(channel.save())
+    assert (restored.acknowledged, list(restored.waiting)) == (4, make_parcels(6)[4:])
+    assert restored.position == 17
+    with pytest.raises(InputError):
+        channel.note_landed(7)

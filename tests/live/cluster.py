@@ -3,16 +3,21 @@
 import asyncio
 import itertools
 import json
+import uuid
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 
 import antecede
 from antecede import live
+from antecede.live.hub import Hub
 from antecede.tables import EVENTS
+from tests.cases import Case
+from tests.harness import destinations
 
 _places = itertools.count()
 
@@ -33,7 +38,9 @@ class Cluster:
         """Start all; ports are those that the system chooses, so each node is dialled by those after it."""
         place = next(_places)
         for name in self.names:
-            if self.scheme == "tcp":
+            if self.scheme.startswith("kafka://"):
+                self.addresses[name] = f"{self.scheme}/{uuid.uuid4().hex}-{name}"
+            elif self.scheme == "tcp":
                 self.addresses[name] = f"tcp://127.0.0.1:{find_free_port()}"
             else:
                 self.addresses[name] = f"memory://{name}-{place}"
@@ -42,8 +49,11 @@ class Cluster:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        nodes = list(self.nodes.values())
         for name in list(self.nodes):
             self.stop(name)
+        if self.scheme.startswith("kafka://"):  # its clients have to be closed
+            await asyncio.gather(*(node._courier.close() for node in nodes))
         await asyncio.sleep(0.01)
 
     async def start(self, name: str, **more: Any) -> live.Node:
@@ -98,6 +108,12 @@ class Cluster:
         await asyncio.wait_for(poll(), timeout)
 
 
+def get_hub(node: live.Node) -> Hub:
+    """The hub of a node that has connections."""
+    assert isinstance(node._courier, Hub)
+    return node._courier
+
+
 def find_free_port() -> int:
     import socket
 
@@ -117,3 +133,26 @@ def audit_events(files: Iterable[Path]) -> Counter[str]:
 def count_events(files: Iterable[Path]) -> Counter[str]:
     """The kinds of events in some files."""
     return Counter(json.loads(line)["kind"] for file in files for line in file.read_text().splitlines())
+
+
+async def run_case(case: Case, scheme: str, folder: Path, n: int = 4, messages: int = 60) -> int:
+    """Everybody sends, and everybody gets all that is for it; returns how many deliveries there are."""
+    options = case.options_for(n)
+    random = Random(7)
+    expected = 0
+    async with Cluster(case.protocol, n, scheme, event_files=folder, **options) as cluster:
+        cluster.consume()
+
+        async def produce(at: int) -> None:
+            nonlocal expected
+            for _ in range(messages):
+                to = destinations(cluster.names, at, random.randrange(999), case.kinds[-1])
+                expected += n if to is None else len(to)
+                await cluster.nodes[cluster.names[at]].send(b"x", to=to)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(produce(at) for at in range(n)))
+        await cluster.wait_for(expected)
+        await asyncio.sleep(0.02)
+        assert sum(map(len, cluster.taken.values())) == expected
+    return expected

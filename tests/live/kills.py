@@ -1,4 +1,4 @@
-"""Real processes over TCP, killed with SIGKILL at random moments under load, paused, and started again.
+"""Real processes, killed with SIGKILL at random moments under load, paused, and started again.
 
 The verdict has three judges: our audit on the events of all nodes; the ledgers of the applications, which say
 what they were promised; and their own tables, in which every effect must be there once at most.
@@ -25,14 +25,22 @@ ROOT = Path(__file__).resolve().parents[2]
 class KillCampaign:
     """One group of processes in one folder."""
 
-    def __init__(self, folder: Path, seed: int, protocol: str, kind: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        protocol: str,
+        kind: str,
+        options: dict[str, Any],
+        addresses: dict[str, str] | None = None,
+    ) -> None:
         self.folder, self.random = folder, Random(seed)
         self.counts: Counter[str] = Counter()
         plan = {
             "protocol": protocol,
             "kind": kind,
             "options": options,
-            "addresses": {name: f"tcp://127.0.0.1:{find_free_port()}" for name in NAMES},
+            "addresses": addresses or {name: f"tcp://127.0.0.1:{find_free_port()}" for name in NAMES},
             "pause": 0.02,
             "laziness": self.random.choice([0.0, 0.05]),
             "window": self.random.choice([64, 1024]),

@@ -23,9 +23,16 @@ def write_config(path: Path, tables: dict[str, dict[str, Any]], **values: Any) -
     return path
 
 
-def write_group(folder: Path, names: list[str], protocol: str = "optimal", **values: Any) -> dict[str, Path]:
-    """The configurations of a group."""
-    addresses = {name: f"tcp://127.0.0.1:{find_free_port()}" for name in names}
+def write_group(
+    folder: Path,
+    names: list[str],
+    protocol: str = "optimal",
+    addresses: dict[str, str] | None = None,
+    **values: Any,
+) -> dict[str, Path]:
+    """The configurations of a group; over TCP, if no addresses are given."""
+    if addresses is None:
+        addresses = {name: f"tcp://127.0.0.1:{find_free_port()}" for name in names}
     configs = {}
     for name in names:
         peers = {other: address for other, address in addresses.items() if other != name}

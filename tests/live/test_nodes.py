@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ import pytest
 import antecede
 from antecede import CallerError, live
 from tests.cases import EXACT, OTHER, Case
-from tests.harness import destinations
-from tests.live.cluster import Cluster, audit_events, count_events
+from tests.live.cluster import Cluster, audit_events, count_events, get_hub, run_case
 
 FITTING = [case for case in [*EXACT, *OTHER] if case.name != "sync-rendezvous"]
 
@@ -22,7 +20,7 @@ def test_all_protocols_are_run_here() -> None:
 
 @pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
 def test_every_protocol_runs_as_nodes(case: Case, tmp_path: Path) -> None:
-    expected = asyncio.run(_run_case(case, "memory", tmp_path))
+    expected = asyncio.run(run_case(case, "memory", tmp_path))
     files = sorted(tmp_path.glob("*.jsonl"))
     counts = count_events(files)
     assert counts["deliver"] == expected
@@ -36,32 +34,9 @@ def test_every_protocol_runs_as_nodes(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", ["vector", "optimal", "buffered"])
 def test_nodes_over_tcp(protocol: str, tmp_path: Path) -> None:
     (case,) = (case for case in FITTING if case.name == protocol)
-    asyncio.run(_run_case(case, "tcp", tmp_path))
+    asyncio.run(run_case(case, "tcp", tmp_path))
     files = sorted(tmp_path.glob("*.jsonl"))
     assert sum(audit_events(files).values()) == 0
-
-
-async def _run_case(case: Case, scheme: str, folder: Path, n: int = 4, messages: int = 60) -> int:
-    """Everybody sends, and everybody gets all that is for it; returns how many deliveries there are."""
-    options = case.options_for(n)
-    random = Random(7)
-    expected = 0
-    async with Cluster(case.protocol, n, scheme, event_files=folder, **options) as cluster:
-        cluster.consume()
-
-        async def produce(at: int) -> None:
-            nonlocal expected
-            for _ in range(messages):
-                to = destinations(cluster.names, at, random.randrange(999), case.kinds[-1])
-                expected += n if to is None else len(to)
-                await cluster.nodes[cluster.names[at]].send(b"x", to=to)
-                await asyncio.sleep(0)
-
-        await asyncio.gather(*(produce(at) for at in range(n)))
-        await cluster.wait_for(expected)
-        await asyncio.sleep(0.02)
-        assert sum(map(len, cluster.taken.values())) == expected
-    return expected
 
 
 def test_the_example_of_the_documentation() -> None:
@@ -152,10 +127,10 @@ def test_status_tells_of_what_is_held_and_who_is_silent() -> None:
         async with Cluster("optimal", 3, silence=0.5, heartbeat=0.1) as cluster:
             a, b, c = cluster.nodes.values()
             await cluster.wait_until_connected()
-            connection = a._hub.peers["p2"].connection
+            connection = get_hub(a).peers["p2"].connection
             assert connection is not None
             connection.close("cut by the test")
-            c._hub.listener.close()  # type: ignore[union-attr]
+            get_hub(c).listener.close()  # type: ignore[union-attr]
             await a.send(b"cause", to=["p2"])
             await a.send(b"to b", to=["p1"])
             await anext(b)

@@ -14,7 +14,7 @@ from antecede import CallerError, live
 from antecede.core import wire
 from antecede.live.handshake import Hello, Proof, Secrets, check_key, read_hello
 from antecede.live.records import Sealer, encode_record
-from tests.live.cluster import Cluster, find_free_port
+from tests.live.cluster import Cluster, find_free_port, get_hub
 
 KEY = b"sixteen bytes and more"
 
@@ -44,7 +44,7 @@ class Caller:
 
     def hello(self, node: live.Node, **changes: Any) -> Hello:
         """What the peer p1 would say to p0."""
-        own = node._hub.make_hello("p0")
+        own = get_hub(node).make_hello("p0")
         return msgspec.structs.replace(own, process="p1", target="p0", incarnation=b"1" * 16, **changes)
 
     async def shake_hands(self, node: live.Node, key: bytes | None) -> list[bytes]:
@@ -216,7 +216,7 @@ def test_half_open_handshakes_end_and_a_flood_of_connections_is_bounded() -> Non
     async def flood(node: live.Node, call: Callable[[], Awaitable[Caller]]) -> None:
         callers = [await call() for _ in range(30)]
         await asyncio.sleep(0.05)
-        assert len(node._hub._connections) <= 10
+        assert len(get_hub(node)._connections) <= 10
         for caller in callers:
             assert await caller.is_refused()
         refused = node.status().refused

@@ -1,4 +1,4 @@
-"""One process of the campaign of kills: a node over TCP with a journal, and an application with a ledger.
+"""One process of the campaign of kills: a node with a journal, and an application with a ledger.
 
     python -m tests.live.worker FOLDER NAME SEED
 
@@ -100,7 +100,8 @@ class Worker:
         while True:
             station = node.station
             flying = any(channel.flying or channel.waiting for channel in station.channels.values())
-            busy = flying or station.queue or station.endpoint.backlog or station.endpoint.held()
+            apart = any(not peer.connected or peer.unread for peer in node.status().peers.values())
+            busy = flying or apart or station.queue or station.endpoint.backlog or station.endpoint.held()
             temporary = file.with_suffix(".part")
             temporary.write_text("busy" if busy else "quiet")
             temporary.rename(file)

@@ -39,6 +39,8 @@ def _describe_peer(peer: dict[str, Any]) -> str:
         words.append(f"{peer['waiting']} waiting for it, {peer['unacknowledged']} on their way")
     if peer["untaken"]:
         words.append(f"{peer['untaken']} of its packets not taken")
+    if peer["unread"]:
+        words.append(f"{peer['unread']} of its records not read")
     return ", ".join(words)
 
 

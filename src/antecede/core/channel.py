@@ -37,6 +37,7 @@ class SavedChannel(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     unsettled: wire.Count
     excluded: bool
     incarnation: bytes
+    position: wire.Count | None = None
 
 
 class Channel:
@@ -44,11 +45,13 @@ class Channel:
     way.
 
     `received` counts what was taken in from the peer, `unsettled` what of that the application has not taken.
-    `incarnation` tells the peer from one that has come back under its name without its memory.
+    `incarnation` tells the peer from one that has come back under its name without its memory. `position` is
+    where to read on in a log that a broker keeps of the peer's packets; None where there is no such log.
     """
 
     __slots__ = (
-        "acknowledged", "allowed", "excluded", "flying", "incarnation", "received", "unsettled", "waiting",
+        "acknowledged", "allowed", "excluded", "flying", "incarnation", "position", "received", "unsettled",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -60,6 +63,7 @@ class Channel:
         self.unsettled = 0
         self.excluded = False
         self.incarnation = b""
+        self.position: int | None = None
 
     def take_batch(self, most_packets: int, most_bytes: int) -> tuple[int, list[Parcel]]:
         """What may be transmitted now, as the number of the first and the parcels; one parcel at least."""
@@ -109,6 +113,11 @@ class Channel:
         self.acknowledged = low
         self.allowed = allowed
 
+    def note_landed(self, low: int) -> None:
+        """A broker keeps everything up to `low` for the peer; so nothing of that need be kept here."""
+        if low > self.acknowledged:
+            self.begin_connection(low, self.allowed)
+
     def meet_peer(self, incarnation: bytes) -> None:
         """Remember who the peer is, or refuse one that is not who it was."""
         if incarnation == self.incarnation:
@@ -128,7 +137,13 @@ class Channel:
         """What of it outlasts a crash."""
         outgoing = [*self.flying, *self.waiting]
         return SavedChannel(
-            self.acknowledged, outgoing, self.received, self.unsettled, self.excluded, self.incarnation
+            self.acknowledged,
+            outgoing,
+            self.received,
+            self.unsettled,
+            self.excluded,
+            self.incarnation,
+            self.position,
         )
 
 
@@ -141,4 +156,5 @@ def restore_channel(saved: SavedChannel) -> Channel:
     channel.unsettled = saved.unsettled
     channel.excluded = saved.excluded
     channel.incarnation = saved.incarnation
+    channel.position = saved.position
     return channel

@@ -132,6 +132,10 @@ class Station:
         """Remember who a peer is."""
         self.channels[name].meet_peer(incarnation)
 
+    def note_landed(self, name: str, low: int) -> None:
+        """A broker keeps all packets for a peer up to this number."""
+        self.channels[name].note_landed(low)
+
     def exclude(self, name: str) -> None:
         """Keep nothing for a member from now on, and take nothing from it."""
         self.channels[name].exclude()

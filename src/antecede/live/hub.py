@@ -10,15 +10,16 @@ import asyncio
 import contextlib
 import secrets
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from antecede.core.errors import InputError
 from antecede.core.station import Station
 from antecede.live.connection import Connection
+from antecede.live.courier import NodeSide
 from antecede.live.handshake import NONCE_BYTES, VERSION, Hello
 from antecede.live.peers import NodePeer
-from antecede.live.records import PacketRecord, read_record
+from antecede.live.records import read_record
 from antecede.live.refusals import Refusals, log
 from antecede.live.settings import NodeSettings
 from antecede.live.transports import Listener, Transport, split_address
@@ -32,11 +33,9 @@ STAMP_BYTES = 4 * 2**20
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 """Between two attempts to connect, in seconds."""
 
-TakeRecord = Callable[[str, PacketRecord, bytes], None]
-
 
 class Hub:
-    """Connects a station with its peers. `take` gets records with new packets, `met` who a peer is."""
+    """Connects a station with its peers, over connections."""
 
     def __init__(
         self,
@@ -65,11 +64,8 @@ class Hub:
             name: NodePeer(name, addresses[name], channel, settings.window)
             for name, channel in station.channels.items()
         }
-        self.take: TakeRecord
-        self.meet: Callable[[str, bytes], None]
-        self.progress: Callable[[], None]
+        self.node: NodeSide
         self.listener: Listener | None = None
-        self.before_flush: Callable[[], None] = lambda: None
         self._connections: dict[Connection, None] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._loop = asyncio.get_running_loop()
@@ -79,6 +75,15 @@ class Hub:
         self.closing = False
 
     # -- life --------------------------------------------------------------------------------------
+
+    @property
+    def address(self) -> str | None:
+        """Where peers reach this node."""
+        return self.listener.address if self.listener else None
+
+    def attach(self, node: NodeSide) -> None:
+        """Serve this node."""
+        self.node = node
 
     async def open(self, listen: str | None) -> None:
         """Listen, and begin to dial."""
@@ -135,7 +140,7 @@ class Hub:
 
     def _flush(self) -> None:
         self._flush_planned = False
-        self.before_flush()
+        self.node.begin_turn()
         touched = list(self.station.touched)
         self.station.touched.clear()
         owing = 0
@@ -193,7 +198,7 @@ class Hub:
         peer = self.peers[connection.peer]
         old = peer.connection
         if connection.incarnation != peer.channel.incarnation:
-            self.meet(peer.name, connection.incarnation)
+            self.node.meet_peer(peer.name, connection.incarnation)
         peer.begin_session(connection)
         if old is not None:
             old.close("replaced by a newer connection")
@@ -208,9 +213,9 @@ class Hub:
         record = read_record(body)
         peer.heard = connection.heard
         if peer.accept_record(record):
-            self.take(peer.name, record, body)
+            self.node.take_record(peer.name, record, body)
         else:
-            self.progress()
+            self.node.wake_senders()
         if peer.channel.waiting:
             self._plan_flush_for(peer.name)
 

@@ -24,10 +24,14 @@ class SendInput(msgspec.Struct, tag="send", array_like=True, forbid_unknown_fiel
 
 
 class ParcelsInput(msgspec.Struct, tag="parcels", array_like=True, forbid_unknown_fields=True):
-    """A record has come from a peer, as it was on the connection."""
+    """A record has come from a peer, as it was on the connection.
+
+    If a broker keeps the packets of the peer, `position` is where to read on behind these.
+    """
 
     source: str
     body: bytes
+    position: wire.Count | None = None
 
 
 class MeetInput(msgspec.Struct, tag="meet", array_like=True, forbid_unknown_fields=True):
@@ -35,6 +39,13 @@ class MeetInput(msgspec.Struct, tag="meet", array_like=True, forbid_unknown_fiel
 
     peer: str
     incarnation: bytes
+
+
+class LandedInput(msgspec.Struct, tag="landed", array_like=True, forbid_unknown_fields=True):
+    """A broker keeps all packets for a peer up to a number."""
+
+    peer: str
+    low: int
 
 
 class ExcludeInput(msgspec.Struct, tag="exclude", array_like=True, forbid_unknown_fields=True):
@@ -49,7 +60,7 @@ class AcknowledgeInput(msgspec.Struct, tag="acknowledge", array_like=True, forbi
     number: int
 
 
-NodeInput = SendInput | ParcelsInput | MeetInput | ExcludeInput | AcknowledgeInput
+NodeInput = SendInput | ParcelsInput | MeetInput | LandedInput | ExcludeInput | AcknowledgeInput
 
 read_inputs = wire.make_reader(list[NodeInput], "not a list of inputs")
 
@@ -85,14 +96,20 @@ def _apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parc
             record = read_record(one.body)
             parcels = record.first, record.parcels
         first, content = parcels
-        before = station.channels[one.source].received
-        return Applied(before=before, refused=station.take_parcels(one.source, first, content))
+        channel = station.channels[one.source]
+        before = channel.received
+        refused = station.take_parcels(one.source, first, content)
+        if one.position is not None:
+            channel.position = one.position
+        return Applied(before=before, refused=refused)
     if isinstance(one, SendInput):
         return Applied(sent=station.send(one.data, one.to, one.how))
     if isinstance(one, AcknowledgeInput):
         station.acknowledge(one.number)
     elif isinstance(one, MeetInput):
         station.meet_peer(one.peer, one.incarnation)
+    elif isinstance(one, LandedInput):
+        station.note_landed(one.peer, one.low)
     else:
         station.exclude(one.peer)
     return Applied()

@@ -4,15 +4,18 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from antecede.core.errors import CallerError
 from antecede.core.station import Station, restore_station
+from antecede.live.courier import Courier
 from antecede.live.events import EventFile
 from antecede.live.fitness import check_fitness
 from antecede.live.handshake import NONCE_BYTES, check_key
 from antecede.live.hub import Hub
 from antecede.live.inputs import SendInput, apply_input
 from antecede.live.journal import JournalHeader, NodeJournal, SqliteJournal
+from antecede.live.kafka.address import SCHEME, Inboxes, locate_inboxes, uses_kafka
 from antecede.live.node import Node
 from antecede.live.pipeline import Pipeline
 from antecede.live.settings import NodeSettings, make_settings
@@ -81,7 +84,12 @@ async def open_node(
     """As `join`, for those who close the node themselves."""
     settings, own_options = make_settings(options)
     known: dict[str, Transport] = {"memory": PROGRAM, "tcp": TcpTransport(tls), **(transports or {})}
-    _check_addresses(process, listen, peers, known)
+    _check_peers(process, peers)
+    inboxes = None
+    if uses_kafka(listen, peers):
+        inboxes = locate_inboxes(process, listen, peers, group)
+    else:
+        _check_addresses(listen, peers, known)
     made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
     check_fitness(made)
     station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
@@ -91,21 +99,27 @@ async def open_node(
         station, incarnation, pipeline = await _open_journal(
             journal, station, incarnation, group, settings, file
         )
-    hub = Hub(
-        station,
-        peers,
-        settings,
-        known,
-        group=group,
-        incarnation=incarnation,
-        key=check_key(key),
-        certified=tls is not None,
-    )
-    node = Node(station, hub, pipeline, file)
+    courier: Courier
+    if inboxes is not None:
+        courier = _make_kafka_courier(
+            station, inboxes, settings, group=group, incarnation=incarnation, key=check_key(key), tls=tls
+        )
+    else:
+        courier = Hub(
+            station,
+            peers,
+            settings,
+            known,
+            group=group,
+            incarnation=incarnation,
+            key=check_key(key),
+            certified=tls is not None,
+        )
+    node = Node(station, courier, pipeline, file)
     if pipeline is not None:
         pipeline.start()
     try:
-        await hub.open(listen)
+        await courier.open(listen)
     except BaseException:
         await node.close(linger=0)
         raise
@@ -140,17 +154,28 @@ async def _open_journal(
     return station, stored.incarnation, opening
 
 
-def _check_addresses(
-    process: str, listen: str | None, peers: Mapping[str, str | None], known: Mapping[str, Transport]
-) -> None:
+def _make_kafka_courier(station: Station, inboxes: Inboxes, settings: NodeSettings, **more: Any) -> Courier:
+    from antecede.live.kafka.courier import KafkaCourier  # needs aiokafka, which is optional
+
+    return KafkaCourier(station, inboxes, settings, **more)
+
+
+def _check_peers(process: str, peers: Mapping[str, str | None]) -> None:
     if not isinstance(peers, Mapping) or process in peers:
         raise CallerError("`peers` has the addresses of the other members, by name: {'b': 'tcp://host:port'}")
+
+
+def _check_addresses(
+    listen: str | None, peers: Mapping[str, str | None], known: Mapping[str, Transport]
+) -> None:
     for address in [listen, *peers.values()]:
         if address is None:
             continue
         scheme, _ = split_address(address)
         if scheme not in known:
-            raise CallerError(f"{address}: no transport {scheme!r}; there are {', '.join(sorted(known))}")
+            raise CallerError(
+                f"{address}: no transport {scheme!r}; there are {', '.join(sorted([*known, SCHEME]))}"
+            )
     unreachable = [name for name, address in peers.items() if address is None]
     if unreachable and listen is None:
         raise CallerError(

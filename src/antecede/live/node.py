@@ -1,6 +1,6 @@
 """A node: one process of a running group, as its application sees it.
 
-The station (core/station.py) has the protocol, the hub its connections, the pipeline its journal. Without a
+The station (core/station.py) has the protocol, the courier its packets, the pipeline its journal. Without a
 journal an input is applied at once; with one, when it is on disk. Either way packets leave at the end of the
 turn of the event loop, and no task or future is made for a message that need not wait.
 
@@ -16,9 +16,9 @@ from typing import Any
 
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.core.station import NAME_BYTES, HandUp, Station
+from antecede.live.courier import Courier
 from antecede.live.errors import NodeClosedError
 from antecede.live.events import EventFile
-from antecede.live.hub import Hub
 from antecede.live.inputs import (
     AcknowledgeInput,
     Applied,
@@ -66,35 +66,32 @@ class Node:
     """Made by `join`. Iterating over it brings the deliveries, for one consumer."""
 
     def __init__(
-        self, station: Station, hub: Hub, pipeline: Pipeline | None, events: EventFile | None
+        self, station: Station, courier: Courier, pipeline: Pipeline | None, events: EventFile | None
     ) -> None:
         self.station = station
         self.process = station.process
-        self._hub = hub
+        self._courier = courier
         self._pipeline = pipeline
         self._events = events
-        self._settings = hub.settings
+        self._settings = courier.settings
         self._loop = asyncio.get_running_loop()
         self._failure: AntecedeError | None = None
         self._ended: asyncio.Future[AntecedeError] = self._loop.create_future()
         self._consumer: asyncio.Future[None] | None = None
-        self._room = SendersRoom(station, hub.settings.window)
+        self._room = SendersRoom(station, courier.settings.window)
         self._sends_in_turn = 0
-        hub.take = self._take_record
-        hub.meet = self._meet_peer
-        hub.progress = self._room.wake
-        hub.before_flush = self._begin_turn
+        courier.attach(self)
         if pipeline is not None:
             pipeline.report = self._report
             pipeline.release = self._release
-            pipeline.fail = self._fail
+            pipeline.fail = self.fail
 
     # -- the application's side --------------------------------------------------------------------
 
     @property
     def address(self) -> str | None:
         """Where peers reach this node."""
-        return self._hub.listener.address if self._hub.listener else None
+        return self._courier.address
 
     async def send(self, data: bytes, to: Iterable[str] | None = None, **how: int) -> str:
         """Send to some members (to all, if `to` is left out); returns the name of the message.
@@ -194,18 +191,14 @@ class Node:
         """
         if name not in self.station.channels:
             raise CallerError(f"{name!r} is not another member of the group")
-        one = ExcludeInput(name)
-        if self._pipeline is None:
-            apply_input(self.station, one)
-        else:
-            await self._pipeline.write(Unit([one]))
-        self._hub.exclude(name)
+        await self.write_input(ExcludeInput(name))
+        self._courier.exclude(name)
         self._room.wake()
 
     def status(self) -> Status:
         """How this node is doing."""
         records = 0 if self._pipeline is None else self._pipeline.records
-        return describe_node(self.station, self._hub, self._loop.time(), records)
+        return describe_node(self.station, self._courier, self._loop.time(), records)
 
     async def wait_until_closed(self) -> AntecedeError:
         """Returns when the node works no more, with the reason: it was closed, or its journal failed."""
@@ -213,14 +206,14 @@ class Node:
 
     async def close(self, linger: float | None = None) -> None:
         """Wait a while for the peers to have what was sent, then close. A journal keeps what is left."""
-        if self._hub.closing:
+        if self._courier.closing:
             return
         if self._failure is None:
             await self._wait_for_peers(self._settings.linger if linger is None else linger)
-            self._fail(NodeClosedError(f"the node of {self.process} was closed"))
+            self.fail(NodeClosedError(f"the node of {self.process} was closed"))
         if self._pipeline is not None:
             await self._pipeline.stop()
-        await self._hub.close()
+        await self._courier.close()
         if self._events is not None:
             self._events.close()
 
@@ -237,7 +230,7 @@ class Node:
         number = self.station.send(data, to, how)
         if self._events is not None:
             self._events.add_send(number, self._list_receivers(to))
-        self._hub.plan_flush()
+        self._courier.plan_flush()
         if self.station.queue:
             self._wake_consumer()
         return number
@@ -258,9 +251,13 @@ class Node:
 
     # -- receiving ---------------------------------------------------------------------------------
 
-    def _take_record(self, source: str, record: PacketRecord, body: bytes) -> None:
+    def take_record(
+        self, source: str, record: PacketRecord, body: bytes, position: int | None = None
+    ) -> None:
+        """Packets of a peer have come."""
         if self._pipeline is not None:
-            self._pipeline.add(Unit([ParcelsInput(source, body)]), (record.first, record.parcels))
+            one = ParcelsInput(source, body, position)
+            self._pipeline.add(Unit([one]), (record.first, record.parcels))
             self._room.wake()
             return
         before = self.station.channels[source].received
@@ -269,12 +266,30 @@ class Node:
         self._note_refusals(source, refused)
         self._release()
 
-    def _meet_peer(self, name: str, incarnation: bytes) -> None:
+    def meet_peer(self, name: str, incarnation: bytes) -> None:
+        """A peer has shown who it is."""
         one = MeetInput(name, incarnation)
         if self._pipeline is not None:
             self._pipeline.add(Unit([one]))
         else:
             apply_input(self.station, one)
+
+    def note_landed(self, name: str, low: int) -> None:
+        """A broker keeps all packets for a peer up to this number."""
+        if self._pipeline is not None:
+            self._pipeline.note_landed(name, low)
+        self._room.wake()
+
+    async def write_input(self, one: NodeInput) -> None:
+        """Apply an input; with a journal, returns when it is on disk."""
+        if self._pipeline is None:
+            apply_input(self.station, one)
+        else:
+            await self._pipeline.write(Unit([one]))
+
+    def wake_senders(self) -> None:
+        """There may be room for more to send."""
+        self._room.wake()
 
     def _note_arrivals(self, source: str, before: int, numbered: NumberedParcels) -> None:
         """Write down which messages have come; not for protocols that pass messages on."""
@@ -288,7 +303,7 @@ class Node:
 
     def _note_refusals(self, source: str, refused: list[str]) -> None:
         for reason in refused:
-            self._hub.count_refusal("packet", source, reason)
+            self._courier.count_refusal("packet", source, reason)
 
     def _list_receivers(self, to: list[str] | None) -> list[str]:
         channels = self.station.channels
@@ -307,12 +322,13 @@ class Node:
 
     def _release(self) -> None:
         """Let out what followed from inputs."""
-        self._hub.plan_flush()
+        self._courier.plan_flush()
         if self.station.queue:
             self._wake_consumer()
         self._room.wake()
 
-    def _begin_turn(self) -> None:
+    def begin_turn(self) -> None:
+        """Something is about to leave: what the events file has to say of it comes first."""
         self._sends_in_turn = 0
         if self._events is not None:
             self._events.flush()
@@ -332,19 +348,19 @@ class Node:
             self.station.acknowledge(number)
         else:
             self._pipeline.acknowledge(number)
-        self._hub.plan_flush()
+        self._courier.plan_flush()
         self._room.wake()
 
     async def _settle(self, number: int) -> None:
         if self._pipeline is None:
             self._acknowledge(number)
         else:
-            self._hub.plan_flush()
+            self._courier.plan_flush()
             await self._pipeline.settle(number)
 
     # -- the end -----------------------------------------------------------------------------------
 
-    def _fail(self, error: AntecedeError) -> None:
+    def fail(self, error: AntecedeError) -> None:
         """Nothing works from now on; whoever waits is told."""
         self._failure = error
         if not self._ended.done():
@@ -354,8 +370,8 @@ class Node:
 
     def abort(self) -> None:
         """Stop at once, as a crash would: nothing is flushed, nobody is told."""
-        self._fail(NodeClosedError(f"the node of {self.process} was aborted"))
-        self._hub.abort()
+        self.fail(NodeClosedError(f"the node of {self.process} was aborted"))
+        self._courier.abort()
         if self._pipeline is not None:
             self._pipeline.abort()
 

@@ -27,6 +27,7 @@ class NodePeer:
         self.granted = 0
         self.heard: float | None = None
         self.connections = 0
+        self.unread = 0
 
     def begin_session(self, connection: Connection) -> None:
         """Say on a new connection what is here, and wait for the same."""

@@ -14,7 +14,7 @@ from antecede.core.channel import Parcel
 from antecede.core.errors import AntecedeError
 from antecede.core.station import Station
 from antecede.live.errors import NodeFailedError
-from antecede.live.inputs import AcknowledgeInput, Applied, NodeInput, apply_input
+from antecede.live.inputs import AcknowledgeInput, Applied, LandedInput, NodeInput, apply_input
 from antecede.live.journal import NodeJournal, Statement, Unit
 from antecede.live.refusals import log
 from antecede.live.thread import JournalThread
@@ -41,17 +41,25 @@ class CommitGroup:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.acknowledged = 0
+        self.landed: dict[str, int] = {}
         self.waiters: list[asyncio.Future[None]] = []
+
+    def is_urgent(self) -> bool:
+        """Whether there is something that a commit must not wait with."""
+        return bool(self.entries or self.acknowledged)
 
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
-        return not self.entries and not self.acknowledged
+        return not (self.is_urgent() or self.landed)
 
     def list_units(self) -> list[Unit]:
         """What the journal writes."""
         units = [entry.unit for entry in self.entries]
         if self.acknowledged:
             units.append(Unit([AcknowledgeInput(self.acknowledged)]))
+        if self.landed:
+            landed = [LandedInput(peer, low) for peer, low in self.landed.items()]
+            units.append(Unit(list[NodeInput](landed)))
         return units
 
     def finish(self, error: AntecedeError | None) -> None:
@@ -85,6 +93,7 @@ class Pipeline:
         self._thread = JournalThread()
         self._task: asyncio.Task[None] | None = None
         self._failure: AntecedeError | None = None
+        self._stopping = False
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the journal, in its thread."""
@@ -103,6 +112,8 @@ class Pipeline:
     async def stop(self) -> None:
         """Write what is there, and close the journal."""
         if self._task is not None:
+            self._stopping = True
+            self._wake.set()
             while self._failure is None and not (self._group.is_empty() and self._current is None):
                 with suppress(
                     AntecedeError
@@ -142,6 +153,13 @@ class Pipeline:
         self._wake.set()
         return self._group
 
+    def note_landed(self, peer: str, low: int) -> None:
+        """A broker keeps what was sent to a peer up to this number.
+
+        That goes with the next commit, whatever it is for: if it is forgotten, packets are sent again.
+        """
+        self._group.landed[peer] = low
+
     async def settle(self, number: int) -> None:
         """Acknowledge, and wait until that is durable."""
         await self._wait_for(self.acknowledge(number))
@@ -162,8 +180,12 @@ class Pipeline:
         while self._failure is None:
             await self._wake.wait()
             self._wake.clear()
-            while not self._group.is_empty() and self._failure is None:
+            while self._has_work() and self._failure is None:
                 await self._commit_group()
+
+    def _has_work(self) -> bool:
+        group = self._group
+        return not group.is_empty() if self._stopping else group.is_urgent()
 
     async def _commit_group(self) -> None:
         group = self._current = self._group

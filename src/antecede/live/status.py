@@ -4,15 +4,15 @@ import msgspec
 
 from antecede.core.packet import Gap, Held
 from antecede.core.station import Station
-from antecede.live.hub import Hub
-from antecede.live.peers import NodePeer
+from antecede.live.courier import Courier, PeerSide
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """`silent_for`: seconds since anything came from the peer; None if nothing ever did.
 
     `waiting` and `unacknowledged` are packets to the peer, not on their way and on their way; `untaken` are
-    packets of the peer that the application has not taken, be they held or in the queue.
+    packets of the peer that the application has not taken, be they held or in the queue. `unread` are records
+    of the peer that a broker keeps and that were not read here, when it was last asked.
     """
 
     connected: bool
@@ -22,6 +22,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     unacknowledged: int
     received: int
     untaken: int
+    unread: int
     excluded: bool
 
 
@@ -47,13 +48,13 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
-def describe_node(station: Station, hub: Hub, now: float, records: int) -> Status:
+def describe_node(station: Station, courier: Courier, now: float, records: int) -> Status:
     """How a node is doing at this moment."""
     endpoint = station.endpoint
     return Status(
         process=station.process,
         protocol=endpoint.facts.name,
-        address=hub.listener.address if hub.listener else None,
+        address=courier.address,
         sent=station.sent,
         delivered=station.delivered,
         queued=len(station.queue),
@@ -61,13 +62,13 @@ def describe_node(station: Station, hub: Hub, now: float, records: int) -> Statu
         backlog=endpoint.backlog,
         held=endpoint.held(),
         root_gaps=endpoint.root_gaps(),
-        peers={name: _describe_peer(peer, now) for name, peer in hub.peers.items()},
-        refused=dict(hub.refusals.counts),
+        peers={name: _describe_peer(peer, now) for name, peer in courier.peers.items()},
+        refused=dict(courier.refusals.counts),
         records=records,
     )
 
 
-def _describe_peer(peer: NodePeer, now: float) -> PeerStatus:
+def _describe_peer(peer: PeerSide, now: float) -> PeerStatus:
     channel = peer.channel
     return PeerStatus(
         connected=peer.started,
@@ -77,5 +78,6 @@ def _describe_peer(peer: NodePeer, now: float) -> PeerStatus:
         unacknowledged=len(channel.flying),
         received=channel.received,
         untaken=channel.unsettled,
+        unread=peer.unread,
         excluded=channel.excluded,
     )

@@ -48,3 +48,5 @@ def begin_log(process: str, path: Path | None) -> None:
     handler.setFormatter(JsonLines(process))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("antecede").setLevel(logging.INFO)
+    # While a broker is away its client says so many times a second; the node says it once.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)

@@ -37,6 +37,7 @@ PEER_GAUGES = {
     "waiting": "Packets to the peer that are not on their way.",
     "unacknowledged": "Packets to the peer that are on their way.",
     "untaken": "Packets of the peer that the application has not taken.",
+    "unread": "Records of the peer that a broker keeps and that were not read here.",
     "excluded": "1 if the peer is excluded.",
 }
 

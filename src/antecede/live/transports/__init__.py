@@ -1,4 +1,5 @@
 """Transports: how connections come about. An address names its transport: `tcp://host:port`, `memory://name`.
+(Over `kafka://host:port` there are no connections between processes: see live/kafka.)
 
 A transport makes asyncio's protocols meet: bytes that one side writes arrive at the other, in order, until
 the connection breaks. Who is at the other end, and what the bytes mean, is not its business.
@@ -46,5 +47,7 @@ def split_address(address: object) -> tuple[str, str]:
     """The scheme of an address and its place."""
     scheme, sign, place = address.partition("://") if isinstance(address, str) else ("", "", "")
     if not (sign and place):
-        raise CallerError(f"{address!r} is no address: write tcp://host:port, or memory://name")
+        raise CallerError(
+            f"{address!r} is no address: write tcp://host:port, kafka://host:port or memory://name"
+        )
     return scheme, place

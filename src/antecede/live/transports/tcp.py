@@ -41,8 +41,8 @@ class TcpTransport:
     """Connections over TCP."""
 
     def __init__(self, tls: Certificate | None = None) -> None:
-        self._accepting = _make_context(tls, ssl.PROTOCOL_TLS_SERVER) if tls else None
-        self._dialling = _make_context(tls, ssl.PROTOCOL_TLS_CLIENT) if tls else None
+        self._accepting = make_context(tls, ssl.PROTOCOL_TLS_SERVER) if tls else None
+        self._dialling = make_context(tls, ssl.PROTOCOL_TLS_CLIENT) if tls else None
 
     async def listen(self, place: str, make: MakeProtocol) -> Listener:
         """Accept connections at host:port; port 0 lets the system choose."""
@@ -66,7 +66,7 @@ def _split_place(place: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _make_context(tls: Certificate, side: int) -> ssl.SSLContext:
+def make_context(tls: Certificate, side: int) -> ssl.SSLContext:
     """Both sides show a certificate of the group's authority; names are compared after the handshake."""
     context = ssl.SSLContext(side)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

@@ -1,0 +1,423 @@
+"""The courier of a node over Kafka: what the hub is for connections.
+
+    a ──▶ topic of b, partition of a ──▶ b        one writer, one reader, in order, kept by the broker
+
+What the broker has acknowledged (from all its replicas in step) is safe, and forgotten here: from then on
+the broker keeps it, not the sender. A reader's position is in its own journal, in the commit of what it has
+read; so a restart reads on behind what it knows, and nothing is taken twice or left out.
+
+Packets to one peer go in batches, one after the other: a batch is in the log whole or not at all, and the
+next one follows only when it is. So whatever is in a log comes behind everything before it. What is written
+again, because nobody knows whether it was written, is passed over by its number; a number that is missing
+was lost by the broker (its retention, a deleted topic), and is told.
+
+Back-pressure: the broker is the buffer. A sender waits for the broker alone; a receiver reads no more from a
+peer while the application has a window of its packets to take. A partition for each peer makes that
+possible: a peer whose window is full must not keep back another, on whose message causal order may wait.
+
+Peers meet by hellos. One that names this process's life shows that its sender knows it; packets go to a peer
+that was met, under the name of its life. So letters to a process that came back without its memory, or from
+one, are told from others.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from antecede.core.channel import Channel
+from antecede.core.errors import AntecedeError, InputError
+from antecede.core.station import Station
+from antecede.core.wire import LARGEST
+from antecede.live.courier import NodeSide
+from antecede.live.errors import NodeFailedError
+from antecede.live.inputs import MeetInput, ParcelsInput
+from antecede.live.kafka.address import Inboxes
+from antecede.live.kafka.letters import Identity, Letter, LetterForm
+from antecede.live.kafka.session import CLOSING_TIME, TROUBLES, BrokerSettings, Session
+from antecede.live.peers import MOST_PACKETS
+from antecede.live.records import PacketRecord, encode_record
+from antecede.live.refusals import Refusals, log
+from antecede.live.settings import NodeSettings
+from antecede.live.transports.tcp import Certificate
+
+BATCH_BYTES = 128 * 1024
+STAMP_BYTES = 4 * 2**20
+"""What a record may need beside its largest message."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Between two sessions, in seconds."""
+
+
+class InboxPeer:
+    """A peer: what it wrote here, and what is for it.
+
+    `accepted` counts its packets that were read, of which the channel's `received` has been applied;
+    `position` is where to read on, `end` where its log ended when the broker was last asked. `life` is its
+    incarnation, empty until it was met; `greeting` the life that a hello is due to, `told` the one that got
+    the last hello.
+    """
+
+    def __init__(self, name: str, channel: Channel, topic: str, partition: int) -> None:
+        self.name = name
+        self.channel = channel
+        self.topic = topic
+        self.partition = partition
+        self.life = channel.incarnation
+        self.accepted = channel.received
+        self.position = channel.position
+        self.end = 0
+        self.greeting: bytes | None = None
+        self.told: bytes | None = None
+        self.started = False
+        self.connections = 0
+        self.heard: float | None = None
+        self.reading = True
+        self.wake = asyncio.Event()
+
+    @property
+    def unread(self) -> int:
+        """Records of its log that were not read."""
+        return max(0, self.end - (self.position or 0))
+
+    def count_untaken(self) -> int:
+        """Its packets that are here and that the application has not taken."""
+        return self.accepted - self.channel.received + self.channel.unsettled
+
+    def has_history(self) -> bool:
+        """Whether anything was exchanged with the life that is known."""
+        return bool(self.accepted or self.channel.acknowledged or self.channel.flying)
+
+
+class KafkaCourier:
+    """Carries the packets of a station through the inboxes of a group."""
+
+    def __init__(
+        self,
+        station: Station,
+        inboxes: Inboxes,
+        settings: NodeSettings,
+        *,
+        group: str,
+        incarnation: bytes,
+        key: bytes | None,
+        tls: Certificate | None,
+    ) -> None:
+        endpoint = station.endpoint
+        own = Identity(group, endpoint.facts.name, endpoint.tag, station.process, incarnation)
+        members = sorted(endpoint.group)
+        largest = settings.largest_message + STAMP_BYTES
+        self.station = station
+        self.settings = settings
+        self.refusals = Refusals(station.process)
+        self.closing = False
+        self.node: NodeSide
+        self.peers = {
+            name: InboxPeer(name, channel, inboxes.topics[name], members.index(name))
+            for name, channel in station.channels.items()
+        }
+        self._inboxes = inboxes
+        self._life = incarnation
+        self._form = LetterForm(own, key)
+        self._partition = members.index(station.process)
+        self._by_partition = {peer.partition: peer for peer in self.peers.values()}
+        self._broker = BrokerSettings(inboxes.brokers, station.process, settings.silence, largest, tls)
+        self._share = max(1, settings.window // 4)
+        self._session: Session | None = None
+        self._are_topics_made = False
+        self._trouble = ""
+        self._loop = asyncio.get_running_loop()
+        self._opened: asyncio.Future[None] = self._loop.create_future()
+        self._is_opening = True
+        self._task: asyncio.Task[None] | None = None
+        self._closing_sessions: set[asyncio.Task[None]] = set()
+        self._flush_planned = False
+
+    # -- life --------------------------------------------------------------------------------------
+
+    @property
+    def address(self) -> str:
+        """The inbox of this process."""
+        return f"kafka://{','.join(self._inboxes.brokers)}/{self._inboxes.topics[self.station.process]}"
+
+    def attach(self, node: NodeSide) -> None:
+        """Serve this node."""
+        self.node = node
+
+    async def open(self, listen: str | None) -> None:
+        """Connect with the broker; one that is not there is waited for in the background."""
+        self._task = self._loop.create_task(self._keep_session())
+        ends = [self._opened, self._task]
+        await asyncio.wait(ends, timeout=self.settings.handshake_time, return_when=asyncio.FIRST_COMPLETED)
+        self._is_opening = False
+        if self._task.done():
+            self._task.result()
+
+    async def close(self) -> None:
+        """End the session."""
+        self.abort()
+        if self._task is not None:
+            with suppress(asyncio.CancelledError, AntecedeError):
+                await self._task
+        if self._closing_sessions:
+            await asyncio.wait(self._closing_sessions, timeout=CLOSING_TIME)
+
+    def abort(self) -> None:
+        """Let go of everything at once, as a crash does."""
+        self.closing = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def exclude(self, name: str) -> None:
+        """Read nothing more from a member."""
+        self._choose_reading(self.peers[name])
+
+    def plan_flush(self) -> None:
+        """Transmit at the end of this turn what is there to transmit."""
+        if not self._flush_planned:
+            self._flush_planned = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_planned = False
+        self.node.begin_turn()
+        touched = list(self.station.touched)
+        self.station.touched.clear()
+        for name in touched:
+            peer = self.peers[name]
+            peer.wake.set()
+            self._choose_reading(peer)
+
+    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+        """Something was refused."""
+        self.refusals.count(kind, peer, reason)
+
+    # -- sessions ----------------------------------------------------------------------------------
+
+    async def _keep_session(self) -> None:
+        """Have a session, and another one when it ends; pauses get longer while no broker is there."""
+        failures = 0
+        while True:
+            try:
+                await self._run_session()
+            except TROUBLES as error:
+                failures = failures + 1 if self._session is None else 0
+                self._end_session(error)
+            except AntecedeError as error:
+                self._fail(error)
+            except Exception as error:
+                log.exception("the node of %s failed", self.station.process)
+                self._fail(NodeFailedError(f"the node of {self.station.process} failed: {error!r}"))
+            await asyncio.sleep(min(FIRST_PAUSE * 2.0**failures, LONGEST_PAUSE))
+
+    def _fail(self, error: AntecedeError) -> None:
+        """Nothing helps: tell who opens the node, or whoever uses it."""
+        if self._is_opening:
+            raise error
+        self.node.fail(error)
+        raise asyncio.CancelledError
+
+    async def _run_session(self) -> None:
+        """Returns never; a trouble ends the session."""
+        session = Session(self._broker, self._inboxes.topics[self.station.process], self._partition)
+        try:
+            await session.open()
+            if not self._are_topics_made:
+                topics = self._inboxes.topics
+                await session.make_topics(topics.values(), len(topics))
+                self._are_topics_made = True
+            await self._find_positions(session)
+            self._begin_session(session)
+            jobs = [self._read(session), self._probe(session)]
+            jobs += [self._write(session, peer) for peer in self.peers.values()]
+            await _run_until_first_ends(jobs)
+        finally:
+            closing = self._loop.create_task(session.close())
+            self._closing_sessions.add(closing)
+            closing.add_done_callback(self._closing_sessions.discard)
+
+    def _begin_session(self, session: Session) -> None:
+        """What was on its way goes again; all peers are greeted."""
+        self._session = session
+        self._trouble = ""
+        for peer in self.peers.values():
+            peer.reading = True
+            peer.connections += 1
+            peer.channel.begin_connection(peer.channel.acknowledged, LARGEST)
+            peer.greeting = peer.life
+            peer.started = bool(peer.life)
+            peer.wake.set()
+            self._choose_reading(peer)
+        if not self._opened.done():
+            self._opened.set_result(None)
+        facts = {"address": self.address}
+        log.info("%s is connected with its broker", self.station.process, extra={"facts": facts})
+
+    def _end_session(self, error: BaseException) -> None:
+        self._session = None
+        for peer in self.peers.values():
+            peer.started = False
+        reason = str(error) or type(error).__name__
+        if reason != self._trouble:
+            self._trouble = reason
+            facts = {"reason": reason}
+            log.warning("%s has no connection with its broker", self.station.process, extra={"facts": facts})
+
+    async def _probe(self, session: Session) -> None:
+        """Ask the broker something now and then: a request that is not answered ends the session."""
+        while True:
+            await asyncio.sleep(self.settings.heartbeat)
+            async with asyncio.timeout(self.settings.silence):
+                bounds = await session.find_bounds(self._by_partition)
+            for partition, (_, end) in bounds.items():
+                self._by_partition[partition].end = end
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    async def _find_positions(self, session: Session) -> None:
+        """A process without memory begins where the logs end: nobody can have written to this life of it.
+
+        That must be in the journal before a hello tells anybody of this life.
+        """
+        bounds = await session.find_bounds(self._by_partition)
+        positions = {}
+        for partition, (begin, end) in bounds.items():
+            peer = self._by_partition[partition]
+            if peer.position is None:
+                nothing = encode_record(0, 0, peer.channel.received + 1, [])
+                await self.node.write_input(ParcelsInput(peer.name, nothing, end))
+                peer.position = end
+            elif not begin <= peer.position <= end:
+                self._tell_loss(peer, begin, end)
+                peer.position = begin
+            peer.end = end
+            positions[partition] = peer.position
+        session.begin_reading(positions)
+
+    def _tell_loss(self, peer: InboxPeer, begin: int, end: int) -> None:
+        reason = (
+            f"the log of its packets has offsets {begin} to {end}, and {peer.position} was to be read next: "
+            "the broker has deleted or lost records"
+        )
+        self.count_refusal("deleted", peer.name, reason)
+
+    def _choose_reading(self, peer: InboxPeer) -> None:
+        """Read from a peer while a quarter of its window is free: so much is read at once, at most."""
+        free = self.settings.window - peer.count_untaken()
+        wanted = free >= self._share and not peer.channel.excluded
+        if self._session is not None and wanted != peer.reading:
+            peer.reading = wanted
+            self._session.set_reading(peer.partition, wanted)
+
+    async def _read(self, session: Session) -> None:
+        while True:
+            found = await session.read(self._share)
+            for partition, records in found.items():
+                peer = self._by_partition[partition]
+                self._take_records(peer, records)
+                self._choose_reading(peer)
+
+    def _take_records(self, peer: InboxPeer, records: list[Any]) -> None:
+        """Take what is new; what is not for this process, or not of this peer, is passed over and counted."""
+        first = peer.accepted + 1
+        parcels = []
+        for record in records:
+            try:
+                letter = self._form.read_letter(peer.name, record.headers, record.value)
+            except InputError as error:
+                self.count_refusal("letter", "", str(error))
+                continue
+            if self._accept_letter(peer, letter) and letter.parcel is not None:
+                parcels.append(letter.parcel)
+        peer.position = records[-1].offset + 1
+        if parcels:
+            body = encode_record(0, 0, first, parcels)
+            self.node.take_record(peer.name, PacketRecord(0, 0, first, parcels), body, peer.position)
+
+    def _accept_letter(self, peer: InboxPeer, letter: Letter) -> bool:
+        """Whether it has the packet that is next."""
+        if peer.channel.excluded:
+            return False
+        if peer.life not in (b"", letter.life) and peer.has_history():
+            reason = "has come back without its memory: exclude it, or give it its journal back"
+            self.count_refusal("memory", peer.name, reason)
+            return False
+        peer.heard = self._loop.time()
+        if letter.to_life != self._life:
+            if letter.parcel is None:
+                self._greet(peer, letter.life)
+            else:
+                self.count_refusal("life", peer.name, "wrote to an earlier life of this process")
+            return False
+        self._meet(peer, letter.life)
+        if letter.parcel is None or letter.number <= peer.accepted:
+            return False
+        if letter.number > peer.accepted + 1:
+            reason = (
+                f"packets {peer.accepted + 1} to {letter.number - 1} are not in the log: the broker has "
+                "deleted or lost them, and nothing that comes behind them is taken"
+            )
+            self.count_refusal("gap", peer.name, reason)
+            return False
+        peer.accepted = letter.number
+        return True
+
+    def _meet(self, peer: InboxPeer, life: bytes) -> None:
+        """The peer knows this life of this process; so it is here, and may be written to."""
+        if life != peer.life:
+            peer.life = life
+            self.node.meet_peer(peer.name, life)
+            log.info("%s has met %s", self.station.process, peer.name, extra={"facts": {"peer": peer.name}})
+        if peer.told != life:
+            self._greet(peer, life)
+        if not peer.started:
+            peer.started = True
+            peer.wake.set()
+
+    def _greet(self, peer: InboxPeer, life: bytes) -> None:
+        peer.greeting = life
+        peer.wake.set()
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    async def _write(self, session: Session, peer: InboxPeer) -> None:
+        """Write to one inbox: hellos, then packets, one batch after the other."""
+        while True:
+            await peer.wake.wait()
+            peer.wake.clear()
+            if peer.greeting is not None:
+                await self._write_hello(session, peer, peer.greeting)
+            if peer.started and peer.channel.incarnation != peer.life:
+                # Who it is must be in the journal before anything is written to it under that name.
+                await self.node.write_input(MeetInput(peer.name, peer.life))
+            while peer.started and peer.channel.waiting and peer.greeting is None:
+                await self._write_batch(session, peer)
+
+    async def _write_hello(self, session: Session, peer: InboxPeer, life: bytes) -> None:
+        peer.greeting = None
+        await session.write_hello(self._form, peer.topic, peer.name, life)
+        peer.told = life
+
+    async def _write_batch(self, session: Session, peer: InboxPeer) -> None:
+        self.node.begin_turn()  # what leaves is in the events file
+        channel = peer.channel
+        head = self._form.write_head(peer.name, peer.life)
+        first, parcels = channel.take_batch(MOST_PACKETS, BATCH_BYTES)
+        await session.write_packets(self._form, peer.topic, head, first, parcels)
+        low = first + len(parcels) - 1
+        channel.take_word(low, LARGEST)
+        self.node.note_landed(peer.name, low)
+
+
+async def _run_until_first_ends(jobs: list[Coroutine[Any, Any, None]]) -> None:
+    """Run jobs together; when one ends, the others are cancelled, and its error is raised."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        if task.cancelled():
+            raise OSError("a client of the broker has ended")
+        task.result()
