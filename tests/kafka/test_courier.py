@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antecede import CallerError, live
-from antecede.live.kafka.letters import Identity, LetterForm
+from antecede.live.kafka.letters import WriterIdentity, LetterForm
 from tests.cases import EXACT, OTHER
 from tests.kafka.topics import (
     delete_records,
@@ -102,7 +102,7 @@ def test_killed_processes_lose_nothing_and_repeat_nothing(broker_address: str, t
 
 @pytest.mark.slow
 def test_a_broker_that_comes_late_and_is_killed_and_comes_back(own_broker, tmp_path: Path) -> None:
-    options = {
+    options: dict[str, Any] = {
         "journals": tmp_path,
         "event_files": tmp_path,
         "window": 64,
@@ -183,7 +183,7 @@ def test_foreign_and_altered_records_are_refused_and_counted(broker_address: str
             good = (await read_records(broker_address, topic, 0))[-1]
             headers = dict(good.headers)
             station = cluster.nodes["p0"].station
-            own = Identity(
+            own = WriterIdentity(
                 "antecede", "optimal", station.endpoint.tag, "p0", bytes.fromhex(headers["life"].decode())
             )
             stranger = LetterForm(own, b"another key, or none")

@@ -11,12 +11,12 @@ from antecede import CallerError, InputError, live
 from antecede.core.channel import KINDS
 from antecede.live.handshake import check_key
 from antecede.live.kafka.address import locate_inboxes
-from antecede.live.kafka.letters import Headers, Identity, LetterForm
+from antecede.live.kafka.letters import Headers, WriterIdentity, LetterForm
 
 LIFE, OTHER_LIFE = bytes(range(16)), bytes(16)
 KEY = check_key(b"the key of this group")
-OWN = Identity("g", "vector", 77, "a", LIFE)
-READER = Identity("g", "vector", 77, "b", OTHER_LIFE)
+OWN = WriterIdentity("g", "vector", 77, "a", LIFE)
+READER = WriterIdentity("g", "vector", 77, "b", OTHER_LIFE)
 
 parcels = st.tuples(st.integers(0, len(KINDS) - 1), st.binary(max_size=30), st.binary(max_size=30))
 

@@ -33,8 +33,8 @@ from antecede.live.courier import NodeSide
 from antecede.live.errors import NodeFailedError
 from antecede.live.inputs import MeetInput, ParcelsInput
 from antecede.live.kafka.address import Inboxes
-from antecede.live.kafka.letters import Identity, Letter, LetterForm
-from antecede.live.kafka.session import CLOSING_TIME, TROUBLES, BrokerSettings, Session
+from antecede.live.kafka.letters import WriterIdentity, InboxLetter, LetterForm
+from antecede.live.kafka.session import CLOSING_TIME, TROUBLES, BrokerSettings, BrokerSession
 from antecede.live.peers import MOST_PACKETS
 from antecede.live.records import PacketRecord, encode_record
 from antecede.live.refusals import Refusals, log
@@ -103,7 +103,7 @@ class KafkaCourier:
         tls: Certificate | None,
     ) -> None:
         endpoint = station.endpoint
-        own = Identity(group, endpoint.facts.name, endpoint.tag, station.process, incarnation)
+        own = WriterIdentity(group, endpoint.facts.name, endpoint.tag, station.process, incarnation)
         members = sorted(endpoint.group)
         largest = settings.largest_message + STAMP_BYTES
         self.station = station
@@ -122,7 +122,7 @@ class KafkaCourier:
         self._by_partition = {peer.partition: peer for peer in self.peers.values()}
         self._broker = BrokerSettings(inboxes.brokers, station.process, settings.silence, largest, tls)
         self._share = max(1, settings.window // 4)
-        self._session: Session | None = None
+        self._session: BrokerSession | None = None
         self._are_topics_made = False
         self._trouble = ""
         self._loop = asyncio.get_running_loop()
@@ -218,7 +218,7 @@ class KafkaCourier:
 
     async def _run_session(self) -> None:
         """Returns never; a trouble ends the session."""
-        session = Session(self._broker, self._inboxes.topics[self.station.process], self._partition)
+        session = BrokerSession(self._broker, self._inboxes.topics[self.station.process], self._partition)
         try:
             await session.open()
             if not self._are_topics_made:
@@ -235,7 +235,7 @@ class KafkaCourier:
             self._closing_sessions.add(closing)
             closing.add_done_callback(self._closing_sessions.discard)
 
-    def _begin_session(self, session: Session) -> None:
+    def _begin_session(self, session: BrokerSession) -> None:
         """What was on its way goes again; all peers are greeted."""
         self._session = session
         self._trouble = ""
@@ -262,7 +262,7 @@ class KafkaCourier:
             facts = {"reason": reason}
             log.warning("%s has no connection with its broker", self.station.process, extra={"facts": facts})
 
-    async def _probe(self, session: Session) -> None:
+    async def _probe(self, session: BrokerSession) -> None:
         """Ask the broker something now and then: a request that is not answered ends the session."""
         while True:
             await asyncio.sleep(self.settings.heartbeat)
@@ -273,7 +273,7 @@ class KafkaCourier:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    async def _find_positions(self, session: Session) -> None:
+    async def _find_positions(self, session: BrokerSession) -> None:
         """A process without memory begins where the logs end: nobody can have written to this life of it.
 
         That must be in the journal before a hello tells anybody of this life.
@@ -308,7 +308,7 @@ class KafkaCourier:
             peer.reading = wanted
             self._session.set_reading(peer.partition, wanted)
 
-    async def _read(self, session: Session) -> None:
+    async def _read(self, session: BrokerSession) -> None:
         while True:
             found = await session.read(self._share)
             for partition, records in found.items():
@@ -333,7 +333,7 @@ class KafkaCourier:
             body = encode_record(0, 0, first, parcels)
             self.node.take_record(peer.name, PacketRecord(0, 0, first, parcels), body, peer.position)
 
-    def _accept_letter(self, peer: InboxPeer, letter: Letter) -> bool:
+    def _accept_letter(self, peer: InboxPeer, letter: InboxLetter) -> bool:
         """Whether it has the packet that is next."""
         if peer.channel.excluded:
             return False
@@ -379,7 +379,7 @@ class KafkaCourier:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def _write(self, session: Session, peer: InboxPeer) -> None:
+    async def _write(self, session: BrokerSession, peer: InboxPeer) -> None:
         """Write to one inbox: hellos, then packets, one batch after the other."""
         while True:
             await peer.wake.wait()
@@ -392,12 +392,12 @@ class KafkaCourier:
             while peer.started and peer.channel.waiting and peer.greeting is None:
                 await self._write_batch(session, peer)
 
-    async def _write_hello(self, session: Session, peer: InboxPeer, life: bytes) -> None:
+    async def _write_hello(self, session: BrokerSession, peer: InboxPeer, life: bytes) -> None:
         peer.greeting = None
         await session.write_hello(self._form, peer.topic, peer.name, life)
         peer.told = life
 
-    async def _write_batch(self, session: Session, peer: InboxPeer) -> None:
+    async def _write_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
         self.node.begin_turn()  # what leaves is in the events file
         channel = peer.channel
         head = self._form.write_head(peer.name, peer.life)

@@ -35,7 +35,7 @@ MOST_DIGITS = 18
 Headers = list[tuple[str, bytes]]
 
 
-class Identity(msgspec.Struct, frozen=True):
+class WriterIdentity(msgspec.Struct, frozen=True):
     """Who writes: what is the same in all letters of a process."""
 
     group: str
@@ -45,7 +45,7 @@ class Identity(msgspec.Struct, frozen=True):
     life: bytes
 
 
-class Letter(msgspec.Struct, frozen=True):
+class InboxLetter(msgspec.Struct, frozen=True):
     """What a record says. A hello has no parcel, and the number 0."""
 
     life: bytes
@@ -57,7 +57,7 @@ class Letter(msgspec.Struct, frozen=True):
 class LetterForm:
     """Writes the letters of one process, and reads those to it."""
 
-    def __init__(self, own: Identity, key: bytes | None) -> None:
+    def __init__(self, own: WriterIdentity, key: bytes | None) -> None:
         self.own = own
         self._key = None if key is None else blake2b(b"letters", key=key, digest_size=32).digest()
 
@@ -104,7 +104,9 @@ class LetterForm:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def read_letter(self, sender: str, headers: Iterable[tuple[str, bytes]], value: bytes | None) -> Letter:
+    def read_letter(
+        self, sender: str, headers: Iterable[tuple[str, bytes]], value: bytes | None
+    ) -> InboxLetter:
         """What a record in the partition of a member says; InputError if it is not a letter of that member.
 
         Headers that others have added are passed over.
@@ -118,7 +120,7 @@ class LetterForm:
         to_life = found.get_life("to-life", (0, NONCE_BYTES))
         kind = found.get_text("kind")
         if kind == HELLO:
-            return Letter(life, to_life)
+            return InboxLetter(life, to_life)
         code = CODES.get(kind)
         if code is None:
             raise InputError(f"a letter of the unknown kind {kind!r}")
@@ -127,7 +129,7 @@ class LetterForm:
         number = found.get_number("number")
         if not number:
             raise InputError("packet 0: packets are numbered from 1")
-        return Letter(life, to_life, number, (code, found.get("stamp"), value))
+        return InboxLetter(life, to_life, number, (code, found.get("stamp"), value))
 
     def _check_head(self, sender: str, found: "_Fields") -> None:
         own = self.own

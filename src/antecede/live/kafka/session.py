@@ -53,7 +53,7 @@ class BrokerSettings:
             self.common |= {"security_protocol": "SSL", "ssl_context": context}
 
 
-class Session:
+class BrokerSession:
     """`inbox` is the own topic; `partition` that of this process in the inboxes of others."""
 
     def __init__(self, settings: BrokerSettings, inbox: str, partition: int) -> None:
