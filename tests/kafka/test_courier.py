@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antecede import CallerError, live
-from antecede.live.kafka.letters import WriterIdentity, LetterForm
+from antecede.live.kafka.letters import LetterForm, WriterIdentity
 from tests.cases import EXACT, OTHER
 from tests.kafka.topics import (
     delete_records,

@@ -11,7 +11,7 @@ from antecede import CallerError, InputError, live
 from antecede.core.channel import KINDS
 from antecede.live.handshake import check_key
 from antecede.live.kafka.address import locate_inboxes
-from antecede.live.kafka.letters import Headers, WriterIdentity, LetterForm
+from antecede.live.kafka.letters import Headers, LetterForm, WriterIdentity
 
 LIFE, OTHER_LIFE = bytes(range(16)), bytes(16)
 KEY = check_key(b"the key of this group")

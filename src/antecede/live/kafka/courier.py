@@ -33,8 +33,8 @@ from antecede.live.courier import NodeSide
 from antecede.live.errors import NodeFailedError
 from antecede.live.inputs import MeetInput, ParcelsInput
 from antecede.live.kafka.address import Inboxes
-from antecede.live.kafka.letters import WriterIdentity, InboxLetter, LetterForm
-from antecede.live.kafka.session import CLOSING_TIME, TROUBLES, BrokerSettings, BrokerSession
+from antecede.live.kafka.letters import InboxLetter, LetterForm, WriterIdentity
+from antecede.live.kafka.session import CLOSING_TIME, TROUBLES, BrokerSession, BrokerSettings
 from antecede.live.peers import MOST_PACKETS
 from antecede.live.records import PacketRecord, encode_record
 from antecede.live.refusals import Refusals, log
