@@ -84,8 +84,8 @@ class Driver:
         ]
 
     def read(self) -> Tables:
-        tables = [pq.read_table(self.ledger.out / name).to_pylist() for name in TABLES]
-        return Tables(*tables, self.read_waiting())
+        tables = {name: pq.read_table(self.ledger.out / name).to_pylist() for name in TABLES}
+        return Tables(**tables, waiting=self.read_waiting())
 
     def read_waiting(self) -> list[Row]:
         mark = read_newest_mark(self.ledger.checkpoint)

@@ -68,4 +68,4 @@ def test_what_a_stream_cannot_tell_is_refused_with_the_remedy(tmp_path: Path) ->
         ({"form": "parents", "stamp": "ids", "id": "message", "horizon": 0}, "at least 1 row"),
     ):
         with pytest.raises(CallerError, match=words):
-            Driver(tmp_path, schema, group="group", **options)  # type: ignore[arg-type]
+            Driver(tmp_path, schema, group="group", **options)

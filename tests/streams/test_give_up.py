@@ -108,7 +108,7 @@ def test_diverted_rows_are_put_aside_with_what_they_lack(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("limit", [{"rows": 2}, {"bytes": 100}])
 def test_the_oldest_rows_go_when_a_group_holds_too_much(tmp_path: Path, limit: dict[str, int]) -> None:
-    driver = Driver(tmp_path, SEQUENCE, group="group", give_up=GiveUp("divert", **limit))  # type: ignore[arg-type]
+    driver = Driver(tmp_path, SEQUENCE, group="group", give_up=GiveUp("divert", **limit))
     driver.run_batch(0, [say("a", 2), say("a", 2, "h")])
     driver.run_batch(1, [say("a", 3)])
     assert not driver.read().held

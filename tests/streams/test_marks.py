@@ -77,12 +77,11 @@ def test_a_zombie_changes_nothing(tmp_path: Path, undisturbed: dict[str, Any]) -
 def test_a_crash_around_the_mark(
     tmp_path: Path, undisturbed: dict[str, Any], moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_mark = ledger_module.write_mark
     driver = start(tmp_path / "crashed")
 
     def crash(checkpoint: Path, mark: marks.Mark) -> None:
         if moment == "after":
-            write_mark(checkpoint, mark)
+            marks.write_mark(checkpoint, mark)
         raise KeyboardInterrupt
 
     for number, rows in enumerate(make_batches()):

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from antecede.local.message_order import order
-from antecede.ordering.stream import wake_up
+from antecede.ordering.stream.states import list_state_keys
 from antecede.streams import bucket
-from antecede.streams.files import read_states
+from antecede.streams.files import read_states, read_waiting
 from antecede.streams.marks import read_newest_mark
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, StreamForm, converse, spoil
@@ -97,7 +97,7 @@ def test_rows_of_a_batch_may_come_in_any_order_and_waiting_rows_may_stay_where_t
 
 
 def load_everything(arriving, size, states, reading, give_up, time):
-    keys = wake_up.list_state_keys(states).combine_chunks()
+    keys = list_state_keys(states).combine_chunks()
     return keys.filter(pa.compute.greater(states["held"], 0).combine_chunks())
 
 
@@ -106,7 +106,6 @@ def test_waiting_rows_are_not_read_unless_one_can_wake_or_be_a_copy(
 ) -> None:
     form = FORMS["sequence"]
     loaded: list[int] = []
-    read_waiting = bucket.read_waiting
 
     def count_loaded(checkpoint, files, states):
         rows = read_waiting(checkpoint, files, states)

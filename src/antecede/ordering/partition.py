@@ -60,7 +60,7 @@ _READERS = {
 }
 
 
-class Partition(NamedTuple):
+class PartitionRows(NamedTuple):
     """The rows of many groups with their stamps read."""
 
     table: pa.Table
@@ -86,7 +86,7 @@ def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     return _make_answers(partition, rows, released, is_seen)
 
 
-def read_partition(table: pa.Table, reading: Reading) -> Partition:
+def read_partition(table: pa.Table, reading: Reading) -> PartitionRows:
     """The rows with their groups and stamps; those that cannot be read are faults."""
     faults = Faults(len(table))
     if "fault" in table.column_names:
@@ -100,10 +100,10 @@ def read_partition(table: pa.Table, reading: Reading) -> Partition:
     if reading.silent:
         stamps = add_rows_before(stamps, faults)
     content = read_integers(table["content"], 0)
-    return Partition(table, reading, faults, group, group_count, stamps, content)
+    return PartitionRows(table, reading, faults, group, group_count, stamps, content)
 
 
-def admit_rows(partition: Partition, waiting: Ints, memory: Memory) -> Ints:
+def admit_rows(partition: PartitionRows, waiting: Ints, memory: Memory) -> Ints:
     """The rows that go to the gate, group by group, each in the order of arrival; copies become faults.
 
     The `waiting` rows came before all others, in this order; what is out came before them.
@@ -135,7 +135,7 @@ def _split_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, in
 # -- the order of arrival ------------------------------------------------------------------------------
 
 
-def _arrival_order(partition: Partition, rows: Ints) -> Ints:
+def _arrival_order(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows in the order of arrival; more keys are read only where the first leaves rows equal."""
     table, stamps = partition.table, partition.stamps
     keys = [_sort_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
@@ -223,7 +223,7 @@ def _digest_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
 # -- duplicates ----------------------------------------------------------------------------------------
 
 
-def _drop_duplicates(partition: Partition, rows: Ints) -> Ints:
+def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows without messages that came before; these are faults."""
     stamps, content, faults = partition.stamps, partition.content, partition.faults
     own, key = stamps.own[rows], stamps.message_key[rows]
@@ -255,7 +255,7 @@ def _are_distinct(own: Ints, key: Ints) -> bool:
     return bool((joined[1:] != joined[:-1]).all())
 
 
-def _describe_copies(partition: Partition, rows: Ints, end: str | pa.Array) -> pa.Array:
+def _describe_copies(partition: PartitionRows, rows: Ints, end: str | pa.Array) -> pa.Array:
     """That the messages of these rows came before."""
     stamps, shape = partition.stamps, partition.reading.shape
     names = stamps.slots.names(stamps.own[rows])
@@ -301,7 +301,7 @@ def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None:
     return Rows(starts, slots, counts)
 
 
-def _make_answers(partition: Partition, rows: Ints, released: Released, is_seen: Mask) -> pa.StructArray:
+def _make_answers(partition: PartitionRows, rows: Ints, released: Released, is_seen: Mask) -> pa.StructArray:
     """The answer of each row; those that are not seen take no positions."""
     group = partition.group
     size = len(group)

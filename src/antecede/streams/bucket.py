@@ -19,7 +19,7 @@ from antecede.kernels.ragged import Ints
 from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.stream.sizes import estimate_row_sizes
 from antecede.ordering.stream.states import NONE, list_state_keys
-from antecede.ordering.stream.step import Moment, Step, StepRows, key_rows, take_step
+from antecede.ordering.stream.step import Moment, StepRows, StreamStep, key_rows, take_step
 from antecede.ordering.stream.wake_up import find_groups_to_load
 from antecede.streams.files import (
     ARRIVAL,
@@ -128,7 +128,7 @@ def _put_behind(waiting: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def _write_tables(
-    task: BucketTask, loaded: _LoadedRows, step: Step, new_count: int
+    task: BucketTask, loaded: _LoadedRows, step: StreamStep, new_count: int
 ) -> tuple[Counts, tuple[str, ...]]:
     """Write the rows that end here, each into its table."""
     names, messages = task.plan.names, task.plan.messages
@@ -170,7 +170,7 @@ def _write_tables(
     return counts, tuple(written)
 
 
-def _sort_rows(loaded: _LoadedRows, step: Step) -> Ints:
+def _sort_rows(loaded: _LoadedRows, step: StreamStep) -> Ints:
     """All rows: group by group, each by position."""
     keys = key_rows(loaded.step_rows.table).combine_chunks().dictionary_encode()
     code = to_integers(keys.indices, NONE)
@@ -186,7 +186,7 @@ def _take_rows(table: pa.Table, rows: Ints, added: dict[str, pa.Array]) -> pa.Ta
     return taken
 
 
-def _write_state(task: BucketTask, loaded: _LoadedRows, step: Step) -> BucketFiles:
+def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> BucketFiles:
     """Write what is remembered behind the step; the files that are valid then."""
     states = step.states
     held = np.flatnonzero(step.is_held)

@@ -28,7 +28,7 @@ from antecede.kernels.ragged import Ints, rank_within_groups, starts_of_lengths
 from antecede.kernels.root_gaps import select_unmet
 from antecede.ordering.columns import Mask
 from antecede.ordering.memory import Holes, Memory
-from antecede.ordering.partition import Partition, admit_rows, read_partition, release_rows
+from antecede.ordering.partition import PartitionRows, admit_rows, read_partition, release_rows
 from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import Reading
 from antecede.ordering.stream.give_up import (
@@ -78,7 +78,7 @@ class StepRows(NamedTuple):
     loaded: pa.Array  # the keys of the groups whose waiting rows are here
 
 
-class Step(NamedTuple):
+class StreamStep(NamedTuple):
     """What becomes of each row, and the states of all groups that were handed in or have rows."""
 
     position: Ints  # NONE if it does not come out
@@ -119,7 +119,7 @@ def key_rows(table: pa.Table) -> pa.ChunkedArray:
     return make_keys(table["group"], receivers)
 
 
-def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment) -> Step:
+def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment) -> StreamStep:
     """What becomes of the rows; `states` has all groups of theirs of which something is remembered."""
     partition = read_partition(rows.table, reading)
     stamps, group = partition.stamps, partition.group
@@ -156,7 +156,7 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
     is_held[held] = True
     behind = _remember(partition, memory, order, released.have)
     numbers = _watch(partition, groups, recalled, behind, held, positions)
-    entries = _list_entries(partition, groups, behind, numbers, recalled.left_over)
+    entries = _list_entries(partition, behind, numbers, recalled.left_over)
     if moment.horizon is not None:
         entries = _forget_old_ids(entries, positions, moment.horizon)
     waiting_behind = _count_waiting(rows, states, groups, moment, group, held, since)
@@ -164,13 +164,13 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
         partition, states, groups, entries, {"positions": positions, "arrivals": arrivals, **waiting_behind}
     )
     reason = partition.faults.reasons()
-    return Step(position, arrival, since, is_late, is_held, missed, missing, reason, new_states)
+    return StreamStep(position, arrival, since, is_late, is_held, missed, missing, reason, new_states)
 
 
 # -- what is remembered --------------------------------------------------------------------------------
 
 
-def _match_groups(partition: Partition, states: pa.Table, loaded: pa.Array) -> _Groups:
+def _match_groups(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -> _Groups:
     """Which state belongs to each group code."""
     good = np.flatnonzero(~partition.faults.bad)
     first_row = np.full(partition.group_count, NONE, dtype=np.int64)
@@ -194,7 +194,7 @@ def _take_by_group(states: pa.Table, groups: _Groups, column: str, unknown: int)
     return numbers[groups.state_row]
 
 
-def _recall(partition: Partition, states: pa.Table, groups: _Groups) -> _Recalled:
+def _recall(partition: PartitionRows, states: pa.Table, groups: _Groups) -> _Recalled:
     """What the states say of the slots of these rows."""
     slots = partition.stamps.slots
     memory = Memory.empty(slots.size)
@@ -222,7 +222,7 @@ def _recall(partition: Partition, states: pa.Table, groups: _Groups) -> _Recalle
     return _Recalled(memory._replace(holes=holes), numbers, left_over)
 
 
-def _remember(partition: Partition, memory: Memory, order: Ints, have: Ints) -> Memory:
+def _remember(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
     """The memory behind the rows that came out."""
     stamps = partition.stamps
     behind = memory.add_delivered(stamps.own[order], stamps.message_key[order])
@@ -234,7 +234,7 @@ def _remember(partition: Partition, memory: Memory, order: Ints, have: Ints) -> 
     return behind._replace(have=have, assumed=assumed)
 
 
-def _find_late(partition: Partition, memory: Memory, order: Ints) -> Mask:
+def _find_late(partition: PartitionRows, memory: Memory, order: Ints) -> Mask:
     """Which of the rows, in the order in which they come out, were passed before."""
     own, number = partition.stamps.own[order], partition.stamps.number[order]
     by_slot = np.argsort(own, kind="stable")
@@ -258,7 +258,7 @@ def _find_late(partition: Partition, memory: Memory, order: Ints) -> Mask:
 
 
 def _number_arrivals(
-    partition: Partition, rows: StepRows, groups: _Groups, states: pa.Table, admitted: Ints
+    partition: PartitionRows, rows: StepRows, groups: _Groups, states: pa.Table, admitted: Ints
 ) -> tuple[Ints, Ints]:
     """The arrival of each row, and how many each group has given."""
     waiting_count = len(rows.arrival)
@@ -282,7 +282,7 @@ def _number_positions(group: Ints, groups: _Groups, states: pa.Table, order: Int
 # -- words ---------------------------------------------------------------------------------------------
 
 
-def _list_missed(partition: Partition, given_up: GivenUp) -> pa.ListArray:
+def _list_missed(partition: PartitionRows, given_up: GivenUp) -> pa.ListArray:
     size = len(partition.group)
     rows, texts = list_missed(partition.stamps, partition.reading, given_up, size)
     counts = np.bincount(rows, minlength=size)
@@ -291,7 +291,7 @@ def _list_missed(partition: Partition, given_up: GivenUp) -> pa.ListArray:
     return pa.ListArray.from_arrays(starts, sorted_texts)
 
 
-def _explain_rows(partition: Partition, released: Released, rows: Ints) -> pa.ListArray:
+def _explain_rows(partition: PartitionRows, released: Released, rows: Ints) -> pa.ListArray:
     """What some of the held rows lack."""
     size = len(partition.group)
     if not len(rows):
@@ -307,7 +307,12 @@ def _explain_rows(partition: Partition, released: Released, rows: Ints) -> pa.Li
 
 
 def _watch(
-    partition: Partition, groups: _Groups, recalled: _Recalled, behind: Memory, held: Ints, positions: Ints
+    partition: PartitionRows,
+    groups: _Groups,
+    recalled: _Recalled,
+    behind: Memory,
+    held: Ints,
+    positions: Ints,
 ) -> dict[str, Ints]:
     """The numbers of each slot behind the step; the watches are new where all waiting rows are here."""
     stamps, before, numbers = partition.stamps, recalled.memory, recalled.numbers
@@ -340,7 +345,11 @@ def _lower(least: Ints, slot: Ints, count: Ints) -> Ints:
 
 
 def _list_entries(
-    partition: Partition, groups: _Groups, behind: Memory, numbers: dict[str, Ints], left_over: SlotEntries
+    partition: PartitionRows,
+    groups: _Groups,
+    behind: Memory,
+    numbers: dict[str, Ints],
+    left_over: SlotEntries,
 ) -> SlotEntries:
     """All slots of which there is something to remember, by code of the group."""
     slots = partition.stamps.slots
@@ -380,7 +389,7 @@ def _count_waiting(
 
 
 def _make_states(
-    partition: Partition,
+    partition: PartitionRows,
     states: pa.Table,
     groups: _Groups,
     entries: SlotEntries,
