@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
@@ -179,6 +180,23 @@ def test_what_may_change_between_restarts(tmp_path: Path) -> None:
         {"id": "a1", "text": None, "more": "new", "position": 0},
         {"id": "b1", "text": "old", "more": None, "position": 1},
     ]
+
+
+@pytest.mark.parametrize("change", [{"time": "text"}, {"arrival": "count"}, {"give_up": POLICY}])
+def test_options_that_tell_nothing_of_what_is_remembered_may_change(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    fields = {"count": pa.int64(), "text": pa.float64()}
+    schema = pa.schema({**{field.name: field.type for field in FORM.schema}, **fields})
+    Driver(tmp_path, schema, group="group").run_batch(0, [])
+    assert Driver(tmp_path, schema, group="group", **change).begin(1) is not None
+
+
+def test_a_horizon_may_change(tmp_path: Path) -> None:
+    parents = FORMS["parents"]
+    options: dict[str, Any] = {"group": "group", "id": "id"}
+    Driver(tmp_path, parents.schema, **options).run_batch(0, [])
+    assert Driver(tmp_path, parents.schema, horizon=5, **options).begin(1) is not None
 
 
 def test_another_number_of_buckets_and_another_stream_are_refused(tmp_path: Path) -> None:

@@ -113,13 +113,14 @@ class Turn(NamedTuple):
             counts = counts.add(report.counts)
             tables += report.tables
         totals = counts.add(before.totals) if before else counts
-        fingerprint = self.ledger.plan.fingerprint
+        plan = self.ledger.plan
         return Mark(
             VERSION,
             self.batch,
             self.time,
             self.ledger.query,
-            fingerprint,
+            plan.fingerprint,
+            plan.options._asdict(),
             self.bucket_count,
             buckets,
             counts,

@@ -74,6 +74,8 @@ class Mark(msgspec.Struct, frozen=True):
     time: int
     query: str | None
     fingerprint: dict[str, Any]
+    options: dict[str, Any]
+    """What the caller said of the columns."""
     bucket_count: int
     buckets: dict[str, BucketFiles]
     counts: Counts

@@ -29,6 +29,7 @@ class StreamPlan(NamedTuple):
     """How rows are read, what columns are added, and when the stream stops waiting."""
 
     messages: MessagePlan
+    options: MessageOptions
     names: dict[str, str]
     """What the columns that are added are called, by what they should be called."""
     give_up: GiveUp
@@ -60,7 +61,7 @@ def plan_stream(
     messages = plan_messages(columns, options)
     check_streaming(messages, horizon)
     names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
-    return StreamPlan(messages, messages.name_arrival(names), give_up.check(), horizon)
+    return StreamPlan(messages, options, messages.name_arrival(names), give_up.check(), horizon)
 
 
 def _check_columns(columns: TableColumns) -> None:

@@ -95,7 +95,7 @@ class StreamStep(NamedTuple):
     states: pa.Table
 
 
-class _Groups(NamedTuple):
+class StepGroups(NamedTuple):
     """The groups of a step by their codes; those of which no row was read have no state row."""
 
     state_row: Ints  # NONE if nothing is remembered
@@ -104,7 +104,7 @@ class _Groups(NamedTuple):
     first_row: Ints  # a row of the group, NONE if none has this code
 
 
-class _Recalled(NamedTuple):
+class RecalledSlots(NamedTuple):
     """What is remembered, by slot."""
 
     memory: Memory
@@ -123,8 +123,8 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
     """What becomes of the rows; `states` has all groups of theirs of which something is remembered."""
     partition = read_partition(rows.table, reading)
     stamps, group = partition.stamps, partition.group
-    groups = _match_groups(partition, states, rows.loaded)
-    recalled = _recall(partition, states, groups)
+    groups = match_groups(partition, states, rows.loaded)
+    recalled = recall_slots(partition, states, groups)
     memory = recalled.memory
     waiting = np.argsort(rows.arrival, kind="stable")
     admitted = admit_rows(partition, waiting, memory)
@@ -170,7 +170,7 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
 # -- what is remembered --------------------------------------------------------------------------------
 
 
-def _match_groups(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -> _Groups:
+def match_groups(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -> StepGroups:
     """Which state belongs to each group code."""
     good = np.flatnonzero(~partition.faults.bad)
     first_row = np.full(partition.group_count, NONE, dtype=np.int64)
@@ -185,16 +185,16 @@ def _match_groups(partition: PartitionRows, states: pa.Table, loaded: pa.Array) 
     # A group of which nothing waits has all its waiting rows here.
     held = np.append(to_integers(states["held"].combine_chunks(), 0), 0)
     is_loaded = is_loaded | (held[state_row] == 0)
-    return _Groups(state_row, state_keys, is_loaded, first_row)
+    return StepGroups(state_row, state_keys, is_loaded, first_row)
 
 
-def _take_by_group(states: pa.Table, groups: _Groups, column: str, unknown: int) -> Ints:
+def _take_by_group(states: pa.Table, groups: StepGroups, column: str, unknown: int) -> Ints:
     """A number of each group; of those that nothing is remembered of, the unknown."""
     numbers = np.append(to_integers(states[column].combine_chunks(), NONE), unknown)
     return numbers[groups.state_row]
 
 
-def _recall(partition: PartitionRows, states: pa.Table, groups: _Groups) -> _Recalled:
+def recall_slots(partition: PartitionRows, states: pa.Table, groups: StepGroups) -> RecalledSlots:
     """What the states say of the slots of these rows."""
     slots = partition.stamps.slots
     memory = Memory.empty(slots.size)
@@ -219,7 +219,7 @@ def _recall(partition: PartitionRows, states: pa.Table, groups: _Groups) -> _Rec
     left_over = entries.take(np.flatnonzero(~is_here))
     for name in _WATCHES:  # found anew where all waiting rows are here
         left_over.numbers[name][groups.is_loaded[left_over.group]] = NONE
-    return _Recalled(memory._replace(holes=holes), numbers, left_over)
+    return RecalledSlots(memory._replace(holes=holes), numbers, left_over)
 
 
 def _remember(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
@@ -258,7 +258,7 @@ def _find_late(partition: PartitionRows, memory: Memory, order: Ints) -> Mask:
 
 
 def _number_arrivals(
-    partition: PartitionRows, rows: StepRows, groups: _Groups, states: pa.Table, admitted: Ints
+    partition: PartitionRows, rows: StepRows, groups: StepGroups, states: pa.Table, admitted: Ints
 ) -> tuple[Ints, Ints]:
     """The arrival of each row, and how many each group has given."""
     waiting_count = len(rows.arrival)
@@ -271,7 +271,7 @@ def _number_arrivals(
     return arrival, before + np.bincount(group[new], minlength=len(before))
 
 
-def _number_positions(group: Ints, groups: _Groups, states: pa.Table, order: Ints) -> tuple[Ints, Ints]:
+def _number_positions(group: Ints, groups: StepGroups, states: pa.Table, order: Ints) -> tuple[Ints, Ints]:
     """The position of each row that comes out, and how many each group has given."""
     before = _take_by_group(states, groups, "positions", 0)
     position = np.full(len(group), NONE, dtype=np.int64)
@@ -308,8 +308,8 @@ def _explain_rows(partition: PartitionRows, released: Released, rows: Ints) -> p
 
 def _watch(
     partition: PartitionRows,
-    groups: _Groups,
-    recalled: _Recalled,
+    groups: StepGroups,
+    recalled: RecalledSlots,
     behind: Memory,
     held: Ints,
     positions: Ints,
@@ -346,7 +346,6 @@ def _lower(least: Ints, slot: Ints, count: Ints) -> Ints:
 
 def _list_entries(
     partition: PartitionRows,
-    groups: _Groups,
     behind: Memory,
     numbers: dict[str, Ints],
     left_over: SlotEntries,
@@ -369,7 +368,7 @@ def _list_entries(
 
 
 def _count_waiting(
-    rows: StepRows, states: pa.Table, groups: _Groups, moment: Moment, group: Ints, held: Ints, since: Ints
+    rows: StepRows, states: pa.Table, groups: StepGroups, moment: Moment, group: Ints, held: Ints, since: Ints
 ) -> dict[str, Ints]:
     """What the states say of waiting rows; those of groups that were not loaded are still there."""
     held_group = group[held]
@@ -391,7 +390,7 @@ def _count_waiting(
 def _make_states(
     partition: PartitionRows,
     states: pa.Table,
-    groups: _Groups,
+    groups: StepGroups,
     entries: SlotEntries,
     numbers: dict[str, Ints],
 ) -> pa.Table:
