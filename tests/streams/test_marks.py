@@ -219,3 +219,45 @@ def test_a_mark_of_another_version_or_a_damaged_one_is_refused(tmp_path: Path) -
     file.write_text(text[: len(text) // 2])
     with pytest.raises(InputError, match="is no mark of a stream"):
         driver.begin(1)
+
+
+def test_a_drain_puts_aside_what_waits_and_the_stream_may_go_on(tmp_path: Path) -> None:
+    batches = make_batches()
+    driver = Driver(tmp_path, FORM.schema, group="group")
+    assert driver.ledger.drain(0) is None
+    for number, rows in enumerate(batches[:4]):
+        driver.run_batch(number, rows)
+    before = driver.read()
+    assert before.waiting and not before.held
+    for _ in range(2):
+        mark = driver.ledger.drain(99_999)
+        assert mark is not None and mark.totals.diverted == len(before.waiting) and not mark.held_rows
+    drained = driver.read()
+    assert drained.ordered == before.ordered and not drained.waiting
+    waited = {row["id"] for row in before.waiting}
+    assert {row["id"] for row in drained.held} == waited and all(row["missing"] for row in drained.held)
+    # What lacks something of what was put aside waits anew; a copy of that is taken for new.
+    driver.run_batch(4, before.waiting)
+    again = driver.read()
+    assert {row["id"] for row in again.waiting} == waited
+    assert len(again.every_row()) == len(before.every_row()) + len(waited)
+
+
+def test_a_drain_that_fails_leaves_nothing_behind_the_next_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(checkpoint: Path, mark: marks.Mark) -> None:
+        raise KeyboardInterrupt
+
+    batches = make_batches()
+    driver = Driver(tmp_path, FORM.schema, group="group")
+    for number, rows in enumerate(batches[:4]):
+        driver.run_batch(number, rows)
+    waiting = len(driver.read().waiting)
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_module, "write_mark", crash)
+        with pytest.raises(KeyboardInterrupt):
+            driver.ledger.drain(99_999)
+    assert len(driver.read().held) == len(driver.read().waiting) == waiting > 0
+    driver.run_batch(4, [])
+    assert not driver.read().held and len(driver.read().waiting) == waiting

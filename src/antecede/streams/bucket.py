@@ -48,6 +48,13 @@ class BucketTask(NamedTuple):
     bucket: int
     files: BucketFiles
     """The state files before the batch."""
+    is_drain: bool = False
+    """Whether this comes behind the batch, and puts aside what it has left waiting."""
+
+    @property
+    def label(self) -> str:
+        """What its files are called in the folders of the batch."""
+        return f"{self.bucket:05}.drained" if self.is_drain else f"{self.bucket:05}"
 
     @property
     def moment(self) -> Moment:
@@ -154,7 +161,7 @@ def _write_tables(
     written = []
     for name, (chosen, added) in parts.items():
         if len(chosen):
-            path = f"{name}/batch={task.batch}/{task.bucket:05}.parquet"
+            path = f"{name}/batch={task.batch}/{task.label}.parquet"
             write_parquet(_take_rows(loaded.table, chosen, added), task.out / path)
             written.append(path)
     duplicates = pc.sum(pc.starts_with(step.reason, "duplicate: ")).as_py() or 0
@@ -204,8 +211,8 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
     ]
     waiting = WaitingRows(loaded.table.take(at), pa.table(filed, schema=FILED))
     place = (task.checkpoint, task.files)
-    groups = write_states(*place, states, task.batch, task.bucket)
-    segments = write_waiting(*place, waiting, task.batch, task.bucket)
+    groups = write_states(*place, states, task.batch, task.label)
+    segments = write_waiting(*place, waiting, task.batch, task.label)
     before, behind = _sum_waiting(loaded.states), _sum_waiting(states)
     files = BucketFiles(
         groups,
@@ -215,7 +222,7 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
     )
     oldest = _find_oldest(task, loaded.states, files, states)
     files = msgspec.structs.replace(files, oldest=oldest)
-    merged = merge_waiting(task.checkpoint, files, task.batch, task.bucket)
+    merged = merge_waiting(task.checkpoint, files, task.batch, task.label)
     return msgspec.structs.replace(files, held=merged)
 
 

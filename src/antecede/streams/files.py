@@ -90,10 +90,10 @@ def _is_among(keys: pa.Array, others: pa.Array) -> Mask:
 
 
 def write_states(
-    checkpoint: Path, files: BucketFiles, states: pa.Table, batch: int, bucket: int
+    checkpoint: Path, files: BucketFiles, states: pa.Table, batch: int, label: str
 ) -> tuple[StateFile, ...]:
     """Add a file with new states of some groups, or merge all files if there are too many."""
-    path = f"state/{batch}/{bucket:05}.groups.parquet"
+    path = f"state/{batch}/{label}.groups.parquet"
     base, *more = files.groups or (StateFile("", 0),)
     is_full = len(files.groups) >= MOST_FILES
     is_full |= sum(file.rows for file in more) + len(states) > base.rows
@@ -139,17 +139,17 @@ def _find_live(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
 
 
 def write_waiting(
-    checkpoint: Path, files: BucketFiles, rows: WaitingRows, batch: int, bucket: int
+    checkpoint: Path, files: BucketFiles, rows: WaitingRows, batch: int, label: str
 ) -> tuple[StateFile, ...]:
     """Add a file with rows that this batch left waiting, if there are any."""
     if not len(rows.filed):
         return files.held
-    path = f"state/{batch}/{bucket:05}.held.parquet"
+    path = f"state/{batch}/{label}.held.parquet"
     write_parquet(_join_columns(rows), checkpoint / path)
     return (*files.held, StateFile(path, len(rows.filed)))
 
 
-def merge_waiting(checkpoint: Path, files: BucketFiles, batch: int, bucket: int) -> tuple[StateFile, ...]:
+def merge_waiting(checkpoint: Path, files: BucketFiles, batch: int, label: str) -> tuple[StateFile, ...]:
     """One file instead of many, or of some that are mostly dead; `files` are those behind the batch."""
     total = sum(file.rows for file in files.held)
     is_dead = total - files.held_rows > max(files.held_rows, FEW_ROWS)
@@ -158,7 +158,7 @@ def merge_waiting(checkpoint: Path, files: BucketFiles, batch: int, bucket: int)
     if len(files.held) <= MOST_FILES and not is_dead:
         return files.held
     rows = read_waiting(checkpoint, files, read_states(checkpoint, files, None))
-    path = f"state/{batch}/{bucket:05}.merged.parquet"
+    path = f"state/{batch}/{label}.merged.parquet"
     write_parquet(_join_columns(rows), checkpoint / path)
     return (StateFile(path, len(rows.filed)),)
 

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from antecede.core.errors import AntecedeError, CallerError
+from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.stream.states import VERSION
-from antecede.streams.bucket import BucketReport, BucketTask
-from antecede.streams.files import write_parquet
+from antecede.streams.bucket import BucketReport, BucketTask, order_bucket
+from antecede.streams.files import FILED, write_parquet
 from antecede.streams.marks import (
     KEPT_MARKS,
     TABLES,
+    BucketFiles,
     Counts,
     Mark,
     list_marked_batches,
@@ -51,6 +55,33 @@ class Ledger(NamedTuple):
             return None
         return Turn(self, batch, record_time(self.checkpoint, batch, time), mark, mark.bucket_count)
 
+    def drain(self, time: int) -> Mark | None:
+        """Put aside all that waits behind the last batch, with what it lacks; None if no batch is done.
+
+        The stream must not run meanwhile. It may go on afterwards.
+        """
+        done = list_marked_batches(self.checkpoint)
+        if not done:
+            return None
+        mark = read_mark(self.checkpoint, done[-1])
+        self._check_mark(mark, mark.batch, None)
+        at_once = self._replace(plan=self.plan._replace(give_up=GiveUp("divert", seconds=0)))
+        turn = Turn(at_once, mark.batch, max(time, mark.time), mark, mark.bucket_count)
+        reports = []
+        for bucket, files in mark.buckets.items():
+            if files.held_rows:
+                task = turn.make_task(int(bucket))._replace(is_drain=True)
+                reports.append(order_bucket(task, _read_schema(self.checkpoint, files).empty_table()))
+        drained = turn.make_mark(reports)
+        drained = replace(
+            drained,
+            counts=mark.counts.add(drained.counts),
+            tables=tuple(sorted((*mark.tables, *drained.tables))),
+        )
+        check_sum(drained)
+        write_mark(self.checkpoint, drained)
+        return drained
+
     def _check_mark(self, mark: Mark, batch: int, buckets: int | None) -> None:
         """Refuse to go on from what another stream, or this one under other options, has left."""
         is_other = None not in (self.query, mark.query) and self.query != mark.query
@@ -75,7 +106,7 @@ class Turn(NamedTuple):
 
     def make_task(self, bucket: int) -> BucketTask:
         """What is to be done with a bucket."""
-        mark = self.mark or self._make_mark(())
+        mark = self.mark or self.make_mark(())
         plan, checkpoint, out = self.ledger.plan, self.ledger.checkpoint, self.ledger.out
         return BucketTask(plan, checkpoint, out, self.batch, self.time, bucket, mark.files_of(bucket))
 
@@ -88,13 +119,8 @@ class Turn(NamedTuple):
 
     def commit(self, reports: Collection[BucketReport], schema: pa.Schema) -> Mark:
         """Let the batch count; `schema` is that of the user's rows. Refuses to lose a row."""
-        mark = self._make_mark(reports)
-        waiting = mark.held_rows
-        if mark.totals.input != mark.totals.settled + waiting:
-            raise AntecedeError(
-                f"internal error: {mark.totals.input:,} rows in, but {mark.totals.settled:,} in tables and "
-                f"{waiting:,} waiting behind batch {self.batch}; it does not count: please report this"
-            )
+        mark = self.make_mark(reports)
+        check_sum(mark)
         if self.mark is None:
             mark = self._write_empty_tables(mark, schema)
         self._remove_left_overs(mark)
@@ -103,7 +129,7 @@ class Turn(NamedTuple):
         remove_unnamed_files(self.ledger.checkpoint, mark)
         return mark
 
-    def _make_mark(self, reports: Iterable[BucketReport]) -> Mark:
+    def make_mark(self, reports: Iterable[BucketReport]) -> Mark:
         before = self.mark
         buckets = dict(before.buckets) if before else {}
         counts = Counts()
@@ -136,16 +162,38 @@ class Turn(NamedTuple):
             columns = [*schema, *_list_added_fields(self.ledger.plan, schema, name)]
             write_parquet(pa.schema(columns).empty_table(), self.ledger.out / path)
             paths.append(path)
-        fields = {name: getattr(mark, name) for name in mark.__struct_fields__}
-        return Mark(**{**fields, "tables": (*mark.tables, *paths)})
+        return replace(mark, tables=(*mark.tables, *paths))
 
     def _remove_left_overs(self, mark: Mark) -> None:
-        """Remove what an earlier try wrote, if it wrote what this one did not."""
-        named = set(mark.tables)
-        for name in TABLES:
-            for file in (self.ledger.out / name / f"batch={self.batch}").glob("*.parquet"):
-                if str(file.relative_to(self.ledger.out)) not in named:
-                    file.unlink(missing_ok=True)
+        """Remove what an earlier try wrote, if it wrote what this one did not; so of a drain that failed."""
+        for done in (self.mark, mark):
+            if done is not None:
+                _remove_unnamed_tables(self.ledger.out, done)
+
+
+def check_sum(mark: Mark) -> None:
+    """Refuse a mark behind which a row is missing, or there twice."""
+    totals, waiting = mark.totals, mark.held_rows
+    if totals.input != totals.settled + waiting:
+        raise AntecedeError(
+            f"internal error: {totals.input:,} rows in, but {totals.settled:,} in tables and {waiting:,} "
+            f"waiting behind batch {mark.batch}; it does not count: please report this"
+        )
+
+
+def _read_schema(checkpoint: Path, files: BucketFiles) -> pa.Schema:
+    """The columns of the rows that wait, as the user knows them."""
+    schema = pq.read_schema(checkpoint / files.held[-1].path)
+    return pa.schema([field for field in schema if field.name not in FILED.names])
+
+
+def _remove_unnamed_tables(out: Path, mark: Mark) -> None:
+    """Remove files of tables in the folders of a batch that its mark does not name."""
+    named = set(mark.tables)
+    for name in TABLES:
+        for file in (out / name / f"batch={mark.batch}").glob("*.parquet"):
+            if str(file.relative_to(out)) not in named:
+                file.unlink(missing_ok=True)
 
 
 def _has_expired(task: BucketTask) -> bool:
