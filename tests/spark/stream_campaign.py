@@ -42,7 +42,7 @@ def make_batches(seed: int, batches: int) -> list[list[Row]]:
     rows = spoil(random, FORM, converse(random, groups=12, count=30 * batches))
 
     def draw_arrival(row: Row) -> float:
-        sent = sum(count for _, count in row["stamp"])
+        sent: int = sum(count for _, count in row["stamp"])
         return sent + random.expovariate(0.1)
 
     return cut(random, sorted(rows, key=draw_arrival), batches)
