@@ -10,8 +10,8 @@ small.
 
 SQLite passes silently over commits at the end of a damaged WAL. So the number of the last commit is also
 written to the mark, after each commit and before anything that follows from it leaves the node: a journal
-that ends before its mark has lost commits, and is refused. The mark is not synced to disk: after a loss of
-power it may be behind, never ahead.
+that ends before its mark has lost commits, and is refused. The first mark is synced before the journal has
+anything in it, later ones are not: after a loss of power the mark may be behind, never ahead and never gone.
 
 The application may keep tables of its own in the same file; `Transaction` writes them in the commit of a
 record.
@@ -113,6 +113,7 @@ class SqliteJournal:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._mark_path = Path(f"{path}-mark")
         self.number = 0
         self._chain = b""
         self._header = b""
@@ -140,14 +141,14 @@ class SqliteJournal:
             self.path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=64
         )
         self._lock()
-        mark_path = Path(f"{self.path}-mark")
-        self._mark = os.open(mark_path, os.O_RDWR | os.O_CREAT, 0o600)
+        with suppress(FileNotFoundError):
+            self._mark = os.open(self._mark_path, os.O_RDWR)
         marked = self._read_mark()
         if not self._has_tables():
             if marked is not None and marked[1] > 0:
                 raise JournalError(
-                    f"{self.path}: {mark_path.name} tells of {marked[1]} commits, and the journal is empty: "
-                    "it was lost or replaced"
+                    f"{self.path}: {self._mark_path.name} tells of {marked[1]} commits, and the journal is "
+                    "empty: it was lost or replaced"
                 )
             return self._create(header, snapshot)
         return self._recover(header, marked)
@@ -166,7 +167,7 @@ class SqliteJournal:
         self._header = wire.encode(header)
         self._incarnation = header.incarnation
         self._chain = _hash(self._header)
-        self._write_mark()
+        self._create_mark()
         self._execute("BEGIN")
         for table in TABLES.split(";"):
             self._execute(table)
@@ -304,6 +305,19 @@ class SqliteJournal:
         return self._connection.execute(sql, parameters)
 
     # -- the mark ----------------------------------------------------------------------------------
+
+    def _create_mark(self) -> None:
+        """A new mark, whole and on disk, or none: it gets its name when it is synced, and then that is."""
+        if self._mark is not None:
+            os.close(self._mark)
+        unnamed = Path(f"{self._mark_path}.new")
+        self._mark = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._write_mark()
+        os.fsync(self._mark)
+        unnamed.rename(self._mark_path)
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
     def _write_mark(self) -> None:
         if self._mark is not None:
