@@ -19,7 +19,8 @@ from tests.kafka.topics import (
     write_records,
 )
 from tests.live.cluster import Cluster, audit_events, count_events, run_case
-from tests.live.kills import NAMES, KillCampaign
+from tests.live.kills import KillCampaign
+from tests.live.processes import NAMES
 
 CASES = {case.name: case for case in [*EXACT, *OTHER]}
 KEY = b"the key of this group"
@@ -94,7 +95,7 @@ def test_a_node_goes_on_where_it_was(broker_address: str, tmp_path: Path) -> Non
 def test_killed_processes_lose_nothing_and_repeat_nothing(broker_address: str, tmp_path: Path) -> None:
     addresses = {name: f"kafka://{broker_address}/{tmp_path.name}-{name}" for name in NAMES}
     campaign = KillCampaign(tmp_path, 11, "optimal", "multicast", {}, addresses)
-    assert campaign.run(kills=5) == []
+    assert campaign.run(trouble=5) == []
     assert campaign.counts["killed"] >= 5
     assert campaign.counts["deliver"] > 50
     assert campaign.counts["effects"] > 10

@@ -1,13 +1,15 @@
 """Groups of nodes in one program, and the verdict of the audit on what they wrote down."""
 
 import asyncio
+import contextlib
 import itertools
 import json
+import socket
 import uuid
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 from typing import Any
 
 import pyarrow as pa
@@ -115,12 +117,12 @@ def get_hub(node: live.Node) -> Hub:
 
 
 def find_free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port to listen at, not one of those that the system takes for connections: it may be used later."""
+    while True:
+        port = SystemRandom().randrange(15_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def audit_events(files: Iterable[Path]) -> Counter[str]:

@@ -13,7 +13,7 @@ from tests.live.kills import KillCampaign
 def test_killed_processes_lose_nothing_and_repeat_nothing(protocol: str, kind: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {}
     campaign = KillCampaign(tmp_path, 11, protocol, kind, options)
-    assert campaign.run(kills=6) == []
+    assert campaign.run(trouble=6) == []
     assert campaign.counts["killed"] >= 6
     assert campaign.counts["deliver"] > 100
     assert campaign.counts["effects"] > 20

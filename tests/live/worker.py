@@ -1,17 +1,19 @@
-"""One process of the campaign of kills: a node with a journal, and an application with a ledger.
+"""One process of a campaign: a node with a journal, and an application with a ledger.
 
     python -m tests.live.worker FOLDER NAME SEED
 
 Every line of the ledger is one write to the system, so it outlasts a kill: `sent M` when `send` has returned,
 `got N M` at each hand-over, `done N` when an acknowledgement has returned. FOLDER/plan.json has protocol and
-addresses; while FOLDER/quiet is not there the application sends.
+addresses; while FOLDER/quiet is not there the application sends. FOLDER/NAME.state says how the node does.
 """
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -41,12 +43,13 @@ class Worker:
             self.plan["protocol"],
             process=self.name,
             listen=addresses[self.name],
-            peers={name: address for name, address in addresses.items() if name != self.name},
+            peers=self.plan["routes"][self.name],
             journal=self.folder / f"{self.name}.db",
             events=self.folder / f"{self.name}.jsonl",
-            key=b"the key of the campaign",
+            key=self.plan["key"] and self.plan["key"].encode(),
             heartbeat=0.2,
             silence=1.0,
+            handshake_time=2.0,
             snapshot_every=self.random.choice([50, 500, 10_000]),
             window=self.plan["window"],
             **self.plan["options"],
@@ -95,18 +98,22 @@ class Worker:
                 await asyncio.sleep(random.expovariate(20))
 
     async def _tell(self, node: live.Node) -> None:
-        """Say now and then whether there is anything left to do here."""
-        file = self.folder / f"{self.name}.quiet"
+        """Say now and then whether there is anything left to do here, and what was refused."""
+        file = self.folder / f"{self.name}.state"
         while True:
             station = node.station
             flying = any(channel.flying or channel.waiting for channel in station.channels.values())
             apart = any(not peer.connected or peer.unread for peer in node.status().peers.values())
             busy = flying or apart or station.queue or station.endpoint.backlog or station.endpoint.held()
+            refused: Counter[str] = Counter()
+            for (kind, _), number in node.status().refused.items():
+                refused[kind] += number
             temporary = file.with_suffix(".part")
-            temporary.write_text("busy" if busy else "quiet")
+            temporary.write_text(json.dumps({"busy": bool(busy), "refused": refused}))
             temporary.rename(file)
             await asyncio.sleep(0.1)
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     asyncio.run(Worker(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])).run())
