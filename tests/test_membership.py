@@ -227,3 +227,12 @@ def test_join_after_a_leave_loses_nothing_of_what_the_leaver_had_sent() -> None:
     d = member("d", ["a", "b", "d"], **EXACT)
     d.join(p["a"].welcome("d", {"a": 0, "b": 0}))
     assert texts(d.receive(copies(p["b"].send(b"effect of m"))["d"])) == ["effect of m"]
+
+
+def test_join_names_who_has_left() -> None:
+    p = trio()
+    for name in ("a", "b"):
+        p[name].dismiss("c", 0)
+    letter = p["a"].welcome("d", {name: p[name].admit("d") for name in ("a", "b")})
+    with pytest.raises(CallerError, match="c left before d came"):
+        member("d", [*FOUNDERS, "d"], **EXACT).join(letter)

@@ -8,6 +8,7 @@ our audit, and the applications themselves, who know what they were promised.
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,20 +98,24 @@ class Process:
     async def start(self) -> None:
         world = self.world
         self.journal = world.make_journal(self.disk)
-        peers = {other: f"memory://{other}" for other in world.names if other != self.name}
         self.node = await live.open_node(
             world.case.protocol,
             process=self.name,
             listen=f"memory://{self.name}",
-            peers=peers,
             journal=self.journal,
             transports={"memory": world.network.port(self.name)},
             events=world.folder / f"{self.name}.jsonl",
             window=world.window,
             snapshot_every=world.snapshot_every,
-            **world.case.options_for(len(world.names)),
+            **self.choose_options(),
         )
         self.tasks = [asyncio.create_task(self._send()), asyncio.create_task(self._take())]
+
+    def choose_options(self) -> dict[str, Any]:
+        """The peers and the options of its node."""
+        names = self.world.names
+        peers = {other: f"memory://{other}" for other in names if other != self.name}
+        return {"peers": peers, **self.world.case.options_for(len(names))}
 
     def crash(self) -> None:
         """Nothing of it is left but its disk."""
@@ -173,8 +178,7 @@ class Schedule:
         for process in self.processes.values():
             await process.start()
         end = asyncio.get_running_loop().time() + CHAOS
-        jobs = [self._make_wishes(end), self._make_crashes(end), self._make_partitions(end)]
-        await asyncio.gather(*jobs)
+        await asyncio.gather(*self.list_jobs(end))
         self.network.trouble = self.laziness = 0.0
         self.network.heal()
         await self._wait_for_peace()
@@ -184,6 +188,10 @@ class Schedule:
         outcome = Outcome(self.seed, self.case, self.network.counts, self.broken, self._read_events())
         self._check_promises(outcome)
         return outcome
+
+    def list_jobs(self, end: float) -> list[Coroutine[Any, Any, None]]:
+        """What goes on until the end of all trouble."""
+        return [self._make_wishes(end), self._make_crashes(end), self._make_partitions(end)]
 
     async def _make_wishes(self, end: float) -> None:
         loop = asyncio.get_running_loop()

@@ -123,6 +123,10 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """How many messages of this process the protocol keeps here, not yet on their way."""
         return 0
 
+    def passes_over(self, packet: Packet) -> bool:
+        """Whether `receive` will not deliver this message, ever: it came with the state of a sponsor."""
+        return False
+
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
         return []

@@ -9,6 +9,10 @@ class CallerError(AntecedeError, ValueError):
     """The caller asked for something that cannot be done; the text says what to do instead."""
 
 
+class TooEarlyError(CallerError):
+    """What the caller asked for cannot be done yet. It may ask again."""
+
+
 class InputError(AntecedeError, ValueError):
     """Bytes, a packet or a record from outside is malformed or does not belong here."""
 

@@ -20,7 +20,7 @@ import msgspec
 from antecede.core import wire
 from antecede.core.channel import CODES, KINDS, Channel, Parcel, SavedChannel, restore_channel
 from antecede.core.endpoint import Endpoint
-from antecede.core.errors import CallerError, InputError
+from antecede.core.errors import CallerError, InputError, TooEarlyError
 from antecede.core.packet import Delivery, Packet
 
 NAME_BYTES = 8
@@ -39,6 +39,13 @@ class HandUp(msgspec.Struct, frozen=True, array_like=True, gc=False, forbid_unkn
     event: int | None
 
 
+class Admission(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Of a member that was admitted later: its address, and how many messages this process sent before."""
+
+    address: str | None
+    sent: wire.Count
+
+
 class _SavedStation(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     endpoint: bytes
     channels: dict[str, SavedChannel]
@@ -46,6 +53,7 @@ class _SavedStation(msgspec.Struct, array_like=True, forbid_unknown_fields=True)
     delivered: wire.Count
     own_unsettled: wire.Count
     unacknowledged: list[HandUp]
+    admissions: dict[str, Admission] = {}
 
 
 class _SealedStation(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -62,6 +70,7 @@ class Station:
     """`queue` has what the application was not handed yet, `handed` what it was and has not acknowledged.
 
     `touched` names the peers for which there may be something to transmit; whoever looks at them clears it.
+    `admissions` has the members that were admitted later.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -76,7 +85,9 @@ class Station:
         self.queue: deque[HandUp] = deque()
         self.handed: deque[HandUp] = deque()
         self.touched: dict[str, None] = {}
+        self.admissions: dict[str, Admission] = {}
         self.relays = endpoint.facts.relays or endpoint.brings_past
+        self._may_pass_over = endpoint.shares_entries
 
     # -- the inputs --------------------------------------------------------------------------------
 
@@ -140,7 +151,53 @@ class Station:
         """Keep nothing for a member from now on, and take nothing from it."""
         self.channels[name].exclude()
 
+    def change_link(self, peer: str, is_added: bool) -> None:
+        """Begin to pass messages on to a peer, or cease to."""
+        change = self._find_change("add_link" if is_added else "remove_link", "links", "flood")
+        effects = change(peer)
+        if effects is not None:
+            self._put_packets(effects.packets)
+
+    def admit(self, name: str, address: str | None) -> int:
+        """Let a newcomer in; returns how many messages this process sent before, also if asked again."""
+        admit = self._find_change("admit", "members", "probabilistic")
+        if name not in self.admissions:
+            sent = admit(name)
+            self.channels[name] = Channel()
+            self.admissions[name] = Admission(address, sent)
+        return self.admissions[name].sent
+
+    def dismiss(self, name: str, sent: int) -> None:
+        """Let a member go that has sent so many messages, all of which are delivered here."""
+        self.check_dismissal(name, sent)
+        if name in self.endpoint.index:
+            self._find_change("dismiss", "members", "probabilistic")(name, sent)
+            self.channels[name].exclude()
+
     # -- what the application asks for -------------------------------------------------------------
+
+    def check_dismissal(self, name: str, sent: int) -> None:
+        """Refuse to let a member go whose messages are not all here: what depends on them would wait."""
+        has_delivered = self._find_change("has_delivered", "members", "probabilistic")
+        if name not in self.channels:
+            raise CallerError(f"{name!r} is not another member of the group {self.endpoint.group}")
+        if not has_delivered(name, sent):
+            raise TooEarlyError(f"too early: not all {sent} messages of {name} are delivered here; try later")
+
+    def list_links(self) -> list[str]:
+        """To whom messages are passed on."""
+        self._find_change("add_link", "links", "flood")
+        links: list[str] = self.endpoint.links  # type: ignore[attr-defined]
+        return links
+
+    def check_members_change(self) -> None:
+        """Refuse a change of members, if the protocol knows none."""
+        self._find_change("dismiss", "members", "probabilistic")
+
+    def welcome(self, name: str, sent: dict[str, int]) -> bytes:
+        """The state with which a newcomer begins that all members have admitted."""
+        state: bytes = self._find_change("welcome", "members", "probabilistic")(name, sent)
+        return state
 
     def hand_up(self) -> HandUp:
         """The next delivery, now in the hands of the application."""
@@ -162,11 +219,19 @@ class Station:
             self.delivered,
             self.own_unsettled,
             [*self.handed, *self.queue],
+            self.admissions,
         )
         saved = wire.encode(state)
         return wire.encode(_SealedStation(1, zlib.crc32(saved), saved))
 
     # -- how ---------------------------------------------------------------------------------------
+
+    def _find_change(self, method: str, what: str, protocol: str) -> Callable[..., Any]:
+        """A method that only endpoints have whose links or members may change."""
+        found: Callable[..., Any] | None = getattr(self.endpoint, method, None)
+        if found is None:
+            raise CallerError(f"the {what} of {self.endpoint.facts.name!r} are fixed; use {protocol!r}")
+        return found
 
     def _send_with(self, data: bytes, to: list[str] | None, how: dict[str, Any]) -> Any:
         try:
@@ -179,8 +244,11 @@ class Station:
         is_message = packet.kind == "message"
         if is_message and len(packet.payload) < NAME_BYTES:
             raise InputError("a message without a number before its payload")
+        counts = is_message and not self.relays
+        if counts and self._may_pass_over:
+            counts = not self.endpoint.passes_over(packet)
         effects = self.endpoint.receive(packet)
-        if is_message and not self.relays:
+        if counts:
             channel.unsettled += 1
         if effects.packets:
             self._put_packets(effects.packets)
@@ -242,4 +310,5 @@ def restore_station(snapshot: bytes, restore: Callable[[bytes], Endpoint]) -> St
     station.delivered = saved.delivered
     station.own_unsettled = saved.own_unsettled
     station.queue.extend(saved.unacknowledged)
+    station.admissions = saved.admissions
     return station

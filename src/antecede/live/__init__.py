@@ -12,13 +12,14 @@ are read.
 
 from antecede.live.errors import JournalError, NodeClosedError, NodeFailedError
 from antecede.live.joining import join, open_node
-from antecede.live.node import LiveDelivery, Node
+from antecede.live.node import Invitation, LiveDelivery, Node
 from antecede.live.status import PeerStatus, Status
 from antecede.live.transaction import Transaction
 from antecede.live.transports.tcp import Certificate
 
 __all__ = [
     "Certificate",
+    "Invitation",
     "JournalError",
     "LiveDelivery",
     "Node",

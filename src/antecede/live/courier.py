@@ -82,6 +82,12 @@ class Courier(Protocol):
     def abort(self) -> None:
         """Let go of everything at once, as a crash does."""
 
+    def check_address(self, address: str | None) -> None:
+        """Refuse a newcomer that could not be reached there."""
+
+    def add_peer(self, name: str, address: str | None) -> None:
+        """Carry packets to and from a newcomer, too."""
+
     def exclude(self, name: str) -> None:
         """Have nothing to do with a member any more."""
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from antecede.core.errors import InputError
+from antecede.core.errors import CallerError, InputError
 from antecede.core.station import Station
 from antecede.live.connection import Connection
 from antecede.live.courier import NodeSide
@@ -91,8 +91,7 @@ class Hub:
             scheme, place = split_address(listen)
             self.listener = await self.transports[scheme].listen(place, self._accept)
         for peer in self.peers.values():
-            if self._should_dial(peer, listen):
-                self._tasks.append(self._loop.create_task(self._keep_dialling(peer)))
+            self._begin_dialling(peer)
         self._tasks.append(self._loop.create_task(self._keep_alive()))
 
     async def close(self) -> None:
@@ -119,6 +118,20 @@ class Hub:
             task.cancel()
         for connection in list(self._connections):
             connection.close("aborted")
+
+    def check_address(self, address: str | None) -> None:
+        """Refuse an address that cannot be dialled, and none at all if nobody can connect to this node."""
+        if address is not None:
+            scheme, _ = split_address(address)
+            if scheme not in self.transports:
+                raise CallerError(f"{address}: no transport {scheme!r}; there are {sorted(self.transports)}")
+        elif self.listener is None:
+            raise CallerError("no address, and this node does not listen: nobody can connect")
+
+    def add_peer(self, name: str, address: str | None) -> None:
+        """Connect with a newcomer."""
+        peer = self.peers[name] = NodePeer(name, address, self.station.channels[name], self.settings.window)
+        self._begin_dialling(peer)
 
     def exclude(self, name: str) -> None:
         """Have no connection with a member any more."""
@@ -253,10 +266,10 @@ class Hub:
         self._connections[connection] = None
         return connection
 
-    def _should_dial(self, peer: NodePeer, listen: str | None) -> bool:
-        if peer.address is None:
-            return False
-        return self.station.process < peer.name or listen is None
+    def _begin_dialling(self, peer: NodePeer) -> None:
+        """Of two processes one dials."""
+        if peer.address is not None and (self.station.process < peer.name or self.listener is None):
+            self._tasks.append(self._loop.create_task(self._keep_dialling(peer)))
 
     async def _keep_dialling(self, peer: NodePeer) -> None:
         """Connect, and connect again when the connection is lost; pauses get longer while nobody is there."""

@@ -54,13 +54,36 @@ class ExcludeInput(msgspec.Struct, tag="exclude", array_like=True, forbid_unknow
     peer: str
 
 
+class LinkInput(msgspec.Struct, tag="link", array_like=True, forbid_unknown_fields=True):
+    """The application adds or removes a link."""
+
+    peer: str
+    is_added: bool
+
+
+class AdmitInput(msgspec.Struct, tag="admit", array_like=True, forbid_unknown_fields=True):
+    """The application lets a newcomer in, who is reached at an address."""
+
+    peer: str
+    address: str | None
+
+
+class DismissInput(msgspec.Struct, tag="dismiss", array_like=True, forbid_unknown_fields=True):
+    """The application lets a member go that has sent so many messages."""
+
+    peer: str
+    sent: int
+
+
 class AcknowledgeInput(msgspec.Struct, tag="acknowledge", array_like=True, forbid_unknown_fields=True):
     """The application has dealt with all deliveries up to a number."""
 
     number: int
 
 
-NodeInput = SendInput | ParcelsInput | MeetInput | LandedInput | ExcludeInput | AcknowledgeInput
+Change = LinkInput | AdmitInput | DismissInput | ExcludeInput
+"""What changes who a node has to do with."""
+NodeInput = SendInput | ParcelsInput | MeetInput | LandedInput | AcknowledgeInput | Change
 
 read_inputs = wire.make_reader(list[NodeInput], "not a list of inputs")
 
@@ -73,7 +96,8 @@ def encode_inputs(inputs: list[NodeInput]) -> bytes:
 class Applied(msgspec.Struct):
     """What came of an input, but for what now lies in the station's channels and queue.
 
-    `sent` is the number of a message, `before` how many packets of a peer had come before a record.
+    `sent` is the number of a message, or how many were sent before a newcomer was admitted; `before` is how
+    many packets of a peer had come before a record.
     """
 
     sent: int = 0
@@ -111,5 +135,17 @@ def _apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parc
     elif isinstance(one, LandedInput):
         station.note_landed(one.peer, one.low)
     else:
-        station.exclude(one.peer)
+        return _apply_change(station, one)
+    return Applied()
+
+
+def _apply_change(station: Station, change: Change) -> Applied:
+    if isinstance(change, AdmitInput):
+        return Applied(sent=station.admit(change.peer, change.address))
+    if isinstance(change, LinkInput):
+        station.change_link(change.peer, change.is_added)
+    elif isinstance(change, DismissInput):
+        station.dismiss(change.peer, change.sent)
+    else:
+        station.exclude(change.peer)
     return Applied()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError
 from antecede.core.station import Station, restore_station
 from antecede.live.courier import Courier
@@ -22,6 +23,7 @@ from antecede.live.settings import NodeSettings, make_settings
 from antecede.live.transports import Transport, split_address
 from antecede.live.transports.memory import PROGRAM
 from antecede.live.transports.tcp import Certificate, TcpTransport
+from antecede.protocols.membership import Probabilistic
 from antecede.protocols.registry import endpoint, restore
 
 
@@ -37,6 +39,7 @@ async def join(
     tls: Certificate | None = None,
     group: str = "antecede",
     events: str | Path | None = None,
+    welcome: bytes | None = None,
     transports: Mapping[str, Transport] | None = None,
     **options: object,
 ) -> AsyncIterator[Node]:
@@ -44,7 +47,8 @@ async def join(
 
     `peers` has the address of each other member (None: it will connect to this one), `listen` that of this
     one. With a `journal` the process survives being killed; `key` or `tls` keep strangers out; `events` is a
-    file for the events table. Options are those of the protocol and of `NodeSettings`.
+    file for the events table. A newcomer brings the `welcome` that it got from a sponsor (`Node.welcome`).
+    Options are those of the protocol and of `NodeSettings`.
     """
     node = await open_node(
         protocol,
@@ -56,6 +60,7 @@ async def join(
         tls=tls,
         group=group,
         events=events,
+        welcome=welcome,
         transports=transports,
         **options,
     )
@@ -78,6 +83,7 @@ async def open_node(
     tls: Certificate | None = None,
     group: str = "antecede",
     events: str | Path | None = None,
+    welcome: bytes | None = None,
     transports: Mapping[str, Transport] | None = None,
     **options: object,
 ) -> Node:
@@ -92,6 +98,8 @@ async def open_node(
         _check_addresses(listen, peers, known)
     made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
     check_fitness(made)
+    if welcome is not None:
+        _take_welcome(made, welcome)
     station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
     file = None if events is None else EventFile(events, process)
     pipeline = None
@@ -107,7 +115,7 @@ async def open_node(
     else:
         courier = Hub(
             station,
-            peers,
+            _collect_addresses(station, peers),
             settings,
             known,
             group=group,
@@ -124,6 +132,23 @@ async def open_node(
         await node.close(linger=0)
         raise
     return node
+
+
+def _take_welcome(made: Endpoint, welcome: bytes) -> None:
+    """Begin as a newcomer, with the state of a sponsor."""
+    if not isinstance(made, Probabilistic):
+        raise CallerError(f"the members of {made.facts.name!r} are fixed; use 'probabilistic'")
+    made.join(welcome)
+
+
+def _collect_addresses(station: Station, peers: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Where the members are: as the caller says, or as was said when they were admitted."""
+    admitted = {name: admission.address for name, admission in station.admissions.items()}
+    addresses = {**admitted, **peers}
+    unknown = [name for name in station.channels if name not in addresses]
+    if unknown:
+        raise CallerError(f"the journal tells of members that are not among `peers`: {', '.join(unknown)}")
+    return addresses
 
 
 async def _open_journal(

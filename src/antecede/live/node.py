@@ -14,15 +14,22 @@ import contextlib
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-from antecede.core.errors import AntecedeError, CallerError
+import msgspec
+
+from antecede.core.endpoint import check_name
+from antecede.core.errors import AntecedeError, CallerError, TooEarlyError
 from antecede.core.station import NAME_BYTES, HandUp, Station
 from antecede.live.courier import Courier
 from antecede.live.errors import NodeClosedError
 from antecede.live.events import EventFile
 from antecede.live.inputs import (
     AcknowledgeInput,
+    AdmitInput,
     Applied,
+    Change,
+    DismissInput,
     ExcludeInput,
+    LinkInput,
     MeetInput,
     NodeInput,
     ParcelsInput,
@@ -62,6 +69,13 @@ class LiveDelivery:
         return f"<{self.message}: {self.payload!r}>"
 
 
+class Invitation(msgspec.Struct, frozen=True):
+    """The state of a sponsor, and how many deliveries it had been given or was about to be given then."""
+
+    state: bytes
+    delivered: int
+
+
 class Node:
     """Made by `join`. Iterating over it brings the deliveries, for one consumer."""
 
@@ -80,6 +94,7 @@ class Node:
         self._consumer: asyncio.Future[None] | None = None
         self._room = SendersRoom(station, courier.settings.window)
         self._sends_in_turn = 0
+        self._is_leaving = False
         courier.attach(self)
         if pipeline is not None:
             pipeline.report = self._report
@@ -191,9 +206,67 @@ class Node:
         """
         if name not in self.station.channels:
             raise CallerError(f"{name!r} is not another member of the group")
-        await self.write_input(ExcludeInput(name))
-        self._courier.exclude(name)
-        self._room.wake()
+        await self._change(ExcludeInput(name))
+
+    async def add_link(self, peer: str) -> None:
+        """Pass messages on to another member, too (`flood`); it may take a while until `links` names it."""
+        await self._change(LinkInput(check_name(peer), True))
+
+    async def remove_link(self, peer: str) -> None:
+        """Pass nothing more on to a member (`flood`); the links that are left must connect the group."""
+        await self._change(LinkInput(check_name(peer), False))
+
+    @property
+    def links(self) -> list[str]:
+        """To whom messages are passed on (`flood`)."""
+        return self.station.list_links()
+
+    async def admit(self, name: str, address: str | None) -> int:
+        """Let a newcomer in (`probabilistic`): from now on it gets what this node sends.
+
+        Every member does that. Then one of them, the sponsor, calls `welcome` with the answers of all.
+        """
+        self._courier.check_address(address)
+        return (await self._change(AdmitInput(check_name(name), address))).sent
+
+    async def welcome(self, name: str, sent: dict[str, int]) -> Invitation:
+        """What a newcomer needs that all have admitted; `sent` has what `admit` returned at each member.
+
+        Waits until all that was sent before is delivered here. The newcomer begins with `join(...,
+        welcome=invitation.state)`, as if it had been given what the sponsor was given up to delivery number
+        `invitation.delivered`.
+        """
+        while True:
+            with contextlib.suppress(TooEarlyError):
+                return Invitation(self.station.welcome(name, sent), self.station.delivered)
+            await self._wait_a_little()
+
+    async def leave(self) -> int:
+        """Send nothing more, wait until all others have what this node sent, and close (`probabilistic`).
+
+        Returns how many messages it sent: the others call `dismiss` with that number.
+        """
+        self.station.check_members_change()
+        self._is_leaving = True
+        try:
+            while self._room.durable_sends or self._has_unacknowledged():
+                await self._wait_a_little()
+        except BaseException:
+            self._is_leaving = False
+            raise
+        await self.close(linger=0)
+        return self.station.sent
+
+    async def dismiss(self, name: str, sent: int) -> None:
+        """Let a member go that has left with so many messages; waits until they are all delivered here."""
+        if not isinstance(sent, int) or sent < 0:
+            raise CallerError(f"sent={sent!r}: give the number that leave() returned at {name}")
+        while True:
+            with contextlib.suppress(TooEarlyError):
+                self.station.check_dismissal(check_name(name), sent)
+                break
+            await self._wait_a_little()
+        await self._change(DismissInput(name, sent))
 
     def status(self) -> Status:
         """How this node is doing."""
@@ -217,9 +290,37 @@ class Node:
         if self._events is not None:
             self._events.close()
 
+    # -- changes -----------------------------------------------------------------------------------
+
+    async def _change(self, change: Change) -> Applied:
+        """Change who this node has to do with; with a journal, returns when that is on disk."""
+        if self._pipeline is None:
+            applied = apply_input(self.station, change)
+            self._report(change, applied, None)
+            self._release()
+        else:
+            (applied,) = await self._pipeline.write(Unit([change]))
+        if applied.error is not None:
+            raise applied.error
+        return applied
+
+    def _follow_change(self, change: Change) -> None:
+        """Connect with whom the change admits, or not any more with whom it excludes."""
+        if isinstance(change, AdmitInput) and change.peer not in self._courier.peers:
+            self._courier.add_peer(change.peer, change.address)
+        elif isinstance(change, DismissInput | ExcludeInput):
+            self._courier.exclude(change.peer)
+
+    async def _wait_a_little(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        await asyncio.sleep(0.02)
+
     # -- sending -----------------------------------------------------------------------------------
 
     def _check_message(self, data: bytes) -> None:
+        if self._is_leaving:
+            raise NodeClosedError(f"{self.process} is leaving the group")
         if isinstance(data, bytes) and len(data) > self._settings.largest_message:
             raise CallerError(
                 f"a message of {len(data)} bytes; at most largest_message={self._settings.largest_message} "
@@ -319,6 +420,8 @@ class Node:
                 self._note_arrivals(one.source, applied.before, numbered)
         elif isinstance(one, SendInput) and self._events is not None and applied.error is None:
             self._events.add_send(applied.sent, self._list_receivers(one.to))
+        elif isinstance(one, Change) and applied.error is None:
+            self._follow_change(one)
 
     def _release(self) -> None:
         """Let out what followed from inputs."""
@@ -370,10 +473,13 @@ class Node:
 
     def abort(self) -> None:
         """Stop at once, as a crash would: nothing is flushed, nobody is told."""
-        self.fail(NodeClosedError(f"the node of {self.process} was aborted"))
+        if self._courier.closing:
+            return
+        error = NodeClosedError(f"the node of {self.process} was aborted")
+        self.fail(error)
         self._courier.abort()
         if self._pipeline is not None:
-            self._pipeline.abort()
+            self._pipeline.abort(error)
 
     async def _wait_for_peers(self, linger: float) -> None:
         end = self._loop.time() + linger

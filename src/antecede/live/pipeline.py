@@ -123,10 +123,14 @@ class Pipeline:
         await self.call(self.journal.close)
         self._thread.shutdown()
 
-    def abort(self) -> None:
-        """Write nothing more; the commit that is under way may still succeed."""
+    def abort(self, error: AntecedeError) -> None:
+        """Write nothing more; the commit that is under way may still succeed, and nobody will know."""
+        self._failure = error
         if self._task is not None:
             self._task.cancel()
+        for group in (self._current, self._group):
+            if group is not None:
+                group.finish(error)
         self._loop.run_in_executor(self._thread, self.journal.close)
         self._thread.shutdown(wait=False)
 

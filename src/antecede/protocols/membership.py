@@ -14,7 +14,7 @@ import msgspec
 
 from antecede.core import wire
 from antecede.core.endpoint import check_name
-from antecede.core.errors import CallerError, InputError
+from antecede.core.errors import CallerError, InputError, TooEarlyError
 from antecede.core.facts import Facts
 from antecede.core.seen import Seen
 from antecede.protocols.detectors import Recent
@@ -81,6 +81,10 @@ class Probabilistic(Sharing, kw_only=True):
         self.left[name] = sent
         self._change_group({*self.group} - {name})
 
+    def has_delivered(self, name: str, sent: int) -> bool:
+        """Whether the first `sent` messages of a member are delivered here."""
+        return self.known.get(name, Seen()).low >= sent
+
     def welcome(self, name: str, sent: dict[str, int]) -> bytes:
         """The state for a newcomer, once everything that members sent before they admitted it is here."""
         counts = sent.values() if isinstance(sent, dict) else [None]
@@ -92,7 +96,9 @@ class Probabilistic(Sharing, kw_only=True):
         known = {**self.known, self.process: Seen(self.sent)}
         for member, count in (sent | self.left).items():
             if known.get(member, Seen()).low < count:
-                raise CallerError(f"too early: message {count} of {member} is not delivered here; try later")
+                raise TooEarlyError(
+                    f"too early: message {count} of {member} is not delivered here; try later"
+                )
         welcome = Welcome(self.tag, name, self.gate.have, known, self.recent, self.left)
         return wire.encode(welcome)
 
@@ -106,6 +112,9 @@ class Probabilistic(Sharing, kw_only=True):
         delivered = sum(self.gate.have.values())
         if self.sent or self.gate.arrivals or delivered:
             raise CallerError("join() comes first: this endpoint has already sent or received")
+        gone = [name for name in welcome.left if name in self.index]
+        if gone:
+            raise CallerError(f"{', '.join(gone)} left before {self.process} came: leave them out")
         self._check_entries(welcome)
         self.gate.have = welcome.have
         self.known, self.recent, self.left = welcome.known, welcome.recent, welcome.left

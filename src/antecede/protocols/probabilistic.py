@@ -123,6 +123,11 @@ class Sharing(VectorGated, kw_only=True):
             wanted[x] -= 1
         return wanted, [(x, 1) for x in stamp.keys]
 
+    def passes_over(self, packet: Packet) -> bool:
+        """Whether `receive` will not deliver this message, ever: it came with the state of a sponsor."""
+        known = self.known.get(packet.source)
+        return known is not None and known.has(decode_stamp(packet.stamp).number)
+
     def _take_in(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
         known = self.known.setdefault(packet.source, Seen())
         if known.has(stamp.number):

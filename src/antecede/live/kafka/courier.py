@@ -26,7 +26,7 @@ from contextlib import suppress
 from typing import Any
 
 from antecede.core.channel import Channel
-from antecede.core.errors import AntecedeError, InputError
+from antecede.core.errors import AntecedeError, CallerError, InputError
 from antecede.core.station import Station
 from antecede.core.wire import LARGEST
 from antecede.live.courier import NodeSide
@@ -166,6 +166,14 @@ class KafkaCourier:
         self.closing = True
         if self._task is not None:
             self._task.cancel()
+
+    def check_address(self, address: str | None) -> None:
+        """Refuse a newcomer: each member has a partition of its own in each inbox from the beginning."""
+        raise CallerError("over Kafka the members of a group are fixed; let them join over TCP")
+
+    def add_peer(self, name: str, address: str | None) -> None:
+        """Refused before."""
+        self.check_address(address)
 
     def exclude(self, name: str) -> None:
         """Read nothing more from a member."""
