@@ -5,10 +5,10 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test check campaign live-campaign studies bench format clean
+.PHONY: help setup demo chat test check campaign live-campaign stream-campaign studies bench format clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt, compile the kernels
 	@echo 'Compiling the kernels for this machine: once, for about a minute.'
@@ -36,6 +36,9 @@ campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 2
 
 live-campaign: .venv/.stamp ## live nodes: schedules, fuzzing, damaged journals, losses of power, kills, network faults, a soak
 	$(BIN)/python -m tests.live.campaign
+
+stream-campaign: .venv/.stamp ## streams on Spark: a job that is killed 30 times, all of it, at random moments under load
+	$(BIN)/python -m tests.spark.stream_campaign
 
 studies: .venv/.stamp ## run all studies (SCALE=quick or paper) and write docs/studies; goes on where it was stopped
 	$(BIN)/antecede study all --scale $(or $(SCALE),quick) --out build/studies

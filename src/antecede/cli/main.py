@@ -26,6 +26,10 @@ COMMANDS = {
         "antecede.cli.order:order_command",
         "Put the rows of logs, or of a table of messages, into causal order.",
     ),
+    "status": (
+        "antecede.cli.status:status_command",
+        "Say what a stream that is put in order has done, and what it waits for.",
+    ),
     "audit": (
         "antecede.cli.audit:audit_command",
         "Say whether logs keep causal order: what is late, lost or twice, which clocks and times are wrong.",
@@ -52,7 +56,7 @@ COMMANDS = {
     ),
 }
 """Where each subcommand is, and the first line of its help."""
-ARROW_COMMANDS = ("simulate", "order", "audit", "compare", "study")
+ARROW_COMMANDS = ("simulate", "order", "status", "audit", "compare", "study")
 """Those that use Arrow tables."""
 
 

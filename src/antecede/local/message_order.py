@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.local.arrow import to_arrow_table, to_plain_types
+from antecede.local.arrow import to_arrow_table
 from antecede.local.outcome import Outcome, add_columns, sort_by_position, take_answered
 from antecede.ordering.added_columns import name_added_columns
-from antecede.ordering.contents import hash_rows
+from antecede.ordering.kernel_table import find_groups, make_kernel_table
 from antecede.ordering.message_plan import (
     ADDED,
     MessageOptions,
@@ -20,8 +20,8 @@ from antecede.ordering.message_plan import (
     plan_packets,
     refuse_names,
 )
-from antecede.ordering.projection import PLACE, to_text
-from antecede.ordering.stamp_types import is_name
+from antecede.ordering.plain_types import to_plain_types, to_text_column
+from antecede.ordering.projection import PLACE
 
 _ANSWER = pa.struct(
     {
@@ -94,12 +94,6 @@ def _plan_packets(table: pa.Table, plan: MessagePlan) -> MessagePlan:
     return plan_packets(plan, set(protocols.to_pylist()), members)
 
 
-def to_text_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Names of whatever type as texts."""
-    chunks = [to_text(chunk) for chunk in to_plain_types(column).chunks]
-    return pa.chunked_array(chunks, pa.string())
-
-
 def _check_places(column: pa.ChunkedArray, name: str) -> None:
     """Refuse names, which are no places."""
     text = pc.utf8_trim_whitespace(to_text_column(column)).drop_null()
@@ -113,23 +107,11 @@ def _answer_rows(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
     """What becomes of each row."""
     if not len(table):
         return pa.array([], _ANSWER)
-    columns = {name: to_plain_types(table[column]) for name, column in plan.columns.items()}
-    columns["group"] = _find_groups(table, plan)
-    contents = table.drop_columns(sorted(plan.hashed_columns_without & set(table.column_names)))
-    columns["content"] = hash_rows(contents)
-    kernel_table = pa.table(columns)
+    kernel_table = make_kernel_table(table, plan)
     if plan.shares_entries:
         kernel_table = _add_own_broadcasts(kernel_table)
     answers = plan.run_kernel(kernel_table)
     return answers.slice(0, len(table))
-
-
-def _find_groups(table: pa.Table, plan: MessagePlan) -> pa.ChunkedArray:
-    """The group of each row, as a name; without groups all rows are in one."""
-    if plan.group is None:
-        return pa.chunked_array([pa.repeat("", len(table))])
-    groups = to_plain_types(table[plan.group])
-    return groups if is_name(groups.type) else to_text_column(groups)
 
 
 def _add_own_broadcasts(columns: pa.Table) -> pa.Table:
@@ -159,7 +141,7 @@ def _split_rows(
     arrival = answers.field("arrival")
     if plan.arrival is not None:
         arrival = table[plan.arrival]
-    groups = _find_groups(table, plan)
+    groups = find_groups(table, plan)
     rows = pa.array(sort_by_position(answers, groups))
     added = {names["position"]: answers.field("position").take(rows)}
     if plan.arrival != "arrival":

@@ -101,8 +101,12 @@ class MessagePlan(NamedTuple):
 
     def run_kernel(self, table: pa.Table) -> pa.StructArray:
         """What becomes of each row of some groups; the table has the columns of the plan."""
+        return order_partition(self.project(table), self.reading)
+
+    def project(self, table: pa.Table) -> pa.Table:
+        """The columns of the plan as the kernel reads them."""
         batches = [_project_batch(batch, self.stamps) for batch in table.to_batches()]
-        return order_partition(pa.Table.from_batches(batches), self.reading)
+        return pa.Table.from_batches(batches)
 
 
 def _project_batch(batch: pa.RecordBatch, stamps: StampPlan) -> pa.RecordBatch:

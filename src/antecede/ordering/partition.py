@@ -7,12 +7,16 @@ by sender and number; rows that are still equal are the same message, and then t
     read the stamps -> put the rows in order of arrival -> drop duplicates -> the gate -> answers
 
 Rows that cannot be read, and duplicates, are faults: they get a reason and take no part in what follows.
+
+A stream does the same with a memory of what came before (`antecede.ordering.stream`): its waiting rows arrive
+first, in the order in which they came, and its gate starts from what is out. A table is a stream of which
+nothing is remembered and nothing waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +27,7 @@ from antecede.events.columns import Floats
 from antecede.kernels.gate import Released, release
 from antecede.kernels.ragged import Ints, Rows, Runs, narrow_type, rank_within_groups, take_rows
 from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
+from antecede.ordering.memory import Memory
 from antecede.ordering.packets import read_packets
 from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import (
@@ -55,8 +60,34 @@ _READERS = {
 }
 
 
+class PartitionRows(NamedTuple):
+    """The rows of many groups with their stamps read."""
+
+    table: pa.Table
+    reading: Reading
+    faults: Faults
+    group: Ints
+    """The code of each row's group."""
+    group_count: int
+    stamps: Stamps
+    content: Ints
+
+
 def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     """For each row its position and arrival, or what it misses and its arrival, or the reason to leave it."""
+    partition = read_partition(table, reading)
+    nothing_waits = np.empty(0, dtype=np.int64)
+    nothing_came = Memory.empty(partition.stamps.slots.size)
+    rows = admit_rows(partition, nothing_waits, nothing_came)
+    released = release_rows(partition.stamps, rows, nothing_came.have)
+    is_seen = np.ones(len(table), dtype=bool)
+    if "unseen" in table.column_names:  # rows that only help to order the others
+        is_seen = ~np.asarray(table["unseen"], dtype=bool)
+    return _make_answers(partition, rows, released, is_seen)
+
+
+def read_partition(table: pa.Table, reading: Reading) -> PartitionRows:
+    """The rows with their groups and stamps; those that cannot be read are faults."""
     faults = Faults(len(table))
     if "fault" in table.column_names:
         fault = table["fault"].combine_chunks()
@@ -69,15 +100,28 @@ def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     if reading.silent:
         stamps = add_rows_before(stamps, faults)
     content = read_integers(table["content"], 0)
-    rows = _arrival_order(table, stamps, content, faults)
-    rows = _drop_duplicates(stamps, reading, content, rows, faults)
-    by_group = np.argsort(group[rows].astype(narrow_type(group_count)), kind="stable")
-    rows = rows[by_group]
-    released = _release_rows(stamps, rows)
-    is_seen = np.ones(len(table), dtype=bool)
-    if "unseen" in table.column_names:  # rows that only help to order the others
-        is_seen = ~np.asarray(table["unseen"], dtype=bool)
-    return _make_answers(stamps, reading, group, rows, released, faults, is_seen)
+    return PartitionRows(table, reading, faults, group, group_count, stamps, content)
+
+
+def admit_rows(partition: PartitionRows, waiting: Ints, memory: Memory) -> Ints:
+    """The rows that go to the gate, group by group, each in the order of arrival; copies become faults.
+
+    The `waiting` rows came before all others, in this order; what is out came before them.
+    """
+    stamps, faults = partition.stamps, partition.faults
+    is_new = ~faults.bad
+    is_new[waiting] = False
+    arriving = np.flatnonzero(is_new)
+    came_out = memory.find_delivered(stamps.own[arriving], stamps.message_key[arriving])
+    copies = arriving[came_out]
+    if len(copies):
+        faults.add(copies, _describe_copies(partition, copies, " came before"))
+        arriving = arriving[~came_out]
+    rows = np.concatenate((waiting, _arrival_order(partition, arriving)))
+    rows = _drop_duplicates(partition, rows)
+    code_type = narrow_type(partition.group_count)
+    by_group = np.argsort(partition.group[rows].astype(code_type), kind="stable")
+    return rows[by_group]
 
 
 def _split_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, int]:
@@ -91,9 +135,9 @@ def _split_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, in
 # -- the order of arrival ------------------------------------------------------------------------------
 
 
-def _arrival_order(table: pa.Table, stamps: Stamps, content: Ints, faults: Faults) -> Ints:
-    """The good rows in the order of arrival; more keys are read only where the first leaves rows equal."""
-    rows = np.flatnonzero(~faults.bad)
+def _arrival_order(partition: PartitionRows, rows: Ints) -> Ints:
+    """The rows in the order of arrival; more keys are read only where the first leaves rows equal."""
+    table, stamps = partition.table, partition.stamps
     keys = [_sort_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
     if not keys and stamps.causal_rank is not None:
         keys = [stamps.causal_rank]
@@ -102,7 +146,7 @@ def _arrival_order(table: pa.Table, stamps: Stamps, content: Ints, faults: Fault
         rows = rows[np.argsort(keys[0][rows])]
         first_key = keys[0][rows]
         same = first_key[1:] == first_key[:-1]
-    more_keys = [*keys[1:], stamps.own, stamps.number, stamps.message_key, content]
+    more_keys = [*keys[1:], stamps.own, stamps.number, stamps.message_key, partition.content]
     rows, same = _sort_ties(rows, same, more_keys)
     if same.any():
         digest = np.zeros(len(table), dtype=np.uint64)
@@ -110,7 +154,7 @@ def _arrival_order(table: pa.Table, stamps: Stamps, content: Ints, faults: Fault
         digest[tied] = _digest_needs(stamps.needs, tied)
         rows, _ = _sort_ties(rows, same, [digest])
     if stamps.past is not None:
-        rows = _put_causes_first(stamps, stamps.past, rows, faults)
+        rows = _put_causes_first(stamps, stamps.past, rows, partition.faults)
     return rows
 
 
@@ -179,8 +223,9 @@ def _digest_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
 # -- duplicates ----------------------------------------------------------------------------------------
 
 
-def _drop_duplicates(stamps: Stamps, reading: Reading, content: Ints, rows: Ints, faults: Faults) -> Ints:
+def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows without messages that came before; these are faults."""
+    stamps, content, faults = partition.stamps, partition.content, partition.faults
     own, key = stamps.own[rows], stamps.message_key[rows]
     if _are_distinct(own, key):
         return rows
@@ -195,7 +240,9 @@ def _drop_duplicates(stamps: Stamps, reading: Reading, content: Ints, rows: Ints
     originals = rows[by_message[run_start[is_copy]]]
     differs = content[copies] != content[originals]
     differs |= _digest_needs(stamps.needs, copies) != _digest_needs(stamps.needs, originals)
-    faults.add(copies, _describe_duplicates(stamps, reading, originals, differs))
+    differ = " came before, with other contents: that one counts"
+    end = pc.if_else(pa.array(differs), differ, " came before")
+    faults.add(copies, _describe_copies(partition, originals, end))
     return rows[~faults.bad[rows]]
 
 
@@ -208,27 +255,25 @@ def _are_distinct(own: Ints, key: Ints) -> bool:
     return bool((joined[1:] != joined[:-1]).all())
 
 
-def _describe_duplicates(stamps: Stamps, reading: Reading, originals: Ints, differs: Mask) -> pa.Array:
-    """That the message of a row came before, and whether it was the same."""
-    names = stamps.slots.names(stamps.own[originals])
-    if reading.shape == "shared":
-        nothing = pa.array([""] * len(originals))
+def _describe_copies(partition: PartitionRows, rows: Ints, end: str | pa.Array) -> pa.Array:
+    """That the messages of these rows came before."""
+    stamps, shape = partition.stamps, partition.reading.shape
+    names = stamps.slots.names(stamps.own[rows])
+    if shape == "shared":
+        nothing = pa.array([""] * len(rows))
         what = join_texts("a message of this sender with the same stamp", nothing)
-    elif reading.shape == "parents":
+    elif shape == "parents":
         what = join_texts("id ", names)
     else:
-        numbers = pa.array(stamps.message_key[originals])
-        what = join_texts("message ", numbers, " of ", names)
-    end = pc.if_else(pa.array(differs), " came before, with other contents: that one counts", " came before")
+        what = join_texts("message ", pa.array(stamps.message_key[rows]), " of ", names)
     return join_texts("duplicate: ", what, end)
 
 
 # -- the gate and the answers --------------------------------------------------------------------------
 
 
-def _release_rows(stamps: Stamps, rows: Ints) -> Released:
+def release_rows(stamps: Stamps, rows: Ints, have: Ints) -> Released:
     """What the gate lets out. Rows are laid out as they arrive, if this is simple: memory is slow."""
-    have = np.zeros(stamps.slots.size, dtype=np.int64)
     starts, slots, counts = stamps.gains
     gains = Rows(starts, slots.astype(np.int64), counts.astype(np.int64))
     needs_taken, gains_taken = _take_uniform_rows(stamps.needs, rows), _take_uniform_rows(gains, rows)
@@ -256,16 +301,9 @@ def _take_uniform_rows(pairs: Rows | Runs, rows: Ints) -> Rows | Runs | None:
     return Rows(starts, slots, counts)
 
 
-def _make_answers(
-    stamps: Stamps,
-    reading: Reading,
-    group: Ints,
-    rows: Ints,
-    released: Released,
-    faults: Faults,
-    is_seen: Mask,
-) -> pa.StructArray:
+def _make_answers(partition: PartitionRows, rows: Ints, released: Released, is_seen: Mask) -> pa.StructArray:
     """The answer of each row; those that are not seen take no positions."""
+    group = partition.group
     size = len(group)
     position = np.full(size, -1, dtype=np.int64)
     ordered = released.order[is_seen[released.order]]
@@ -275,13 +313,15 @@ def _make_answers(
     arrival[arrived] = rank_within_groups(group[arrived])
     missing = gaps = notes = pa.nulls(size)
     if is_seen[released.held].any():
-        missing, gaps, notes = explain_held_rows(stamps, reading, group, released, is_seen)
+        missing, gaps, notes = explain_held_rows(
+            partition.stamps, partition.reading, group, released, is_seen
+        )
     gap = pa.struct({"missing": pa.string(), "waiting": pa.int64()})
     columns = [
         pa.array(position, mask=position < 0),
         pa.array(arrival, mask=arrival < 0),
         missing.cast(pa.list_(pa.string())),
-        faults.reasons(),
+        partition.faults.reasons(),
         gaps.cast(pa.list_(gap)),
         notes.cast(pa.string()),
     ]

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Counts, Ints, Rows, Runs, narrow_type
 
 _SPARE = 4
@@ -36,6 +38,23 @@ class Slots(NamedTuple):
     def groups(self, slots: Ints) -> Ints:
         """The groups of slots."""
         return self._keys(slots) // self.width
+
+    def find(self, groups: Ints, names: pa.Array) -> Ints:
+        """The slots that are called so inside these groups; -1 where there is none."""
+        places = self._find_places(names)
+        is_place = (places >= 0) & (places < self.width)
+        keys = np.where(is_place, groups * self.width + places, -1)
+        if self.used is None:
+            return keys
+        at = np.searchsorted(self.used, keys)
+        last = np.minimum(at, max(self.size - 1, 0))
+        is_used = np.append(self.used, -2)[last] == keys
+        return np.where(is_place & is_used, last, -1)
+
+    def _find_places(self, names: pa.Array) -> Ints:
+        if self.labels is None:
+            return np.asarray(names.cast(pa.int64()), dtype=np.int64)
+        return to_integers(pc.index_in(names, value_set=self.labels), -1)
 
     def _keys(self, slots: Ints) -> Ints:
         return slots if self.used is None else self.used[slots]

@@ -54,6 +54,7 @@ class Stamps(NamedTuple):
     causal_rank: Ints | None = None  # grows from cause to effect
     past: Rows | None = None  # counts of the past beyond the needs: what of it is there came before
     of_receiver: Ints | None = None  # the count of the receiver in each stamp, which needs no rows
+    receiver_slot: Ints | None = None  # the slot of that count, -1 where a stamp has none
 
 
 class _Processes(NamedTuple):
@@ -149,7 +150,7 @@ def _build_stamps(
     )
     own = own_places.slots.astype(np.int64)
     needs = need_places.as_needs(needs_list.counts)
-    of_receiver = None
+    of_receiver = receiver_slot = None
     if processes.receiver is not None:
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
         entries = needs_list.places.find(processes.receiver, good)
@@ -158,6 +159,8 @@ def _build_stamps(
         of_receiver[row_of_entry] = needs.counts[entries]
         in_table = np.where(faults.bad, 0, number)
         entry_slots = find_slots(needs, entries, row_of_entry)
+        receiver_slot = np.full(len(own), -1, dtype=np.int64)
+        receiver_slot[row_of_entry] = entry_slots
         needs.counts[entries] = find_last_present_messages(entry_slots, needs.counts[entries], own, in_table)
     if reading.ticks:  # of the numbers up to an entry only those of rows are messages
         in_table = np.where(faults.bad, 0, number)
@@ -165,7 +168,16 @@ def _build_stamps(
         needs = pairs._replace(counts=find_last_present_messages(pairs.slots, pairs.counts, own, in_table))
     gains = Rows(np.arange(len(own) + 1), own, number)
     if not other_lists:
-        return Stamps(needs, gains, slots, own, number, number, of_receiver=of_receiver)
+        return Stamps(
+            needs,
+            gains,
+            slots,
+            own,
+            number,
+            number,
+            of_receiver=of_receiver,
+            receiver_slot=receiver_slot,
+        )
     other = other_places[0].list_pairs(other_lists[0].counts)
     if "past" in table.column_names:
         return Stamps(needs, gains, slots, own, number, number, past=other)

@@ -3,9 +3,9 @@
 Owns: everything that imports pyspark. Must not know: the terminal, sockets, how pages look. Imported only
 where Spark is wanted, since starting it takes seconds and a Java.
 
-`reading` makes DataFrames of files, `ordering` puts rows into order, `auditing` finds what is wrong,
-`pictures` picks what to draw: each runs the functions of the rooms without Spark inside Spark's tasks. What
-is listed here is for callers, and imported when it is asked for.
+`reading` makes DataFrames of files, `ordering` puts rows into order, `streams` does so while rows come,
+`auditing` finds what is wrong, `pictures` picks what to draw: each runs the functions of the rooms without
+Spark inside Spark's tasks. What is listed here is for callers, and imported when it is asked for.
 """
 
 from importlib import import_module
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from antecede.spark.ordering.message_order import order
     from antecede.spark.ordering.outcome import SparkOutcome
     from antecede.spark.reading.logs import read_logs
+    from antecede.spark.streams.batch import write_ordered
+    from antecede.spark.streams.stream import order_stream
 
 __all__ = [
     "SparkAudit",
@@ -27,7 +29,9 @@ __all__ = [
     "compare",
     "order",
     "order_events",
+    "order_stream",
     "read_logs",
+    "write_ordered",
 ]
 
 _HOMES = {
@@ -38,7 +42,9 @@ _HOMES = {
     "compare": "compare",
     "order": "ordering.message_order",
     "order_events": "ordering.event_order",
+    "order_stream": "streams.stream",
     "read_logs": "reading.logs",
+    "write_ordered": "streams.batch",
 }
 
 

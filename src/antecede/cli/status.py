@@ -1,0 +1,82 @@
+"""`antecede status`: what a stream has done and what it waits for, told by its checkpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from antecede.cli.output import Json, print_json, print_lines
+from antecede.report.text import make_visible, pluralize
+from antecede.streams.status import find_newest_mark, list_status
+
+Checkpoint = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="Folder of the stream's checkpoint.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Say it again whenever a micro-batch is done.")]
+_PAUSE = 0.5
+"""Seconds between two looks."""
+
+
+def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = False) -> None:
+    """Say what a stream has done and what it waits for; it may run or be stopped.
+
+    Example: antecede status state
+
+    Exit code: 0 if nothing is held, 1 if something is, 2 for wrong usage.
+    """
+    facts = _print_status(checkpoint, json)
+    while watch:
+        time.sleep(_PAUSE)
+        if find_newest_mark(checkpoint).batch != facts["batch"]:
+            facts = _print_status(checkpoint, json)
+    raise typer.Exit(1 if facts["held"] else 0)
+
+
+def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
+    facts = list_status(checkpoint)
+    if json:
+        print_json(facts)
+    else:
+        print_lines(describe_status(facts))
+    return facts
+
+
+def describe_status(facts: dict[str, Any]) -> Iterator[str]:
+    """Lines for people, in rich's markup."""
+    yield f"batch {facts['batch']:,} at {_write_time(facts['time'])}"
+    for title, name in (("in all", "totals"), ("last batch", "last")):
+        yield f"{title}: {_describe_counts(facts[name])}"
+    if not facts["held"]:
+        yield "[bold green]nothing is held[/]"
+        return
+    since = _write_time(facts["held_since"])
+    size = f"about {facts['held_bytes']:,} bytes"
+    yield f"[bold yellow]{pluralize(facts['held'], 'row')} held[/], {size}, the oldest since {since}"
+    yield f"[bold]missing[/] {facts['gap_count']:,}"
+    for gap in facts["gaps"]:
+        place = f" to {gap['receiver']}" if gap["receiver"] else ""
+        if gap["group"] and gap["group"] != gap["receiver"]:
+            place += f" in {gap['group']}"
+        verb = "waits" if gap["waiting"] == 1 else "wait"
+        text = f"  {gap['missing']}{place}: {pluralize(gap['waiting'], 'row')} {verb} for it"
+        yield escape(make_visible(text))
+    if facts["gap_count"] > len(facts["gaps"]):
+        yield f"  [dim]... and {facts['gap_count'] - len(facts['gaps']):,} more[/]"
+
+
+def _describe_counts(counts: dict[str, int]) -> str:
+    parts = [
+        f"{counts['ordered']:,} ordered ({counts['released']:,} released)",
+        f"{counts['late']:,} late",
+        f"{counts['diverted']:,} held for good",
+        f"{counts['quarantined']:,} quarantined ({counts['duplicates']:,} twice)",
+    ]
+    return f"{pluralize(counts['input'], 'row')}, {', '.join(parts)}"
+
+
+def _write_time(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,222 @@
+"""One micro-batch in causal order, exactly once however often Spark tries it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import time as now
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from antecede.core.errors import CallerError
+from antecede.ordering.message_plan import MessageOptions, TableColumns
+from antecede.ordering.stream.give_up import GiveUp
+from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.ordering.message_order import find_arrow_type
+from antecede.spark.ordering.outcome import compares_exactly
+from antecede.spark.partition_kernel import count_partitions, quote_column
+from antecede.streams.bucket import BucketReport, order_bucket
+from antecede.streams.ledger import Ledger, Turn
+from antecede.streams.marks import Mark
+from antecede.streams.stream_plan import StreamPlan, plan_stream
+
+_BUCKET = "antecede bucket"
+_NO_ROW = "antecede no row"
+"""Marks what only makes a task look at its bucket."""
+
+
+class StreamSettings(NamedTuple):
+    """How a stream is put in order, and where it is kept."""
+
+    out: Path
+    checkpoint: Path
+    options: MessageOptions
+    give_up: GiveUp
+    horizon: int | None
+    buckets: int | None
+    partitions: int | None
+    query: str | None = None
+
+    def make_ledger(self, frame: DataFrame) -> Ledger:
+        """The ledger of a stream with the columns of this frame; a sentence if there can be none."""
+        return Ledger(self.checkpoint, self.out, self._plan(frame), self.query)
+
+    def _plan(self, frame: DataFrame) -> StreamPlan:
+        columns = TableColumns(frame.columns, lambda name: find_arrow_type(frame, name))
+        exact_names = compares_exactly(frame.sparkSession)
+        return plan_stream(columns, self.options, self.give_up, self.horizon, exact_names=exact_names)
+
+
+def make_settings(
+    *,
+    out: str | Path,
+    checkpoint: str | Path,
+    group: str | None,
+    sender: str,
+    stamp: str,
+    form: str | None,
+    receiver: str | None,
+    number: str | None,
+    id: str | None,
+    arrival: str | None,
+    time: str | None,
+    members: Sequence[str] | None,
+    give_up: str,
+    after_seconds: float | None,
+    after_rows: int | None,
+    after_bytes: int | None,
+    horizon: int | None,
+    buckets: int | None,
+    partitions: int | None,
+    query: str | None = None,
+) -> StreamSettings:
+    """The settings that a caller's arguments make."""
+    options = MessageOptions(group, sender, stamp, form, receiver, number, None, id, arrival, time, members)
+    policy = GiveUp(give_up, after_seconds, after_rows, after_bytes)
+    for name, count in (("buckets", buckets), ("partitions", partitions)):
+        if count is not None and count < 1:
+            raise CallerError(f"{name}= must be at least 1, and is {count}")
+    return StreamSettings(
+        _find_folder(out, "out"),
+        _find_folder(checkpoint, "checkpoint"),
+        options,
+        policy,
+        horizon,
+        buckets,
+        partitions,
+        query,
+    )
+
+
+def _find_folder(place: str | Path, option: str) -> Path:
+    """A folder that tasks can open by its path."""
+    text = str(place)
+    path = text.removeprefix("file://") if text.startswith("file:///") else text.removeprefix("file:")
+    if "://" in path:
+        raise CallerError(
+            f"{option}={text!r} is an address, and a stream keeps its files in a folder that all machines "
+            "can open by one path: mount it, and name the path"
+        )
+    return Path(path).absolute()
+
+
+def write_ordered(
+    batch: DataFrame,
+    batch_id: int,
+    *,
+    out: str | Path,
+    checkpoint: str | Path,
+    query: str | None = None,
+    group: str | None = None,
+    sender: str = "sender",
+    stamp: str = "stamp",
+    form: str | None = None,
+    receiver: str | None = None,
+    number: str | None = None,
+    id: str | None = None,
+    arrival: str | None = None,
+    time: str | None = None,
+    members: Sequence[str] | None = None,
+    give_up: str = "hold",
+    after_seconds: float | None = None,
+    after_rows: int | None = None,
+    after_bytes: int | None = None,
+    horizon: int | None = None,
+    buckets: int | None = None,
+    partitions: int | None = None,
+) -> dict[str, int] | None:
+    """Put a micro-batch in order inside your own `foreachBatch`.
+
+    Returns how many rows went where, and how many are held behind it; None if the batch was done before.
+    The options are those of `order_stream`. `checkpoint` is a folder of ours: not that of Spark, and not that
+    of another stream; `query` is anything that tells this stream from others (the id of the query), so that
+    one that starts anew is not taken for a replay. Rows of a batch must be the same whenever Spark tries it.
+    """
+    settings = make_settings(
+        out=out,
+        checkpoint=checkpoint,
+        group=group,
+        sender=sender,
+        stamp=stamp,
+        form=form,
+        receiver=receiver,
+        number=number,
+        id=id,
+        arrival=arrival,
+        time=time,
+        members=members,
+        give_up=give_up,
+        after_seconds=after_seconds,
+        after_rows=after_rows,
+        after_bytes=after_bytes,
+        horizon=horizon,
+        buckets=buckets,
+        partitions=partitions,
+        query=query,
+    )
+    mark = write_batch(batch, batch_id, settings)
+    return None if mark is None else {**msgspec.structs.asdict(mark.counts), "held": mark.held_rows}
+
+
+def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Mark | None:
+    """The mark behind the batch; None if it was done before."""
+    ledger = settings.make_ledger(batch)
+    turn = ledger.begin_batch(batch_id, int(now() * 1000), settings.buckets)
+    if turn is None:
+        return None
+    reports = _run_tasks(batch, turn, settings.partitions)
+    return turn.commit(reports, to_arrow_schema(batch.schema, timezone="UTC"))
+
+
+def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
+    """Let tasks put the rows of their buckets in order; one job."""
+    lift_arrow_batch_limit(batch.sparkSession)
+    tasks = min(partitions or count_partitions(batch), turn.bucket_count)
+    rows = batch.withColumns({_BUCKET: _choose_bucket(turn), _NO_ROW: sf.lit(False)})
+    if expired := turn.list_expired_buckets():
+        rows = rows.union(_make_no_rows(rows, expired))
+    spread = rows.repartitionById(tasks, sf.pmod(sf.col(f"`{_BUCKET}`"), sf.lit(tasks)))
+
+    def order_partition_of_buckets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = list(batches)
+        if parts:
+            reports = _order_buckets(turn, pa.Table.from_batches(parts))
+            texts = [msgspec.json.encode(report).decode() for report in reports]
+            yield pa.RecordBatch.from_pydict({"report": pa.array(texts, pa.string())})
+
+    reports = spread.mapInArrow(order_partition_of_buckets, "report string").collect()
+    return [msgspec.json.decode(row["report"], type=BucketReport) for row in reports]
+
+
+def _choose_bucket(turn: Turn) -> Column:
+    """The bucket of each row: the same for all rows of a group, for ever."""
+    group = turn.ledger.plan.messages.group
+    if group is None:
+        return sf.lit(0)
+    name = quote_column(group).cast("string")
+    return sf.pmod(sf.xxhash64(name), sf.lit(turn.bucket_count)).cast("int")
+
+
+def _make_no_rows(rows: DataFrame, buckets: list[int]) -> DataFrame:
+    """Something for the tasks of these buckets, whether rows come or not."""
+    frame = rows.sparkSession.createDataFrame([(bucket,) for bucket in buckets], f"`{_BUCKET}` int")
+    nulls = [
+        sf.lit(None).cast(field.dataType).alias(field.name)
+        for field in rows.schema.fields
+        if field.name not in (_BUCKET, _NO_ROW)
+    ]
+    return frame.select(*nulls, quote_column(_BUCKET), sf.lit(True).alias(_NO_ROW))
+
+
+def _order_buckets(turn: Turn, table: pa.Table) -> Iterator[BucketReport]:
+    """Put the rows of each bucket in order."""
+    bucket_of_row = table[_BUCKET].to_numpy()
+    is_row = ~table[_NO_ROW].to_numpy().astype(bool)
+    rows = table.drop_columns([_BUCKET, _NO_ROW])
+    for bucket in np.unique(bucket_of_row).tolist():
+        chosen = rows.filter(pa.array((bucket_of_row == bucket) & is_row))
+        yield order_bucket(turn.make_task(bucket), chosen)

@@ -1,0 +1,121 @@
+"""A stream of messages in causal order, for any streaming DataFrame."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from antecede.core.errors import CallerError
+from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
+from antecede.streams.marks import read_newest_mark
+from antecede.streams.stream_plan import check_bucket_count, check_fingerprint
+
+SPARK = "spark"
+"""Spark's own checkpoint, inside ours."""
+
+
+def order_stream(
+    messages: DataFrame,
+    *,
+    out: str | Path,
+    checkpoint: str | Path,
+    group: str | None = None,
+    sender: str = "sender",
+    stamp: str = "stamp",
+    form: str | None = None,
+    receiver: str | None = None,
+    number: str | None = None,
+    id: str | None = None,
+    arrival: str | None = None,
+    time: str | None = None,
+    members: Sequence[str] | None = None,
+    give_up: str = "hold",
+    after_seconds: float | None = None,
+    after_rows: int | None = None,
+    after_bytes: int | None = None,
+    horizon: int | None = None,
+    buckets: int | None = None,
+    partitions: int | None = None,
+    trigger: dict[str, Any] | None = None,
+    name: str | None = None,
+) -> StreamingQuery:
+    """Start a query that puts each message out in the first micro-batch in which all that caused it is out.
+
+    The columns are named as for `antecede.spark.order`. `out` gets four tables of Parquet, a folder for each
+    micro-batch in each; every row ends in exactly one of them, or waits in `checkpoint`:
+
+    - `ordered`: the messages + `position`, from 0 in each group over all batches, + `arrival` + `missed`:
+      what was given up that the message lacked, null as a rule;
+    - `late`: the same, for messages that something came before that they caused;
+    - `held`: messages that were put aside for good + `missing` + `since`, their arrival;
+    - `quarantine`: the messages + `reason`: duplicates and malformed stamps.
+
+    `give_up` says what becomes of rows that have waited too long (`after_seconds`, or while more than
+    `after_rows` or `after_bytes` of a group wait): `hold` waits for ever, `release` lets them out with what
+    they missed, `divert` puts them aside. It is looked at whenever a micro-batch comes.
+
+    `horizon` bounds the ids that form `parents` remembers to those of each group's last rows. Groups are
+    spread over `buckets`, for ever; `partitions` are the tasks of a micro-batch. `trigger` and `name` are
+    Spark's, as in `trigger={"availableNow": True}`.
+    """
+    settings = make_settings(
+        out=out,
+        checkpoint=checkpoint,
+        group=group,
+        sender=sender,
+        stamp=stamp,
+        form=form,
+        receiver=receiver,
+        number=number,
+        id=id,
+        arrival=arrival,
+        time=time,
+        members=members,
+        give_up=give_up,
+        after_seconds=after_seconds,
+        after_rows=after_rows,
+        after_bytes=after_bytes,
+        horizon=horizon,
+        buckets=buckets,
+        partitions=partitions,
+    )
+    if not messages.isStreaming:
+        raise CallerError("this DataFrame is a table and not a stream: antecede.spark.order puts it in order")
+    _check_checkpoint(messages, settings)
+    place = settings.checkpoint / SPARK
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        write_batch(batch, batch_id, settings._replace(query=_read_query_id(place)))
+
+    writer = messages.writeStream.foreachBatch(write).option("checkpointLocation", str(place))
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)
+    return writer.start()
+
+
+def _check_checkpoint(messages: DataFrame, settings: StreamSettings) -> None:
+    """Refuse what cannot go on from the checkpoint before anything is started."""
+    ledger = settings.make_ledger(messages)
+    mark = read_newest_mark(settings.checkpoint)
+    if mark is None:
+        return
+    check_fingerprint(ledger.plan, mark, str(settings.checkpoint))
+    check_bucket_count(settings.buckets, mark, str(settings.checkpoint))
+    if mark.query is not None and _read_query_id(settings.checkpoint / SPARK) != mark.query:
+        raise CallerError(
+            f"{settings.checkpoint} has our state, but not Spark's offsets that belong to it: copy its "
+            f"folder {SPARK!r} along, or start with a new checkpoint and a new output folder"
+        )
+
+
+def _read_query_id(place: Path) -> str | None:
+    """The id that Spark gave the query when its checkpoint was made."""
+    try:
+        return str(json.loads((place / "metadata").read_text())["id"])
+    except (OSError, ValueError, KeyError):
+        return None

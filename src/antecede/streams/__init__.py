@@ -1,0 +1,12 @@
+"""streams: the files of a stream that is put in causal order: states, waiting rows, tables and commit marks.
+
+Owns: the layout of a checkpoint and of the output folders, what makes a micro-batch count exactly once, and
+the step of one bucket of groups over these files. Must not know Spark (which calls it inside tasks) or the
+terminal.
+
+    CHECKPOINT/commits/<batch>.json          the mark: names every state file that is valid behind the batch
+               attempts/<batch>.json         when the batch was first tried: its time, whatever comes later
+               state/<batch>/<bucket>.groups.parquet    what is remembered of the groups that it touched
+                             <bucket>.held.parquet      rows that it left waiting
+    OUT/ordered/batch=<batch>/<bucket>.parquet          and so for late, held (for good) and quarantine
+"""

@@ -1,0 +1,241 @@
+"""The step of one bucket of groups: new rows in; tables, states and waiting rows written, and a report.
+
+All that is written is a function of the mark that the batch starts from, of its time and of the set of its
+rows, and lies under its number and that of the bucket. So it does not matter how often this runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.events.columns import to_integers
+from antecede.kernels.ragged import Ints
+from antecede.ordering.kernel_table import make_kernel_table
+from antecede.ordering.stream.sizes import estimate_row_sizes
+from antecede.ordering.stream.states import NONE, list_state_keys
+from antecede.ordering.stream.step import Moment, StepRows, StreamStep, key_rows, take_step
+from antecede.ordering.stream.wake_up import find_groups_to_load
+from antecede.streams.files import (
+    ARRIVAL,
+    FILED,
+    SINCE,
+    WaitingRows,
+    merge_waiting,
+    read_states,
+    read_waiting,
+    write_parquet,
+    write_states,
+    write_waiting,
+)
+from antecede.streams.marks import BucketFiles, Counts
+from antecede.streams.stream_plan import StreamPlan
+
+
+class BucketTask(NamedTuple):
+    """What is to be done with the new rows of a bucket, or with what waits in it."""
+
+    plan: StreamPlan
+    checkpoint: Path
+    out: Path
+    batch: int
+    time: int
+    bucket: int
+    files: BucketFiles
+    """The state files before the batch."""
+    is_drain: bool = False
+    """Whether this comes behind the batch, and puts aside what it has left waiting."""
+
+    @property
+    def label(self) -> str:
+        """What its files are called in the folders of the batch."""
+        return f"{self.bucket:05}.drained" if self.is_drain else f"{self.bucket:05}"
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.batch, self.time, self.plan.give_up, self.plan.horizon)
+
+    @property
+    def oldest_before(self) -> float | None:
+        """Rows that wait since before this time, in ms, have waited too long."""
+        seconds = self.plan.give_up.seconds
+        return None if seconds is None else self.time - seconds * 1000
+
+
+class BucketReport(msgspec.Struct, frozen=True):
+    """What was done: which state files are valid behind it, and where the rows went."""
+
+    bucket: int
+    files: BucketFiles
+    counts: Counts
+    tables: tuple[str, ...]
+
+
+class _LoadedRows(NamedTuple):
+    """The rows of a step as the user knows them, the waiting ones first, and as the step reads them."""
+
+    table: pa.Table
+    step_rows: StepRows
+    states: pa.Table
+    waiting_count: int
+
+
+def order_bucket(task: BucketTask, rows: pa.Table) -> BucketReport:
+    """Put the new rows of a bucket in order, behind what came before."""
+    loaded = _load_rows(task, rows)
+    if not len(loaded.table):
+        return BucketReport(task.bucket, task.files, Counts(), ())
+    step = take_step(loaded.step_rows, loaded.states, task.plan.messages.reading, task.moment)
+    counts, tables = _write_tables(task, loaded, step, len(rows))
+    files = _write_state(task, loaded, step)
+    return BucketReport(task.bucket, files, counts, tables)
+
+
+def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
+    """The new rows, and the waiting ones that the step needs."""
+    messages = task.plan.messages
+    size = estimate_row_sizes(rows)
+    kernel_table = messages.project(make_kernel_table(rows, messages)) if len(rows) else None
+    keys = pa.array([], pa.string())
+    if kernel_table is not None:
+        keys = key_rows(kernel_table).unique().drop_null()
+    states = read_states(task.checkpoint, task.files, keys, task.oldest_before)
+    arriving = pa.table({}) if kernel_table is None else kernel_table
+    to_load = find_groups_to_load(arriving, size, states, messages.reading, task.plan.give_up, task.time)
+    is_loaded = pc.is_in(list_state_keys(states).combine_chunks(), value_set=to_load)
+    waiting = read_waiting(task.checkpoint, task.files, states.filter(is_loaded))
+    if len(waiting.filed):
+        rows = _put_behind(waiting.rows, rows)
+        size = estimate_row_sizes(rows)
+        kernel_table = messages.project(make_kernel_table(rows, messages))
+    arrival, since = (to_integers(waiting.filed[name].combine_chunks(), 0) for name in (ARRIVAL, SINCE))
+    step_rows = StepRows(kernel_table, arrival, since, size, to_load)
+    return _LoadedRows(rows, step_rows, states, len(waiting.filed))
+
+
+def _put_behind(waiting: pa.Table, rows: pa.Table) -> pa.Table:
+    """The new rows behind the waiting ones, with the types of the new ones where columns are in both."""
+    columns = {}
+    for field in rows.schema:
+        if field.name in waiting.column_names:
+            columns[field.name] = waiting[field.name].cast(field.type)
+    for name in waiting.column_names:
+        columns.setdefault(name, waiting[name])
+    return pa.concat_tables([pa.table(columns), rows], promote_options="default").select(
+        [*rows.column_names, *(name for name in waiting.column_names if name not in rows.column_names)]
+    )
+
+
+# -- what is written -----------------------------------------------------------------------------------
+
+
+def _write_tables(
+    task: BucketTask, loaded: _LoadedRows, step: StreamStep, new_count: int
+) -> tuple[Counts, tuple[str, ...]]:
+    """Write the rows that end here, each into its table."""
+    names, messages = task.plan.names, task.plan.messages
+    arrival = pa.array(step.arrival, mask=step.arrival == NONE)
+    if messages.arrival is not None:
+        arrival = loaded.table[messages.arrival]
+    comes_out = step.position != NONE
+    is_diverted = np.asarray(step.missing.is_valid())
+    is_refused = np.asarray(step.reason.is_valid())
+    came_out: dict[str, pa.Array] = {names["position"]: pa.array(step.position)}
+    if messages.arrival != "arrival":
+        came_out[names["arrival"]] = arrival
+    came_out[names["missed"]] = step.missed
+    put_aside = {names["missing"]: step.missing, names["since"]: arrival}
+    refused = {names["reason"]: step.reason}
+    in_order = _sort_rows(loaded, step)
+    parts = {
+        "ordered": (in_order[(comes_out & ~step.is_late)[in_order]], came_out),
+        "late": (in_order[(comes_out & step.is_late)[in_order]], came_out),
+        "held": (np.flatnonzero(is_diverted), put_aside),
+        "quarantine": (np.flatnonzero(is_refused), refused),
+    }
+    written = []
+    for name, (chosen, added) in parts.items():
+        if len(chosen):
+            path = f"{name}/batch={task.batch}/{task.label}.parquet"
+            write_parquet(_take_rows(loaded.table, chosen, added), task.out / path)
+            written.append(path)
+    duplicates = pc.sum(pc.starts_with(step.reason, "duplicate: ")).as_py() or 0
+    counts = Counts(
+        input=new_count,
+        ordered=len(parts["ordered"][0]),
+        late=len(parts["late"][0]),
+        diverted=len(parts["held"][0]),
+        quarantined=len(parts["quarantine"][0]),
+        released=len(step.missed) - step.missed.null_count,
+        duplicates=int(duplicates),
+    )
+    return counts, tuple(written)
+
+
+def _sort_rows(loaded: _LoadedRows, step: StreamStep) -> Ints:
+    """All rows: group by group, each by position."""
+    keys = key_rows(loaded.step_rows.table).combine_chunks().dictionary_encode()
+    code = to_integers(keys.indices, NONE)
+    return np.lexsort((step.position, code))
+
+
+def _take_rows(table: pa.Table, rows: Ints, added: dict[str, pa.Array]) -> pa.Table:
+    """Some rows with more columns behind their own."""
+    at = pa.array(rows)
+    taken = table.take(at)
+    for name, column in added.items():
+        taken = taken.append_column(name, column.take(at))
+    return taken
+
+
+def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> BucketFiles:
+    """Write what is remembered behind the step; the files that are valid then."""
+    states = step.states
+    held = np.flatnonzero(step.is_held)
+    at = pa.array(held)
+    kernel_table = loaded.step_rows.table
+    receiver = pa.nulls(len(held), pa.string())
+    if "ordered_at" in kernel_table.column_names:
+        receiver = kernel_table["ordered_at"].take(at).cast(pa.string())
+    filed = [
+        pa.repeat(task.batch, len(held)).cast(pa.int64()),
+        kernel_table["group"].take(at).cast(pa.string()),
+        receiver,
+        pa.array(step.arrival[held]),
+        pa.array(step.since[held]),
+    ]
+    waiting = WaitingRows(loaded.table.take(at), pa.table(filed, schema=FILED))
+    place = (task.checkpoint, task.files)
+    groups = write_states(*place, states, task.batch, task.label)
+    segments = write_waiting(*place, waiting, task.batch, task.label)
+    before, behind = _sum_waiting(loaded.states), _sum_waiting(states)
+    files = BucketFiles(
+        groups,
+        segments,
+        task.files.held_rows - before[0] + behind[0],
+        task.files.held_bytes - before[1] + behind[1],
+    )
+    oldest = _find_oldest(task, loaded.states, files, states)
+    files = msgspec.structs.replace(files, oldest=oldest)
+    merged = merge_waiting(task.checkpoint, files, task.batch, task.label)
+    return msgspec.structs.replace(files, held=merged)
+
+
+def _sum_waiting(states: pa.Table) -> tuple[int, int]:
+    """How many rows of these groups wait, and how many bytes they have."""
+    return pc.sum(states["held"]).as_py() or 0, pc.sum(states["held_bytes"]).as_py() or 0
+
+
+def _find_oldest(task: BucketTask, before: pa.Table, files: BucketFiles, behind: pa.Table) -> int | None:
+    """Since when the bucket's oldest row waits; all groups are asked only if it was of a touched one."""
+    oldest = task.files.oldest
+    if oldest is not None and pc.min(before["oldest"]).as_py() == oldest:
+        behind, oldest = read_states(task.checkpoint, files, None), None
+    newest: int | None = pc.min(behind["oldest"]).as_py()
+    times = [time for time in (oldest, newest) if time is not None]
+    return min(times, default=None)

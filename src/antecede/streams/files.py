@@ -1,0 +1,170 @@
+"""State files of a bucket: what is remembered of its groups, and its waiting rows.
+
+Both are logs. A batch adds a file with the states of the groups that it touched, and one with the rows that
+it left waiting; of several states of a group the newest counts. A waiting row is dead once its group was
+loaded by a later batch: that one let it out, or filed it again. Files are merged when they are many or
+mostly dead, so that a batch costs what it touches.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from antecede.events.columns import to_integers
+from antecede.kernels.ragged import Ints
+from antecede.ordering.columns import Mask
+from antecede.ordering.stream.states import STATES, list_state_keys, make_keys
+from antecede.streams.marks import BucketFiles, StateFile
+
+MOST_FILES = 8
+"""With more files of a kind, they are merged."""
+FEW_ROWS = 10_000
+"""So many dead rows are no reason to merge."""
+BATCH, GROUP, RECEIVER, ARRIVAL, SINCE = (
+    f"antecede {name}" for name in ("batch", "group", "receiver", "arrival", "since")
+)
+"""Columns of waiting rows, beside those of the user."""
+FILED = pa.schema(
+    {BATCH: pa.int64(), GROUP: pa.string(), RECEIVER: pa.string(), ARRIVAL: pa.int64(), SINCE: pa.int64()}
+)
+
+
+class WaitingRows(NamedTuple):
+    """Rows that wait, as the user knows them, and when they came."""
+
+    rows: pa.Table
+    filed: pa.Table
+
+
+def write_parquet(table: pa.Table, file: Path) -> None:
+    """Write a file that appears whole, or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    try:
+        pq.write_table(table, part)
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
+    return pq.ParquetFile(file).read(columns)
+
+
+# -- states of groups ----------------------------------------------------------------------------------
+
+
+def read_states(
+    checkpoint: Path, files: BucketFiles, keys: pa.Array | None, oldest_before: float | None = None
+) -> pa.Table:
+    """The states of groups: of those with these keys, or of all, and of those with rows that wait so long."""
+    parts = []
+    known = pa.array([], pa.string())
+    for file in reversed(files.groups):
+        place = checkpoint / file.path
+        brief = _read_parquet(place, ["group", "receiver", "oldest"])
+        brief_keys = list_state_keys(brief).combine_chunks()
+        is_newest = ~_is_among(brief_keys, known)
+        is_wanted = np.ones(len(brief), dtype=bool)
+        if keys is not None:
+            is_wanted = _is_among(brief_keys, keys)
+        if oldest_before is not None:
+            is_wanted |= to_integers(brief["oldest"].combine_chunks(), 2**62) <= oldest_before
+        known = pa.concat_arrays([known, brief_keys])
+        chosen = np.flatnonzero(is_newest & is_wanted)
+        if len(chosen):
+            parts.append(_read_parquet(place).take(pa.array(chosen)).cast(STATES))
+    return pa.concat_tables([STATES.empty_table(), *parts])
+
+
+def _is_among(keys: pa.Array, others: pa.Array) -> Mask:
+    return np.asarray(pc.is_in(keys, value_set=others))
+
+
+def write_states(
+    checkpoint: Path, files: BucketFiles, states: pa.Table, batch: int, label: str
+) -> tuple[StateFile, ...]:
+    """Add a file with new states of some groups, or merge all files if there are too many."""
+    path = f"state/{batch}/{label}.groups.parquet"
+    base, *more = files.groups or (StateFile("", 0),)
+    is_full = len(files.groups) >= MOST_FILES
+    is_full |= sum(file.rows for file in more) + len(states) > base.rows
+    kept = files.groups
+    if is_full and files.groups:
+        new_keys = list_state_keys(states).combine_chunks()
+        others = read_states(checkpoint, files, None)
+        is_replaced = _is_among(list_state_keys(others).combine_chunks(), new_keys)
+        states = pa.concat_tables([others.filter(pa.array(~is_replaced)), states])
+        kept = ()
+    write_parquet(states, checkpoint / path)
+    return (*kept, StateFile(path, len(states)))
+
+
+# -- waiting rows --------------------------------------------------------------------------------------
+
+
+def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> WaitingRows:
+    """The waiting rows of groups with these states."""
+    keys = list_state_keys(states).combine_chunks()
+    filed = to_integers(states["filed"].combine_chunks(), 0)
+    parts = []
+    for file in files.held:
+        place = checkpoint / file.path
+        brief = _read_parquet(place, [BATCH, GROUP, RECEIVER])
+        chosen = np.flatnonzero(_find_live(brief, keys, filed))
+        if len(chosen):
+            parts.append(_read_parquet(place).take(pa.array(chosen)))
+    if not parts:
+        return WaitingRows(pa.table({}), FILED.empty_table())
+    together = pa.concat_tables(parts, promote_options="permissive")
+    return WaitingRows(together.drop_columns(FILED.names), together.select(FILED.names).cast(FILED))
+
+
+def _find_live(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
+    """Which rows are of groups with these keys, and were filed since the group was last loaded."""
+    has_receiver = brief[RECEIVER].null_count < len(brief)
+    row_keys = make_keys(brief[GROUP], brief[RECEIVER] if has_receiver else None).combine_chunks()
+    state = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
+    batch = to_integers(brief[BATCH].combine_chunks(), 0)
+    is_live: Mask = (state >= 0) & (batch >= np.append(filed, 0)[state])
+    return is_live
+
+
+def write_waiting(
+    checkpoint: Path, files: BucketFiles, rows: WaitingRows, batch: int, label: str
+) -> tuple[StateFile, ...]:
+    """Add a file with rows that this batch left waiting, if there are any."""
+    if not len(rows.filed):
+        return files.held
+    path = f"state/{batch}/{label}.held.parquet"
+    write_parquet(_join_columns(rows), checkpoint / path)
+    return (*files.held, StateFile(path, len(rows.filed)))
+
+
+def merge_waiting(checkpoint: Path, files: BucketFiles, batch: int, label: str) -> tuple[StateFile, ...]:
+    """One file instead of many, or of some that are mostly dead; `files` are those behind the batch."""
+    total = sum(file.rows for file in files.held)
+    is_dead = total - files.held_rows > max(files.held_rows, FEW_ROWS)
+    if not files.held_rows:
+        return ()
+    if len(files.held) <= MOST_FILES and not is_dead:
+        return files.held
+    rows = read_waiting(checkpoint, files, read_states(checkpoint, files, None))
+    path = f"state/{batch}/{label}.merged.parquet"
+    write_parquet(_join_columns(rows), checkpoint / path)
+    return (StateFile(path, len(rows.filed)),)
+
+
+def _join_columns(rows: WaitingRows) -> pa.Table:
+    table = rows.rows
+    for name in FILED.names:
+        table = table.append_column(name, rows.filed[name])
+    return table

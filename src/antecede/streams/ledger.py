@@ -1,0 +1,215 @@
+"""The ledger of a stream: which micro-batch is next, from what it starts, and when it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec.structs import replace
+
+from antecede.core.errors import AntecedeError, CallerError
+from antecede.ordering.stream.give_up import GiveUp
+from antecede.ordering.stream.states import VERSION
+from antecede.streams.bucket import BucketReport, BucketTask, order_bucket
+from antecede.streams.files import FILED, write_parquet
+from antecede.streams.marks import (
+    KEPT_MARKS,
+    TABLES,
+    BucketFiles,
+    Counts,
+    Mark,
+    list_marked_batches,
+    read_mark,
+    record_time,
+    remove_unnamed_files,
+    write_mark,
+)
+from antecede.streams.stream_plan import StreamPlan, check_bucket_count, check_fingerprint
+
+BUCKETS = 16
+"""Groups are spread over so many buckets, unless the caller asks for others when the stream begins."""
+EMPTY = "empty.parquet"
+"""A file without rows, so that each table has a schema from the first batch on."""
+
+
+class Ledger(NamedTuple):
+    """Where a stream keeps its checkpoint and its tables, and how it is put in order."""
+
+    checkpoint: Path
+    out: Path
+    plan: StreamPlan
+    query: str | None = None
+    """What tells this stream from others; Spark's id of the query."""
+
+    def begin_batch(self, batch: int, time: int, buckets: int | None = None) -> Turn | None:
+        """The turn of a batch at a time, in ms; None if it is done."""
+        done = list_marked_batches(self.checkpoint)
+        mark = read_mark(self.checkpoint, done[-1]) if done else None
+        if mark is None:
+            return Turn(self, batch, record_time(self.checkpoint, batch, time), None, buckets or BUCKETS)
+        self._check_mark(mark, batch, buckets)
+        if batch <= mark.batch:
+            return None
+        return Turn(self, batch, record_time(self.checkpoint, batch, time), mark, mark.bucket_count)
+
+    def drain(self, time: int) -> Mark | None:
+        """Put aside all that waits behind the last batch, with what it lacks; None if no batch is done.
+
+        The stream must not run meanwhile. It may go on afterwards.
+        """
+        done = list_marked_batches(self.checkpoint)
+        if not done:
+            return None
+        mark = read_mark(self.checkpoint, done[-1])
+        self._check_mark(mark, mark.batch, None)
+        at_once = self._replace(plan=self.plan._replace(give_up=GiveUp("divert", seconds=0)))
+        turn = Turn(at_once, mark.batch, max(time, mark.time), mark, mark.bucket_count)
+        reports = []
+        for bucket, files in mark.buckets.items():
+            if files.held_rows:
+                task = turn.make_task(int(bucket))._replace(is_drain=True)
+                reports.append(order_bucket(task, _read_schema(self.checkpoint, files).empty_table()))
+        drained = turn.make_mark(reports)
+        drained = replace(
+            drained,
+            counts=mark.counts.add(drained.counts),
+            tables=tuple(sorted((*mark.tables, *drained.tables))),
+        )
+        check_sum(drained)
+        write_mark(self.checkpoint, drained)
+        return drained
+
+    def _check_mark(self, mark: Mark, batch: int, buckets: int | None) -> None:
+        """Refuse to go on from what another stream, or this one under other options, has left."""
+        is_other = None not in (self.query, mark.query) and self.query != mark.query
+        if is_other or batch <= mark.batch - KEPT_MARKS:
+            raise CallerError(
+                f"{self.checkpoint} has the state of another stream, which is at batch {mark.batch}: "
+                "start with a new checkpoint and a new output folder"
+            )
+        check_fingerprint(self.plan, mark, str(self.checkpoint))
+        check_bucket_count(buckets, mark, str(self.checkpoint))
+
+
+class Turn(NamedTuple):
+    """A batch on its way."""
+
+    ledger: Ledger
+    batch: int
+    time: int
+    mark: Mark | None
+    """That of the batch before."""
+    bucket_count: int
+
+    def make_task(self, bucket: int) -> BucketTask:
+        """What is to be done with a bucket."""
+        mark = self.mark or self.make_mark(())
+        plan, checkpoint, out = self.ledger.plan, self.ledger.checkpoint, self.ledger.out
+        return BucketTask(plan, checkpoint, out, self.batch, self.time, bucket, mark.files_of(bucket))
+
+    def list_expired_buckets(self) -> list[int]:
+        """Buckets with rows that have waited for too many seconds, whether new ones come or not."""
+        if self.mark is None:
+            return []
+        tasks = [self.make_task(int(bucket)) for bucket in self.mark.buckets]
+        return [task.bucket for task in tasks if _has_expired(task)]
+
+    def commit(self, reports: Collection[BucketReport], schema: pa.Schema) -> Mark:
+        """Let the batch count; `schema` is that of the user's rows. Refuses to lose a row."""
+        mark = self.make_mark(reports)
+        check_sum(mark)
+        if self.mark is None:
+            mark = self._write_empty_tables(mark, schema)
+        self._remove_left_overs(mark)
+        if self.batch not in list_marked_batches(self.ledger.checkpoint):
+            write_mark(self.ledger.checkpoint, mark)
+        remove_unnamed_files(self.ledger.checkpoint, mark)
+        return mark
+
+    def make_mark(self, reports: Iterable[BucketReport]) -> Mark:
+        before = self.mark
+        buckets = dict(before.buckets) if before else {}
+        counts = Counts()
+        tables: list[str] = []
+        for report in reports:
+            buckets[str(report.bucket)] = report.files
+            counts = counts.add(report.counts)
+            tables += report.tables
+        totals = counts.add(before.totals) if before else counts
+        plan = self.ledger.plan
+        return Mark(
+            VERSION,
+            self.batch,
+            self.time,
+            self.ledger.query,
+            plan.fingerprint,
+            plan.options._asdict(),
+            self.bucket_count,
+            buckets,
+            counts,
+            totals,
+            tuple(sorted(tables)),
+        )
+
+    def _write_empty_tables(self, mark: Mark, schema: pa.Schema) -> Mark:
+        """Let each table have its columns before it has rows."""
+        paths = []
+        for name in TABLES:
+            path = f"{name}/batch={self.batch}/{EMPTY}"
+            columns = [*schema, *_list_added_fields(self.ledger.plan, schema, name)]
+            write_parquet(pa.schema(columns).empty_table(), self.ledger.out / path)
+            paths.append(path)
+        return replace(mark, tables=(*mark.tables, *paths))
+
+    def _remove_left_overs(self, mark: Mark) -> None:
+        """Remove what an earlier try wrote, if it wrote what this one did not; so of a drain that failed."""
+        for done in (self.mark, mark):
+            if done is not None:
+                _remove_unnamed_tables(self.ledger.out, done)
+
+
+def check_sum(mark: Mark) -> None:
+    """Refuse a mark behind which a row is missing, or there twice."""
+    totals, waiting = mark.totals, mark.held_rows
+    if totals.input != totals.settled + waiting:
+        raise AntecedeError(
+            f"internal error: {totals.input:,} rows in, but {totals.settled:,} in tables and {waiting:,} "
+            f"waiting behind batch {mark.batch}; it does not count: please report this"
+        )
+
+
+def _read_schema(checkpoint: Path, files: BucketFiles) -> pa.Schema:
+    """The columns of the rows that wait, as the user knows them."""
+    schema = pq.read_schema(checkpoint / files.held[-1].path)
+    return pa.schema([field for field in schema if field.name not in FILED.names])
+
+
+def _remove_unnamed_tables(out: Path, mark: Mark) -> None:
+    """Remove files of tables in the folders of a batch that its mark does not name."""
+    named = set(mark.tables)
+    for name in TABLES:
+        for file in (out / name / f"batch={mark.batch}").glob("*.parquet"):
+            if str(file.relative_to(out)) not in named:
+                file.unlink(missing_ok=True)
+
+
+def _has_expired(task: BucketTask) -> bool:
+    limit, oldest = task.oldest_before, task.files.oldest
+    return limit is not None and oldest is not None and oldest <= limit
+
+
+def _list_added_fields(plan: StreamPlan, schema: pa.Schema, table: str) -> list[pa.Field]:
+    """The columns that a table has beside those of the input."""
+    names, texts = plan.names, pa.list_(pa.string())
+    arrival_type = pa.int64()
+    if plan.messages.arrival is not None:
+        arrival_type = schema.field(plan.messages.arrival).type
+    if table == "quarantine":
+        return [pa.field(names["reason"], pa.string())]
+    if table == "held":
+        return [pa.field(names["missing"], texts), pa.field(names["since"], arrival_type)]
+    arrival = [pa.field(names["arrival"], arrival_type)] if plan.messages.arrival != "arrival" else []
+    return [pa.field(names["position"], pa.int64()), *arrival, pa.field(names["missed"], texts)]

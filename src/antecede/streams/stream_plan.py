@@ -1,0 +1,93 @@
+"""How a stream of messages is put in order, and what of that must not change while its checkpoint is used."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from antecede.core.errors import CallerError
+from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.message_plan import (
+    ADDED,
+    MessageOptions,
+    MessagePlan,
+    TableColumns,
+    plan_messages,
+)
+from antecede.ordering.stream.forms import check_streaming
+from antecede.ordering.stream.give_up import GiveUp
+from antecede.streams.marks import Mark
+
+STREAM_ADDED = (*ADDED, "missed")
+"""The columns that the order of a stream adds to those of its input."""
+_REMEMBERED = ("stamp", "sender", "receiver", "number", "id", "group")
+"""The columns on which what is remembered depends; those of times only break ties."""
+
+
+class StreamPlan(NamedTuple):
+    """How rows are read, what columns are added, and when the stream stops waiting."""
+
+    messages: MessagePlan
+    options: MessageOptions
+    names: dict[str, str]
+    """What the columns that are added are called, by what they should be called."""
+    give_up: GiveUp
+    horizon: int | None
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What must stay as it is, lest what is remembered should mean something else."""
+        columns = self.messages.columns
+        members = self.messages.stamps.members
+        return {
+            "form": self.messages.stamps.form,
+            "entries": self.messages.reading.shape,
+            "members": None if members is None else list(members),
+            **{name: columns.get(name) for name in _REMEMBERED},
+        }
+
+
+def plan_stream(
+    columns: TableColumns,
+    options: MessageOptions,
+    give_up: GiveUp,
+    horizon: int | None,
+    *,
+    exact_names: bool = False,
+) -> StreamPlan:
+    """The plan for a stream with these columns; a sentence for the caller if there can be none."""
+    _check_columns(columns)
+    messages = plan_messages(columns, options)
+    check_streaming(messages, horizon)
+    names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
+    return StreamPlan(messages, options, messages.name_arrival(names), give_up.check(), horizon)
+
+
+def _check_columns(columns: TableColumns) -> None:
+    for name in columns.names:
+        if pa.types.is_null(columns.type_of(name)):
+            raise CallerError(f"column {name!r} has a type that Arrow does not have: cast it, or drop it")
+
+
+def check_fingerprint(plan: StreamPlan, mark: Mark, checkpoint: str) -> None:
+    """Refuse options under which what is remembered would mean something else."""
+    now = plan.fingerprint
+    changed = [name for name in now if now[name] != mark.fingerprint.get(name)]
+    if changed:
+        words = ", ".join(
+            f"{name} was {mark.fingerprint.get(name)!r} and is {now[name]!r}" for name in changed
+        )
+        raise CallerError(
+            f"{checkpoint} remembers the stream under other options: {words}; set them back, or start with a "
+            "new checkpoint and a new output folder"
+        )
+
+
+def check_bucket_count(asked: int | None, mark: Mark, checkpoint: str) -> None:
+    """Refuse another number of buckets than that of the checkpoint."""
+    if asked is not None and asked != mark.bucket_count:
+        raise CallerError(
+            f"{checkpoint} has {mark.bucket_count} buckets, and {asked} are asked for: leave out buckets=, "
+            "or start with a new checkpoint and a new output folder; partitions= may change"
+        )
