@@ -28,7 +28,7 @@ COMMANDS = {
     ),
     "status": (
         "antecede.cli.status:status_command",
-        "Say what a stream that is put in order has done, and what it waits for.",
+        "Say what a stream has done and what it waits for; it may run or be stopped.",
     ),
     "audit": (
         "antecede.cli.audit:audit_command",
