@@ -80,6 +80,11 @@ def test_receiver_that_is_down_stalls_buffers_and_not_matrix_clocks() -> None:
     assert buffered["stuck"] == matrix["stuck"] == buffered["early_rate"] == matrix["early_rate"] == 0
 
 
+def test_nobody_stalls_while_nobody_is_down() -> None:
+    metrics = measure(OUTAGE, "buffered", outage=0.0, ratio=0.1)
+    assert metrics["stalled_senders"] == metrics["stalled_messages"] == metrics["stuck"] == 0
+
+
 # -- several destinations ----------------------------------------------------------------------------
 
 

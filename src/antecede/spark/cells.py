@@ -12,6 +12,8 @@ from antecede.study.running import CellWork, Spread
 
 CELLS_OF_A_TASK = 4
 """Cells are of very different sizes; tasks of a few cells keep all cores busy to the end."""
+FEWEST_TASKS = 128
+"""Fewer cells than this are a task each: the last one to end should not keep the other cores waiting."""
 
 
 def spread_over(spark: SparkSession) -> Spread:
@@ -22,7 +24,7 @@ def spread_over(spark: SparkSession) -> Spread:
 def _spread_cells(spark: SparkSession, cells: Sequence[Cell], work: CellWork) -> None:
     """Do the work for every cell, on any core. What is to be kept the work writes itself."""
     texts = [msgspec.json.encode(cell).decode() for cell in cells]
-    tasks = max(1, len(cells) // CELLS_OF_A_TASK)
+    tasks = min(len(cells), max(FEWEST_TASKS, len(cells) // CELLS_OF_A_TASK))
     numbers = [number % tasks for number in range(len(cells))]
     table = pa.table({"task": pa.array(numbers, pa.int32()), "cell": texts})
     rows = spark.createDataFrame(table).repartitionById(tasks, "task")
