@@ -36,10 +36,15 @@ def tables(quick: bool) -> Iterator[Table]:
         yield memory(Path(folder), 20_000 if quick else 1_000_000)
 
 
-def best(call: Callable[[], object]) -> Spent:
-    """The least of two calls, after one to warm up."""
-    call()
-    return min((spent(call) for _ in range(2)), key=lambda time: time.wall)
+def best(*calls: Callable[[], object], warm: int = 1) -> list[Spent]:
+    """The least time of each call, in turn, after some to warm up.
+
+    In turn, because whatever runs first in a session pays for machine code that the others use, too.
+    """
+    for call in calls * warm:
+        call()
+    times = [[spent(call) for call in calls] for _ in range(2)]
+    return [min(some, key=lambda time: time.wall) for some in zip(*times, strict=True)]
 
 
 def drain(frame: DataFrame) -> None:
@@ -51,9 +56,12 @@ def _order(spark: SparkSession, folder: Path, size: int) -> Table:
     """Messages into causal order."""
     rows = spark.read.parquet(stamped(size, folder / "messages"))
     table = _table(f"Order: {count(size)} messages, {GROUPS} groups, vectors of {WIDTH}, shuffled", "against")
-    ours = best(lambda: _ordered(rows))
-    sort = best(lambda: drain(rows.repartition("group").sortWithinPartitions("time")))
-    same = best(lambda: drain(rows.groupBy("group").applyInArrow(_identity, rows.schema)))
+    ours, sort, same = best(
+        lambda: _ordered(rows),
+        lambda: drain(rows.repartition("group").sortWithinPartitions("time")),
+        lambda: drain(rows.groupBy("group").applyInArrow(_identity, rows.schema)),
+        warm=2,
+    )
     _add(table, "repartition + sortWithinPartitions", ours, sort, 1.8)
     _add(table, "identity applyInArrow", ours, same, 1.4)
     return table
@@ -73,16 +81,17 @@ def _audit(spark: SparkSession, folder: Path, size: int) -> Table:
     """An execution audited, and ten times as long a one."""
     title = f"Audit: {count(10 * size)} events of {PROCESSES} processes"
     table = _table(title, "against")
-    times = []
-    for events in (size, 10 * size):
-        place = folder / f"events-{events}"
-        place.mkdir()
-        rows = spark.read.parquet(traffic.write(events, PROCESSES, place))
-        times.append((best(lambda rows=rows: _audited(rows)), rows))  # type: ignore[misc]
-    (small, _), (large, rows) = times
-    _add(table, "sort of the same table", large, best(lambda: drain(rows.sort("time"))), 3.0)
+    few, many = (_write_events(spark, events, folder) for events in (size, 10 * size))
+    small, large, sort = best(lambda: _audited(few), lambda: _audited(many), lambda: drain(many.sort("time")))
+    _add(table, "sort of the same table", large, sort, 3.0)
     _add(table, f"audit of {count(size)}", large, small, 12.0)
     return table
+
+
+def _write_events(spark: SparkSession, events: int, folder: Path) -> DataFrame:
+    place = folder / f"events-{events}"
+    place.mkdir()
+    return spark.read.parquet(traffic.write(events, PROCESSES, place))
 
 
 def _audited(rows: DataFrame) -> None:
@@ -95,12 +104,10 @@ def _audited(rows: DataFrame) -> None:
 def _read(spark: SparkSession, folder: Path, size: int) -> Table:
     """A ShiViz log read, and ten times as long a one."""
     table = _table(f"Reading: a ShiViz log of {count(size)} events, and of {count(10 * size)}", "against")
-    times = []
-    for events in (size, 10 * size):
-        path = shiviz(events, folder / f"{events}.log")
-        times.append(best(lambda path=path: _logged(spark, path, folder)))  # type: ignore[misc]
-    _add(table, "1 second", times[0], Spent(1.0, 1.0), 1.5)
-    _add(table, f"reading {count(size)}", times[1], times[0], 12.0)
+    few, many = (shiviz(events, folder / f"{events}.log") for events in (size, 10 * size))
+    small, large = best(lambda: _logged(spark, few, folder), lambda: _logged(spark, many, folder))
+    _add(table, "1 second", small, Spent(1.0, 1.0), 1.5)
+    _add(table, f"reading {count(size)}", large, small, 12.0)
     return table
 
 

@@ -1,4 +1,4 @@
-"""Section `studies`: broadcasts with shared entries, compiled, beside the event simulator and on all cores."""
+"""Section `studies`: compiled broadcasts with shared entries, beside the event simulator and on all cores."""
 
 from collections.abc import Iterator
 from functools import partial
