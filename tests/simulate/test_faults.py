@@ -56,7 +56,7 @@ class Spy:
 
     def _frames(self) -> None:
         carrier = self.carrier
-        follow, arrive = carrier._follow, carrier._arrive
+        follow, arrive = carrier._transmit_output, carrier._arrive
 
         def follow_watched(i: int, output: Output) -> None:
             for frame in output.frames:
@@ -68,7 +68,7 @@ class Spy:
             self.counts["came while down"] += carrier.homes[carrier.index[frame.target]].site is None
             arrive(frame)
 
-        carrier._follow = follow_watched  # type: ignore[method-assign]
+        carrier._transmit_output = follow_watched  # type: ignore[method-assign]
         carrier._arrive = arrive_watched  # type: ignore[method-assign]
 
     def _crashes(self) -> None:
@@ -182,7 +182,7 @@ def test_process_is_down_when_and_as_long_as_is_said() -> None:
 def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatch) -> None:
     """A crash before writing leaves the inputs as they were, one after writing leaves one more."""
     seen: list[tuple[str, int]] = []
-    crash, take_in, send = LinkedCarrier._crash, LinkedCarrier._input, LinkedCarrier.send
+    crash, take_in, send = LinkedCarrier._crash, LinkedCarrier._apply_input, LinkedCarrier.send
     before: dict[int, int] = {}
 
     def input_watched(self: LinkedCarrier, i: int, happening: Input) -> None:
@@ -198,7 +198,7 @@ def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatc
             seen.append((self.homes[i].doom, len(self.homes[i].records) - before[i]))
         crash(self, i)
 
-    monkeypatch.setattr(LinkedCarrier, "_input", input_watched)
+    monkeypatch.setattr(LinkedCarrier, "_apply_input", input_watched)
     monkeypatch.setattr(LinkedCarrier, "send", send_watched)
     monkeypatch.setattr(LinkedCarrier, "_crash", crash_watched)
     simulate(plan_of("matrix", workload="ring", rate=50.0, network=FAULTY))
@@ -225,14 +225,14 @@ def test_how_often_snapshots_are_taken_changes_nothing(monkeypatch, every: int) 
 
 def test_a_process_looks_at_its_timers_once_at_a_time(monkeypatch) -> None:
     ticks: Counter[tuple[int, float]] = Counter()
-    take_in = LinkedCarrier._input
+    take_in = LinkedCarrier._apply_input
 
     def watched(self: LinkedCarrier, i: int, happening: Input) -> None:
         if happening.kind == "tick":
             ticks[i, happening.now] += 1
         take_in(self, i, happening)
 
-    monkeypatch.setattr(LinkedCarrier, "_input", watched)
+    monkeypatch.setattr(LinkedCarrier, "_apply_input", watched)
     network = Network(delay=QUICK, loss=0.2, crashes=5)
     run = simulate(plan_of("fifo", messages=2000, rate=100.0, network=network))
     assert len(ticks) > 300 and set(ticks.values()) == {1}
@@ -248,7 +248,7 @@ def test_nothing_is_written_down_where_nothing_crashes() -> None:
 def test_a_crash_while_handing_up_strikes_between_two_deliveries(monkeypatch) -> None:
     """And the watch sees a message that was not handed up as one that waits."""
     split: list[tuple[int, int]] = []
-    follow = LinkedCarrier._follow
+    follow = LinkedCarrier._transmit_output
 
     def watched(self: LinkedCarrier, i: int, output: Output) -> None:
         before = self.homes[i].taken
@@ -257,7 +257,7 @@ def test_a_crash_while_handing_up_strikes_between_two_deliveries(monkeypatch) ->
         if doomed and output.deliveries:
             split.append((self.homes[i].taken - before, len(output.deliveries)))
 
-    monkeypatch.setattr(LinkedCarrier, "_follow", watched)
+    monkeypatch.setattr(LinkedCarrier, "_transmit_output", watched)
     network = Network(delay="exponential:50", crashes=40, down_time=20)
     for seed in range(6):
         run = simulate(plan_of("vector", messages=150, rate=50.0, seed=seed, network=network))

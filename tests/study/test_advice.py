@@ -14,7 +14,7 @@ from antecede.study.advice import Advice, give_advice
 from antecede.study.compare import Comparison, ExecutionFacts, Variant, find_fitting_variants
 from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
 from antecede.study.compare_preferences import parse_preferences
-from antecede.study.compare_sentences import show_estimate, show_use
+from antecede.study.compare_sentences import show_estimate, write_endpoint_call
 from antecede.study.compare_table import build_table
 from antecede.study.estimates import Estimate
 from tests.simulate.test_replay import HANDED, TRIANGLE, A, B, C, record, triangle
@@ -219,7 +219,7 @@ def test_figures_have_the_digits_that_the_interval_leaves(estimate, text) -> Non
 
 def test_the_line_to_use_runs() -> None:
     facts = ExecutionFacts(execution="", processes=3, group=['a"b', "it's", "ü"])
-    line = show_use(Variant("bounded", {"k": 6}), facts)
+    line = write_endpoint_call(Variant("bounded", {"k": 6}), facts)
     assert line == 'antecede.endpoint("bounded", process="a\\"b", group=["a\\"b", "it\'s", "ü"], k=6)'
     assert eval(line, {"antecede": __import__("antecede")}).group == sorted(facts.group)
 

@@ -64,7 +64,7 @@ def judge_false_causality(graph: EventGraph, ordered: Ints) -> FalseCausality:
         "needless_waits": np.where(is_known, needless_waits, -1),
         "false_pairs": np.where(is_known & (ordered >= 0), false_pairs, -1),
     }
-    return FalseCausality(_list_first(graph, events, waits), counts)
+    return FalseCausality(_list_first_findings(graph, events, waits), counts)
 
 
 def _report_nothing_known(executions: int) -> FalseCausality:
@@ -151,7 +151,7 @@ def _count_meant_pairs(graph: EventGraph, is_known: Bools) -> Ints:
     return np.maximum(counts, 0)
 
 
-def _list_first(graph: EventGraph, events: _Events, waits: Waits) -> FindingRows:
+def _list_first_findings(graph: EventGraph, events: _Events, waits: Waits) -> FindingRows:
     """As many as are told, with the chain that orders the two."""
     picks = rank_within_runs(events.execution[waits.at]) < MOST_TOLD
     at, cause = waits.at[picks], waits.cause[picks]

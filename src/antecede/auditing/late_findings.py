@@ -94,7 +94,7 @@ def _judge_executions(
     execution = graph.events.execution[block.rows]
     _count_violations(execution, violations, lateness.counts)
     if len(violations.late):
-        lateness.parts.extend(_show_late(execution, block, violations))
+        lateness.parts.extend(_list_late_findings(execution, block, violations))
     _find_in_spite(graph, steps, block, lateness.in_spite)
 
 
@@ -144,7 +144,7 @@ def _count_violations(execution: Ints, violations: OrderViolations, counts: dict
     counts["pairs"][execution[0]] += unlisted_pairs
 
 
-def _show_late(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
+def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
     """Findings for the late deliveries that are told, and for those of them that break FIFO order."""
     told = _keep_first(execution, block.trace, violations)
     causes = build_graph(block.trace.process, block.source, block.target)

@@ -16,13 +16,13 @@ def costs_table(runs: dict[str, Run]) -> Table:
     table.add_column("", no_wrap=True)
     for name in runs:
         table.add_column(name, justify="right", no_wrap=True)
-    rows = [_costs(run) for run in runs.values()]
+    rows = [_list_costs(run) for run in runs.values()]
     for name in rows[0]:
         table.add_row(name, *(row[name] for row in rows))
     return table
 
 
-def _costs(run: Run) -> dict[str, str]:
+def _list_costs(run: Run) -> dict[str, str]:
     costs, verdict = run.costs, run.verdict
     order = f"{verdict.early:,}, {verdict.late:,}, {verdict.out_of_turn:,}"
     wrong = f"{verdict.stuck:,}, {verdict.lost:,}, {verdict.duplicated:,}"

@@ -36,13 +36,13 @@ def choose_conversion(
     wanted = EVENTS.field(name).type
     if name == "time" and pa.types.is_timestamp(given):
         return Conversion.FROM_TIMESTAMP
-    if not pa.types.is_null(given) and _nesting(given) != _nesting(wanted):
+    if not pa.types.is_null(given) and _classify_type(given) != _classify_type(wanted):
         sentence = f"column {name!r} is {describe(given)} and must be {describe(wanted)}: cast it first"
         raise CallerError(sentence)
     return Conversion.CAST
 
 
-def _nesting(kind: pa.DataType) -> str:
+def _classify_type(kind: pa.DataType) -> str:
     """What a value of this type is made of: what differs here, no cast can bring together."""
     if pa.types.is_map(kind):
         return "map"

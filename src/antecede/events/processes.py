@@ -37,7 +37,7 @@ def find_actors(table: pa.Table, execution: Ints) -> Actors:
     clock = flatten_lists(get_column(table, "clock"))
     receivers = flatten_lists(get_column(table, "receivers"))
     columns = [get_column(table, "process"), get_column(table, "sender")]
-    columns += [_first_items(receivers), _first_items(clock)]
+    columns += [_list_items_or_keys(receivers), _list_items_or_keys(clock)]
     names, (name, sender, receiver, slot) = rank_names(columns)
     process, first_row = _number_processes(execution, name)
     mentions = [
@@ -59,7 +59,7 @@ def find_actors(table: pa.Table, execution: Ints) -> Actors:
     )
 
 
-def _first_items(column: FlatLists) -> pa.Array:
+def _list_items_or_keys(column: FlatLists) -> pa.Array:
     """The items of lists, or the keys of maps."""
     return column.items[0] if column.items else _NO_NAMES
 

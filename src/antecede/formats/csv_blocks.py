@@ -67,7 +67,7 @@ class CsvBlocks:
             raise Odd
         # Arrow closes a last cell that is open; all others take the line behind them with them.
         last_line = body[body.rfind(b"\n") + 1 :]
-        if b'"' in last_line and is_open(last_line.decode(errors="replace"), self.parse.delimiter):
+        if b'"' in last_line and ends_inside_record(last_line.decode(errors="replace"), self.parse.delimiter):
             raise Odd
         options = pa_csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(block) + 1)
         try:
@@ -80,7 +80,7 @@ class CsvBlocks:
         return self._build_events(cells, pa.array(np.arange(first_line, first_line + lines)))
 
     def _build_events(self, cells: dict[str, pa.Array], lines: pa.Array) -> tuple[pa.Table, pa.Array]:
-        given = {own: self._cells_of(own, cells) for own in self.columns}
+        given = {own: self._take_cells(own, cells) for own in self.columns}
         columns: dict[str, pa.Array] = {}
         others = {name: cells[name] for name in self.others if cells[name].null_count < len(lines)}
         for own, column in given.items():
@@ -92,10 +92,10 @@ class CsvBlocks:
                 columns[own] = column
         if "kind" in given:
             columns["kind"], words = build_kinds(given["kind"], self.kinds)
-            _add_other(others, "kind", words)
+            _keep_as_field(others, "kind", words)
         if "time" in given:
             columns["time"], texts = _read_times(given["time"])
-            _add_other(others, "time", texts)
+            _keep_as_field(others, "time", texts)
         owns = pa.nulls(len(lines), pa.int64())
         if "clock" in given:
             columns["clock"], owns = _read_clocks(given["clock"], columns["process"])
@@ -105,7 +105,7 @@ class CsvBlocks:
             columns["fields"] = join_fields(others)
         return assemble_events(columns, lines, self.file), owns
 
-    def _cells_of(self, own: str, cells: dict[str, pa.Array]) -> pa.Array:
+    def _take_cells(self, own: str, cells: dict[str, pa.Array]) -> pa.Array:
         column = cells[self.columns[own]]
         for name in self.spare[own]:
             if pc.any(pc.and_(pc.is_null(column), pc.is_valid(cells[name]))).as_py():
@@ -113,7 +113,7 @@ class CsvBlocks:
         return column
 
 
-def is_open(text: str, sign: str) -> bool:
+def ends_inside_record(text: str, sign: str) -> bool:
     """Whether the last line has a cell in quotes that is not closed, or ends its record by other means."""
     last = text.rstrip().rpartition("\n")[2]
     try:
@@ -132,7 +132,7 @@ def _as_cells(column: pa.ChunkedArray) -> pa.Array:
     return pc.if_else(pc.equal(sizes, 0), None, cells) if pc.min(sizes).as_py() == 0 else cells
 
 
-def _add_other(others: dict[str, pa.Array], name: str, texts: pa.Array) -> None:
+def _keep_as_field(others: dict[str, pa.Array], name: str, texts: pa.Array) -> None:
     """Keep what could not be understood among the fields."""
     if texts.null_count < len(texts):
         if name in others:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from antecede.formats.columns import Odd
-from antecede.formats.csv_blocks import CsvBlocks, is_open
+from antecede.formats.csv_blocks import CsvBlocks, ends_inside_record
 from antecede.formats.jsons import decode_value
 from antecede.formats.mapped import OWN, Mapper
 from antecede.formats.mapped_events import LineBlock, MappedEvents, cut_blocks, cut_smaller
@@ -91,7 +91,7 @@ def _map_block(block: LineBlock, reader: CsvBlocks, sign: str, events: MappedEve
         text = Source(block.data, "").text()
     records = sum(1 for _ in _read_records(text, sign))
     lines = sum(bool(line.strip()) for line in text.split("\n"))
-    if records != lines or is_open(text, sign):
+    if records != lines or ends_inside_record(text, sign):
         return False
     _map_odd_block(block, reader, sign, events)
     return True
@@ -118,7 +118,7 @@ def find_header(head: bytes) -> str | None:
     line, end, _ = text[blank:].partition("\n")
     header = text[:blank] + line + end
     is_plain = end and "\r" not in header and not text[:blank].strip(" \t\n")
-    return header if is_plain and not is_open(header, find_separator(line)) else None
+    return header if is_plain and not ends_inside_record(header, find_separator(line)) else None
 
 
 def _column_names(first: Line) -> list[str]:

@@ -36,12 +36,12 @@ UNKNOWN = -1
 
 def is_send(events: pa.Table) -> Flags:
     """Which events are sends."""
-    return _flags(pc.equal(events["kind"], "send"))
+    return _to_flags(pc.equal(events["kind"], "send"))
 
 
 def is_receipt(events: pa.Table) -> Flags:
     """Which events are receives that name their sender."""
-    return _flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
+    return _to_flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
 
 
 def match_messages(events: pa.Table, owns: Ints, is_matched: Flags) -> pa.Table:
@@ -57,10 +57,10 @@ def match_messages(events: pa.Table, owns: Ints, is_matched: Flags) -> pa.Table:
     numbers = np.where(owns == UNKNOWN, index, owns)
     channels = _Channels(events, sent, received, owns, numbers)
     messages, hows = channels.match_receipts()
-    names_of_sent = _join(events["process"].take(pa.array(sent)), numbers[sent])
+    names_of_sent = _join_name_and_number(events["process"].take(pa.array(sent)), numbers[sent])
     rows = np.concatenate([sent, received])
     hows = np.concatenate([np.full(len(sent), SENT), hows])
-    return _store(events, rows, pa.concat_arrays([names_of_sent, messages]), hows)
+    return _store_matches(events, rows, pa.concat_arrays([names_of_sent, messages]), hows)
 
 
 def mark_unmatched(events: pa.Table) -> pa.Table:
@@ -74,11 +74,11 @@ def mark_unmatched(events: pa.Table) -> pa.Table:
 def match_again(events: pa.Table) -> pa.Table:
     """Match what readers of single files have matched, now that all files are there."""
     fields = events["fields"].combine_chunks()
-    was_matched = _flags(pc.not_equal(pc.map_lookup(fields, "match", "first"), ""))
+    was_matched = _to_flags(pc.not_equal(pc.map_lookup(fields, "match", "first"), ""))
     events = replace_column(events, "fields", drop_map_key(fields, "match"))
     messages = pc.if_else(pa.array(was_matched), None, events["message"])
     events = replace_column(events, "message", messages)
-    return match_messages(events, _entries(events, events["process"]), was_matched)
+    return match_messages(events, _take_clock_entries(events, events["process"]), was_matched)
 
 
 class _Channels:
@@ -94,7 +94,7 @@ class _Channels:
             [sends["execution"], sends["process"], pc.list_flatten(lists), sends["text"]],
             [receipts["execution"], receipts["sender"], receipts["process"], receipts["text"]],
         )
-        self.known = _entries(events, events["sender"])[received]
+        self.known = _take_clock_entries(events, events["sender"])[received]
         number, own = numbers[rows], np.maximum(owns[rows], 0)
         # A send and one that goes by the same number in its channel are one, as far as receiving it goes.
         self.send, self.exact_send = _number_rows(
@@ -112,22 +112,22 @@ class _Channels:
 
     def match_receipts(self) -> tuple[pa.Array, Ints]:
         """The message of each receipt, and how it was found."""
-        hows, sends = self._walk()
+        hows, sends = self._match_in_turn()
         receipts = self.receipts
         is_found = hows <= REPEAT
         numbers = self.known.copy()
         numbers[is_found] = self.number_of_send[sends[is_found]]
-        by_number = _join(receipts["sender"], numbers)
+        by_number = _join_name_and_number(receipts["sender"], numbers)
         index = pc.coalesce(receipts["index"].cast(pa.string()), "None")
         ends = pc.binary_join_element_wise(receipts["sender"], receipts["process"], ">")
         alone = pc.binary_join_element_wise(ends, index, "@").combine_chunks()
         # A sender with events of its own would have logged what it sent.
         could_be_unheard = ~is_found & (self.known > 0)
         if could_be_unheard.any():
-            hows[could_be_unheard & ~_have_events(self.events, receipts)] = CLOCK
+            hows[could_be_unheard & ~_sender_has_events(self.events, receipts)] = CLOCK
         return pc.if_else(pa.array(hows == NONE), alone, by_number), hows
 
-    def _walk(self) -> tuple[Ints, Ints]:
+    def _match_in_turn(self) -> tuple[Ints, Ints]:
         """For each receipt FIRST or REPEAT and the send, or NONE."""
         is_sent = np.zeros(len(self.number_of_send), np.bool_)
         is_sent[self.send] = True
@@ -176,14 +176,14 @@ def _as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
+def _take_clock_entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
     """The entry of each event's clock for a process; 0 if the clock has none, UNKNOWN without a clock."""
     clocks = events["clock"].combine_chunks()
     entries = pc.fill_null(find_entries(clocks, _as_array(processes)), 0).to_numpy()
-    return np.where(_flags(pc.is_null(clocks)), UNKNOWN, entries)
+    return np.where(_to_flags(pc.is_null(clocks)), UNKNOWN, entries)
 
 
-def _have_events(events: pa.Table, receipts: pa.Table) -> Flags:
+def _sender_has_events(events: pa.Table, receipts: pa.Table) -> Flags:
     """Whether the sender of each receipt has events of its own in its execution."""
     there, senders = _number_rows(
         [events["execution"], events["process"]], [receipts["execution"], receipts["sender"]]
@@ -191,11 +191,11 @@ def _have_events(events: pa.Table, receipts: pa.Table) -> Flags:
     return np.isin(senders, there)
 
 
-def _join(names: pa.ChunkedArray, numbers: Ints) -> pa.Array:
+def _join_name_and_number(names: pa.ChunkedArray, numbers: Ints) -> pa.Array:
     return _as_array(pc.binary_join_element_wise(names, pa.array(numbers).cast(pa.string()), ":"))
 
 
-def _store(events: pa.Table, rows: Ints, messages: pa.Array, hows: Ints) -> pa.Table:
+def _store_matches(events: pa.Table, rows: Ints, messages: pa.Array, hows: Ints) -> pa.Table:
     """The events, with these messages and ways of finding them at these rows."""
     place = np.full(len(events), -1, np.int64)
     place[rows] = np.arange(len(rows))
@@ -207,5 +207,5 @@ def _store(events: pa.Table, rows: Ints, messages: pa.Array, hows: Ints) -> pa.T
     return replace_column(events, "fields", fields)
 
 
-def _flags(values: pa.Array | pa.ChunkedArray) -> Flags:
+def _to_flags(values: pa.Array | pa.ChunkedArray) -> Flags:
     return np.asarray(_as_array(pc.fill_null(values, False)).to_numpy(zero_copy_only=False), np.bool_)

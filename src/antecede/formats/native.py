@@ -43,22 +43,24 @@ def _can_be_taken_as_is(parquet: pq.ParquetFile) -> bool:
     has_columns = set(schema.names) - ADDED_BY_ORDER == set(EVENTS.names)
     if not has_columns or len(set(schema.names)) < len(schema.names):
         return False
-    if any(_shape_of(schema.field(field.name).type) != _shape_of(field.type) for field in EVENTS):
+    if any(_simplify_type(schema.field(field.name).type) != _simplify_type(field.type) for field in EVENTS):
         return False
     groups = (parquet.metadata.row_group(at) for at in range(parquet.metadata.num_row_groups))
-    return all(_needs_no_look(group.column(at)) for group in groups for at in range(group.num_columns))
+    return all(
+        _is_complete_by_statistics(group.column(at)) for group in groups for at in range(group.num_columns)
+    )
 
 
-def _shape_of(kind: pa.DataType) -> Any:
+def _simplify_type(kind: pa.DataType) -> Any:
     """A type without the names and the widths that make no difference."""
     if pa.types.is_map(kind):
-        return ("map", _shape_of(kind.key_type), _shape_of(kind.item_type))
+        return ("map", _simplify_type(kind.key_type), _simplify_type(kind.item_type))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return ("list", _shape_of(kind.value_type))
+        return ("list", _simplify_type(kind.value_type))
     return "string" if pa.types.is_large_string(kind) else str(kind)
 
 
-def _needs_no_look(column: Any) -> bool:
+def _is_complete_by_statistics(column: Any) -> bool:
     """Names are all there, and clocks have no entries that say nothing."""
     statistics, path = column.statistics, column.path_in_schema
     if path in NEVER_NULL:

@@ -19,11 +19,11 @@ def place_rows(groups: Ints, *keys: Any) -> Ints:
     """Each row's place among the rows of its group, sorted by the keys; equal keys stay in file order."""
     order = np.lexsort((*reversed(keys), groups))
     result = np.empty(len(order), np.int64)
-    result[order] = _places_in_runs(groups[order])
+    result[order] = _rank_in_runs(groups[order])
     return result
 
 
-def _places_in_runs(ordered: Ints) -> Ints:
+def _rank_in_runs(ordered: Ints) -> Ints:
     """The place of each element in its stretch of equal ones."""
     places = np.arange(len(ordered))
     begins = np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]
@@ -41,7 +41,7 @@ def count_runs(groups: Ints, owns: Ints) -> Ints:
         order = np.argsort(groups, kind="stable")
         seen = np.cumsum(ones[order])
         before = seen - ones[order]
-        places = _places_in_runs(groups[order])
+        places = _rank_in_runs(groups[order])
         first = np.maximum.accumulate(np.where(places == 0, before, 0))
         result[order] = np.maximum(seen - first - 1, 0)
     return result
@@ -57,5 +57,5 @@ def count_copies(groups: Ints, owns: Ints) -> Ints:
     order = np.lexsort((owns, groups))
     same = np.cumsum(np.r_[False, np.diff(groups[order]) | np.diff(owns[order])].astype(bool))[: len(order)]
     result = np.empty(len(order), np.int64)
-    result[order] = _places_in_runs(same)
+    result[order] = _rank_in_runs(same)
     return result

@@ -47,7 +47,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
     _check_columns(table, source.name, settings)
-    return _by_row(table, source.name, settings)
+    return _map_row_by_row(table, source.name, settings)
 
 
 def _is_ours(table: pa.Table) -> bool:
@@ -88,10 +88,10 @@ def _check_columns(table: pa.Table, name: str, settings: Settings) -> None:
         )
 
 
-def _by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
+def _map_row_by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
     events = MappedEvents(OWN, settings, name)
-    for number, record in enumerate(_in_micros(table).to_pylist(), start=1):
-        plain = {str(key): _plain(value) for key, value in record.items()}
+    for number, record in enumerate(_round_to_microseconds(table).to_pylist(), start=1):
+        plain = {str(key): _to_plain_value(value) for key, value in record.items()}
         try:
             events.mapper.add(number, plain)
         except Refused as reason:
@@ -99,7 +99,7 @@ def _by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
     return events.finish_file("parquet")
 
 
-def _in_micros(table: pa.Table) -> pa.Table:
+def _round_to_microseconds(table: pa.Table) -> pa.Table:
     """Moments that Python can hold: its clock has no nanoseconds."""
     for position, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
@@ -108,7 +108,7 @@ def _in_micros(table: pa.Table) -> pa.Table:
     return table
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_value(value: Any) -> Any:
     """Maps come out of Arrow as lists of pairs, and objects with a null for every name they lack."""
     if isinstance(value, dict):
         return {key: one for key, one in value.items() if one is not None}

@@ -70,14 +70,16 @@ class Form(NamedTuple):
             ]
         if not self.is_usual or "===" not in text:
             return []
-        appended = [(cut, False) for cut in APPENDED.finditer(text, self.begin) if self._free(text, cut)]
+        appended = [
+            (cut, False) for cut in APPENDED.finditer(text, self.begin) if self._stands_alone(text, cut)
+        ]
         if self.delimiter is None:
             return appended
         begins = {cut.start() for cut, _ in appended}
         usual = [cut for cut in USUAL.finditer(text, self.begin) if cut.start() not in begins]
-        return appended + [(cut, True) for cut in usual if self._free(text, cut)]
+        return appended + [(cut, True) for cut in usual if self._stands_alone(text, cut)]
 
-    def _free(self, text: str, cut: re.Match[str]) -> bool:
+    def _stands_alone(self, text: str, cut: re.Match[str]) -> bool:
         """Whether the line is not the text of an event beside it."""
         if self.pattern is HOST_FIRST:
             before = text.rfind("\n", 0, max(cut.start() - 1, 0)) + 1

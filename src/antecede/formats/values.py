@@ -74,22 +74,22 @@ def read_time_ms(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str | datetime):
         return None
     try:
-        number = float(value) if not isinstance(value, datetime) else _epoch(value)
+        number = float(value) if not isinstance(value, datetime) else _to_epoch_ms(value)
     except OverflowError:
         return None
     except ValueError:
-        return _iso(str(value))
+        return _parse_iso_time(str(value))
     return number if math.isfinite(number) else None
 
 
-def _iso(text: str) -> float | None:
+def _parse_iso_time(text: str) -> float | None:
     try:
-        return _epoch(datetime.fromisoformat(text.strip()))
+        return _to_epoch_ms(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):
         return None
 
 
-def _epoch(moment: datetime) -> float:
+def _to_epoch_ms(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
 
 

@@ -55,14 +55,14 @@ def scan_clocks(text: Bytes, offsets: Offsets) -> ScannedClocks | None:
     sizes = np.zeros(len(offsets) - 1, np.int64)
     codes, counts, key_begins, key_ends = (np.empty(most_entries, np.int64) for _ in range(4))
     # Kernels are compiled anew for arrays that can be written to: here, none can.
-    text, offsets = _lock(text), _lock(offsets)
+    text, offsets = _make_read_only(text), _make_read_only(offsets)
     entries, keys = _scan(text, offsets, slots, sizes, codes, counts, key_begins, key_ends)
     if entries < 0:
         return None
     return ScannedClocks(sizes, codes[:entries], counts[:entries], key_begins[:keys], key_ends[:keys])
 
 
-def _lock(array: Any) -> Any:
+def _make_read_only(array: Any) -> Any:
     """The array, not to be written to."""
     array = array.view()
     array.flags.writeable = False

@@ -109,7 +109,7 @@ def find_waits(
     meant_rows = _plan_rows(trace, judged_sends, meant)
     deliveries = _plan_deliveries(trace, judged_sends, past_rows.rows + meant_rows.rows)
     processes = int(trace.process.max(initial=-1)) + 1
-    pairs, needless, wanted = _carry_both(deliveries, past_rows, meant_rows, processes, cap)
+    pairs, needless, wanted = _carry_past_and_meant(deliveries, past_rows, meant_rows, processes, cap)
     at = pairs[:, 0].copy()
     cause = pairs[:, 1].copy()
     return Waits(at, cause, trace.process[at], needless, wanted)
@@ -146,7 +146,7 @@ def _plan_deliveries(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries
 
 
 @compiled
-def _carry_both(
+def _carry_past_and_meant(
     deliveries: _Deliveries, past: _EventRows, meant: _EventRows, processes: int, cap: int
 ) -> tuple[Ints, Ints, Ints]:
     """Carry both sets through all events; returns (event, cause) pairs, and both counts of each event."""

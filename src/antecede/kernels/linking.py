@@ -108,7 +108,7 @@ def match_messages(rows: MessageRows) -> MessageLinks:
         starts, items = group_by_key(code, split_size)
         by_message = _take_rows(rows, items)
     links = _link_rows(by_message, starts, processes, tracks)
-    return _put_back(links, items, rows.code)
+    return _restore_row_order(links, items, rows.code)
 
 
 def _take_rows(rows: MessageRows, items: Ints) -> MessageRows:
@@ -159,7 +159,7 @@ def _link_rows(rows: MessageRows, starts: Ints, processes: int, tracks: int) -> 
     )
 
 
-def _put_back(links: MessageLinks, items: Ints, code: Ints) -> MessageLinks:
+def _restore_row_order(links: MessageLinks, items: Ints, code: Ints) -> MessageLinks:
     """The links of rows that were taken in the order of `items`, at the rows they belong to."""
     row_or_none = np.append(items, -1)  # an entry of -1 reads the last one, which is -1 again
 

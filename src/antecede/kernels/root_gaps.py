@@ -99,7 +99,7 @@ def play_root_gaps(have: Ints, unmet: Rows, gains: Rows, *, counted: int) -> Roo
     sums = np.bincount(owner, weights=unmet.counts, minlength=rows)
     by_sum = np.argsort(sums, kind="stable")
     by_slot = np.lexsort((unmet.counts, unmet.slots))
-    slot, number, row, last = _play(have.copy(), unmet, gains, by_sum, by_slot, owner)
+    slot, number, row, last = _play_releases(have.copy(), unmet, gains, by_sum, by_slot, owner)
     given = row < 0
     gaps = _join_neighbours(Gaps(slot[given], number[given], last[given]))
     held = HeldPlaces(slot[~given], number[~given], row[~given])
@@ -115,7 +115,7 @@ def _count_all(
     row = np.concatenate((held.row, np.full(len(gaps.slot), -1)))
     places = _sort_places(slots, slot, number, row)
     rows = len(unmet.starts) - 1
-    graph = WaitGraph(counted, *_link(*unmet, *places, dense))
+    graph = WaitGraph(counted, *_link_needs_to_places(*unmet, *places, dense))
     gap_nodes = rows + np.flatnonzero(places.rows < 0)
     # Whoever waits for a gap of a dense slot waits for the lower ones: they are on one track.
     gap_tracks = gaps.slot if dense else np.arange(len(gaps.slot))
@@ -228,7 +228,7 @@ def _find_absent(slots: Counts, counts: Counts, first: Ints, numbers: Ints) -> N
 
 
 @compiled
-def _link(
+def _link_needs_to_places(
     need_starts: Ints, slots: Counts, counts: Counts, first: Ints, numbers: Ints, rows: Ints, dense: bool
 ) -> tuple[Ints, Ints]:
     """The edges of the graph. There is a place for every need, since what no row takes is a gap."""
@@ -254,7 +254,7 @@ def _link(
 
 
 @compiled
-def _rise(
+def _raise_slot(
     slot: int, amount: int, have: Ints, counts: Counts, by_slot: Ints, ends: Ints,
     at: Ints, owner: Ints, lacks: Ints, rank: Ints, ready: list[int],
 ) -> None:  # fmt: skip
@@ -269,7 +269,7 @@ def _rise(
 
 
 @compiled
-def _play(
+def _play_releases(
     have: Ints, unmet: Rows, gains: Rows, by_sum: Ints, by_slot: Ints, owner: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The places of rows, and of what was given (row -1): slot, first and row, and last of each."""
@@ -300,7 +300,7 @@ def _play(
                     place_slot[size], place_first[size] = slot, have[slot] + 1
                     place_row[size], place_last[size] = row, have[slot] + values[k]
                     size += 1
-                    _rise(slot, values[k], have, counts, by_slot, ends, at, owner, lacks, rank, ready)
+                    _raise_slot(slot, values[k], have, counts, by_slot, ends, at, owner, lacks, rank, ready)
         if turn == len(by_sum):
             break
         row = by_sum[turn]
@@ -310,7 +310,7 @@ def _play(
                 place_slot[size], place_first[size] = slot, have[slot] + 1
                 place_row[size], place_last[size] = -1, counts[k]
                 size += 1
-                _rise(
+                _raise_slot(
                     slot, counts[k] - have[slot], have, counts, by_slot, ends, at, owner, lacks, rank, ready
                 )
     return place_slot[:size], place_first[:size], place_row[:size], place_last[:size]

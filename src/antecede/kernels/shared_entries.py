@@ -402,7 +402,7 @@ def _ask_detectors(state: SharedState, process: int, slot: int) -> int:
     for other in range(len(senders)):
         is_from_another = senders[other] != process and senders[other] != NOBODY
         is_delivered = delivered[other >> 6] & bit_mask(other)
-        if is_delivered and is_from_another and _covers(needs, counts_on, other, slot):
+        if is_delivered and is_from_another and _accounts_for_entries(needs, counts_on, other, slot):
             alarms = 3
             if _may_follow(needs, counts_on, other, slot):
                 return 7
@@ -410,7 +410,7 @@ def _ask_detectors(state: SharedState, process: int, slot: int) -> int:
 
 
 @compiled
-def _covers(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
+def _accounts_for_entries(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
     """Whether the stamp of another message alone accounts for the entries that count this one."""
     for k in range(counts_on.shape[1]):
         entry = counts_on[slot, k]

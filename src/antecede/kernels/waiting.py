@@ -83,7 +83,7 @@ def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> WaitCo
     cycle_tracks = int(gap_tracks.max(initial=-1)) + 1 + np.arange(len(cycle_nodes))
     names = np.concatenate((gap_tracks, cycle_tracks))
 
-    part = _find_parts(graph.starts, graph.targets)
+    part = _find_connected_parts(graph.starts, graph.targets)
     components = int(component.max(initial=-1)) + 1
     part_of_component = np.zeros(components, dtype=np.int64)
     part_of_component[component] = part
@@ -97,20 +97,20 @@ def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> WaitCo
         graph.starts,
         position[graph.targets],
     )
-    tracks = _lay_tracks(names, part[roots], position[roots])
+    tracks = _number_tracks(names, part[roots], position[roots])
     counts = _count_rows(graph.rows, layout, tracks)
     on_gaps, on_cycles = counts[: len(gap_nodes)], counts[len(gap_nodes) :]
-    return WaitCounts(on_gaps, _keep_rows(cycles, graph.rows), on_cycles)
+    return WaitCounts(on_gaps, _drop_other_nodes(cycles, graph.rows), on_cycles)
 
 
-def _keep_rows(cycles: Cycles, rows: int) -> Cycles:
+def _drop_other_nodes(cycles: Cycles, rows: int) -> Cycles:
     """The cycles without the nodes that are no rows."""
     is_row = cycles.members < rows
     rows_before = np.concatenate(([0], np.cumsum(is_row)))
     return Cycles(rows_before[cycles.starts], cycles.members[is_row])
 
 
-def _lay_tracks(names: Ints, part: Ints, position: Ints) -> _Tracks:
+def _number_tracks(names: Ints, part: Ints, position: Ints) -> _Tracks:
     """Number the tracks; roots of one name are on one track, and lie by height."""
     roots = len(names)
     name_count = int(names.max(initial=-1)) + 1
@@ -159,7 +159,7 @@ def _count_rows(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
 
 
 @compiled
-def _find_parts(starts: Ints, targets: Ints) -> Ints:
+def _find_connected_parts(starts: Ints, targets: Ints) -> Ints:
     """A number from 0 for each part of the graph, as if edges had no direction (union and find)."""
     size = len(starts) - 1
     parent = np.arange(size)

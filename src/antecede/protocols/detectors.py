@@ -30,7 +30,7 @@ def find_alarms(
     uncovered = [x for x in keys if before.get(x, 0) < vector[x]]
     if uncovered:
         return ()
-    covering = [old for old in recent if _covers(old, keys, vector)]
+    covering = [old for old in recent if _accounts_for_entries(old, keys, vector)]
     if not covering:
         return (ALGORITHM_4,)
     if any(_may_follow(old, vector) for old in covering):
@@ -38,7 +38,7 @@ def find_alarms(
     return (ALGORITHM_4, ALGORITHM_5)
 
 
-def _covers(old: Recent, keys: Sequence[int], vector: list[int]) -> bool:
+def _accounts_for_entries(old: Recent, keys: Sequence[int], vector: list[int]) -> bool:
     """Whether the stamp of `old` alone accounts for the entries that count the message."""
     return all(old.vector[x] >= vector[x] for x in keys)
 

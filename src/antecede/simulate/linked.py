@@ -77,7 +77,7 @@ class LinkedCarrier:
 
     def _plan_crash(self, i: int, when: float, moment: str, down_time: float) -> None:
         self.crashes += 1
-        self.queue.schedule(when, self._doom, (i, moment, down_time))
+        self.queue.schedule(when, self._plan_failure, (i, moment, down_time))
 
     def may_send(self, i: int) -> bool:
         """Whether the application of a process need not wait now."""
@@ -97,11 +97,11 @@ class LinkedCarrier:
         how = {}
         if self.watch.declared and wish.depends_on is not None:
             how = {"depends_on": wish.depends_on}
-        self._input(i, Input("send", self.queue.now, payload, to, how))
+        self._apply_input(i, Input("send", self.queue.now, payload, to, how))
 
     def _arrive(self, frame: Frame) -> None:
         happening = Input("frame", self.queue.now, frame.encode())
-        self._input(self.index[frame.target], happening)
+        self._apply_input(self.index[frame.target], happening)
 
     def _tick(self, planned: tuple[int, float]) -> None:
         i, due = planned
@@ -109,9 +109,9 @@ class LinkedCarrier:
             return
         self.homes[i].alarm = NEVER
         if self.homes[i].site is not None:
-            self._input(i, Input("tick", self.queue.now))
+            self._apply_input(i, Input("tick", self.queue.now))
 
-    def _input(self, i: int, happening: Input) -> None:
+    def _apply_input(self, i: int, happening: Input) -> None:
         """Write it down, do it, let out what follows. A doomed process fails on the way."""
         home = self.homes[i]
         if home.site is None:
@@ -126,12 +126,12 @@ class LinkedCarrier:
             self._crash(i)
             return
         resent = home.site.link.resent
-        self._follow(i, home.site.apply(happening))
+        self._transmit_output(i, home.site.apply(happening))
         if home.site is not None:
             self.counts["sent again"] += home.site.link.resent - resent
-            self._settle(i, home, home.site)
+            self._finish_input(i, home, home.site)
 
-    def _follow(self, i: int, output: Output) -> None:
+    def _transmit_output(self, i: int, output: Output) -> None:
         if output.made:
             self.watch.on_transmit(output.made)
         mean = self.wires.draw_mean() if output.frames else None
@@ -155,7 +155,7 @@ class LinkedCarrier:
             self.homes[i].taken += 1
             self.applications.on_deliver(i, delivery)
 
-    def _settle(self, i: int, home: ProcessHome, site: Site) -> None:
+    def _finish_input(self, i: int, home: ProcessHome, site: Site) -> None:
         """After an input: a snapshot now and then, the timer, and what the application waited to send."""
         if len(home.records) >= SNAPSHOT_EVERY:
             home.snapshot, home.records = site.snapshot(), []
@@ -165,7 +165,7 @@ class LinkedCarrier:
             self.queue.schedule(max(due, self.queue.now), self._tick, (i, due))
         self.applications.send_waiting(i)
 
-    def _doom(self, fate: tuple[int, str, float]) -> None:
+    def _plan_failure(self, fate: tuple[int, str, float]) -> None:
         i, moment, down = fate
         home = self.homes[i]
         if home.site is None or home.doom:
@@ -193,4 +193,4 @@ class LinkedCarrier:
                 self.watch.on_arrive(i, packet, recovered.deliveries)
         self._hand_up(i, recovered.deliveries)
         home.alarm = NEVER
-        self._settle(i, home, recovered.site)
+        self._finish_input(i, home, recovered.site)

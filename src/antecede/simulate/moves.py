@@ -111,7 +111,7 @@ class Moves:
         endpoints = self.make_endpoints()
         if not any(hasattr(endpoint, "step") for endpoint in endpoints):
             self._internal = []
-        numbers = tuple(self._remember(endpoint) for endpoint in endpoints)
+        numbers = tuple(self._number_snapshot(endpoint) for endpoint in endpoints)
         return ProgramState(numbers, (), (0,) * len(numbers), ((),) * len(numbers))
 
     def make_endpoints(self) -> list[Endpoint]:
@@ -125,10 +125,10 @@ class Moves:
 
     def successors(self, state: ProgramState) -> Iterator[tuple[Step, ProgramState]]:
         """Every possible next step, in a fixed order, and the state after it."""
-        for at, step, number in self._offers(state):
+        for at, step, number in self._list_possible_steps(state):
             key = (state.endpoints[at], step)
             if key not in self._known:
-                self._known[key] = self._do(*key)
+                self._known[key] = self._perform_step(*key)
             done = self._known[key]
             if done is not None:
                 yield step, _apply_result(state, at, step, number, done)
@@ -152,7 +152,7 @@ class Moves:
                 self._boxes[number] = list_inbox(self.endpoint(state, at))
         return tuple(self._boxes[number] for number in state.endpoints)
 
-    def _offers(
+    def _list_possible_steps(
         self,
         state: ProgramState,
     ) -> Iterator[tuple[int, Step, int]]:
@@ -162,27 +162,27 @@ class Moves:
                 yield at, step, -1
         for at, step in enumerate(self._internal):
             yield at, step, -1
-        for number in self._first(state.network) if self.fifo else state.network:
+        for number in self._list_first_packets(state.network) if self.fifo else state.network:
             step = self._arrival[number]
             yield self._place[step.process], step, number
 
-    def _first(self, network: tuple[int, ...]) -> list[int]:
+    def _list_first_packets(self, network: tuple[int, ...]) -> list[int]:
         """The packets that none of their pair of processes is ahead of."""
         first: dict[tuple[str, str], int] = {}
         for number in sorted(network, key=lambda number: self._packet[number].number):
             first.setdefault((self._packet[number].source, self._packet[number].target), number)
         return sorted(first.values())
 
-    def _do(self, number: int, step: Step) -> StepResult | None:
+    def _perform_step(self, number: int, step: Step) -> StepResult | None:
         endpoint = self.restore(self._snapshot[number])
         effects = perform(endpoint, step)
         if effects is None:
             return None
         packets = tuple(self._send(packet) for packet in effects.packets)
         received = tuple(delivery.payload.decode() for delivery in effects.deliveries)
-        return StepResult(self._remember(endpoint), packets, received)
+        return StepResult(self._number_snapshot(endpoint), packets, received)
 
-    def _remember(self, endpoint: Endpoint) -> int:
+    def _number_snapshot(self, endpoint: Endpoint) -> int:
         snapshot = endpoint.snapshot()
         if snapshot not in self._snapshots:
             self._snapshots[snapshot] = len(self._snapshot)

@@ -61,7 +61,7 @@ class Wires:
         if mean is None:
             when = now + self.pairs[source][target]()
         else:
-            when = now + self.draw_near(mean)
+            when = now + self.draw_around_mean(mean)
         if self.network.fifo:
             latest = self.latest.get((source, target), 0.0)
             when = self.latest[source, target] = max(when, latest)
@@ -71,7 +71,7 @@ class Wires:
         """With two levels, the mean delay of the copies of one message; otherwise None."""
         return None if self.spread is None else self.pairs[0][0]()
 
-    def draw_near(self, mean: float) -> float:
+    def draw_around_mean(self, mean: float) -> float:
         """A delay of the second level."""
         return float(draw_truncated(self.rng, mean, self.spread or 0.0, 1)[0])
 

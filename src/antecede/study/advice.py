@@ -27,8 +27,8 @@ from antecede.study.compare_sentences import (
     compare_candidates,
     explain_no_candidate,
     explain_no_interval,
-    show_use,
     tell_best,
+    write_endpoint_call,
 )
 
 
@@ -72,7 +72,9 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     sentence = tell_best(ranking, facts)
     first = ranking.best[0]
     others = [compare_candidates(first, other, facts.unit) for other in ranking.rest]
-    return Advice(facts, candidates, ranking.best, sentence, others, show_use(first.variant, facts))
+    return Advice(
+        facts, candidates, ranking.best, sentence, others, write_endpoint_call(first.variant, facts)
+    )
 
 
 def advise(comparisons: Sequence[Comparison], preferences: Preferences) -> list[Advice]:

@@ -131,7 +131,7 @@ def show_figure(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
-def show_use(variant: Variant, facts: ExecutionFacts) -> str:
+def write_endpoint_call(variant: Variant, facts: ExecutionFacts) -> str:
     """The line that makes an endpoint."""
     more = ", ..." if facts.processes > len(facts.group) else ""
     group = ", ".join(_quote(name) for name in facts.group)

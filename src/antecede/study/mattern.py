@@ -273,7 +273,7 @@ PIPELINES = Figure(
     grid=grid_of_pipelines,
     measure=measure_pipeline,
     plots=(
-        # Not `added`: pipelined messages wait in their channel, which is neither at the sender nor behind arrival.
+        # Not `added`, which leaves out waiting in the channel: that is where pipelined messages wait.
         Plot("Latency of a message, ms", metric="latency", x="ratio", series="case", log_x=True, log_y=True),
         Plot(
             "Share delivered while there is sending",

@@ -155,7 +155,7 @@ def _find_execution(log: _Log, name: str, messages: _Copies, causes: _Copies) ->
     copies = _drop_unusable(log, copies, notes)
     if not (copies.delivery >= 0).any():
         return Traffic(name, None, [*notes, "no message of this execution can be replayed"])
-    return Traffic(name, _record(log, copies, notes), notes)
+    return Traffic(name, _make_recording(log, copies, notes), notes)
 
 
 def _explain_silence(sent: int) -> str:
@@ -187,7 +187,7 @@ def _drop_unusable(log: _Log, copies: _Copies, notes: list[str]) -> _Copies:
     return copies.take(np.flatnonzero(is_left))
 
 
-def _record(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
+def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     """The recording of these copies."""
     process, position, number = log.graph.events.process, log.position, log.number
     codes = np.unique(np.concatenate((process[copies.send], copies.receiver)))
@@ -202,7 +202,9 @@ def _record(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     sends = copies.send[first]
     times = _settle_times(log, copies, notes)
     travel = _find_travel(copies, times, notes)
-    line = _line_up(position, copies, sends, message_of_copy, number[process[sends]], number[copies.receiver])
+    line = _order_deliveries(
+        position, copies, sends, message_of_copy, number[process[sends]], number[copies.receiver]
+    )
     return Recording(
         names=sorted(names),
         unit=times.unit,
@@ -310,7 +312,7 @@ class _Line(NamedTuple):
     starts: Ints
 
 
-def _line_up(
+def _order_deliveries(
     position: Ints, copies: _Copies, sends: Ints, message: Ints, sender: Ints, receiver: Ints
 ) -> _Line:
     """Deliveries of each process in its order, and how many of them come before each send.

@@ -48,14 +48,14 @@ def match_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     act = to_integers(get_column(table, "act"), OTHER)
     clocks = flatten_lists(get_column(table, "clock"))
     # An arrival without a clock is no step of its process, and stands on no line.
-    is_alone = (act == ARRIVE) & ~_count_something(clocks)
+    is_alone = (act == ARRIVE) & ~_have_counting_clock(clocks)
     track = who.process.copy()
     track[is_alone] = len(catalog.names) + np.arange(np.count_nonzero(is_alone))
     links = match_events(table, execution, act, who, track, to_integers(get_column(table, "index"), 0))
     columns = {name: get_column(table, name) for name in (*STEP.names, *CAUSES.names)}
     columns["execution"] = pa.array(execution)
     columns |= _number_links(links, row)
-    columns["wrong_sender"] = _keep_where(get_column(table, "sender"), links.wrong_sender)
+    columns["wrong_sender"] = _null_where_not_kept(get_column(table, "sender"), links.wrong_sender)
     columns["lost_receivers"] = _name_lost_receivers(
         links, who, flatten_lists(get_column(table, "receivers"))
     )
@@ -92,7 +92,7 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
     )
 
 
-def _count_something(clocks: FlatLists) -> Bools:
+def _have_counting_clock(clocks: FlatLists) -> Bools:
     """Which events have a clock that counts any event."""
     events = len(clocks.starts) - 1
     if not clocks.items:
@@ -136,7 +136,7 @@ def _number_links(links: MessageLinks, row: Ints) -> dict[str, pa.Array]:
     return columns
 
 
-def _keep_where(values: pa.Array, is_kept: Bools) -> pa.Array:
+def _null_where_not_kept(values: pa.Array, is_kept: Bools) -> pa.Array:
     """The values, and null where they are not kept."""
     return values.take(pa.array(np.arange(len(values)), mask=~is_kept))
 
