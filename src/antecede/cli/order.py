@@ -9,6 +9,7 @@ import typer
 from antecede.cli import logs as o
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import Overwrite, check_output_folder
+from antecede.cli.follow import FollowRequest, follow_source
 from antecede.cli.order_runs import TABLES, OrderRequest, run_order
 from antecede.cli.order_words import describe_order, list_order_facts
 from antecede.cli.output import Json, print_json, print_lines
@@ -16,6 +17,7 @@ from antecede.core.errors import CallerError
 from antecede.formats import Settings
 from antecede.formats.sources import list_files
 from antecede.ordering.forms import list_forms
+from antecede.ordering.stream.give_up import GiveUp
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
 Group = Annotated[str | None, typer.Option(help="Messages: column of the ordering domain.")]
@@ -33,6 +35,28 @@ Arrival = Annotated[str | None, typer.Option(help="Messages: column of the order
 Time = Annotated[str | None, typer.Option(help="Messages: column of a time, for ties.")]
 Members = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="Messages: processes in the order of stamps' entries.")
+]
+Follow = Annotated[
+    bool,
+    typer.Option(
+        "--follow", help="Messages: go on with files that come into the folder, on Spark, for ever."
+    ),
+]
+Checkpoint = Annotated[
+    str | None, typer.Option(help="With --follow: folder that remembers the stream; status reads it.")
+]
+GiveUpAction = Annotated[
+    str, typer.Option("--give-up", metavar="hold|release|divert", help="Rows that have waited too long.")
+]
+AfterSeconds = Annotated[float | None, typer.Option(help="Rows have waited too long after so many seconds.")]
+AfterRows = Annotated[int | None, typer.Option(help="The same, while more rows of a group wait.")]
+AfterBytes = Annotated[int | None, typer.Option(help="The same, while more bytes of a group wait.")]
+Horizon = Annotated[
+    int | None, typer.Option(help="Form parents with --follow: remember the ids of so many rows of a group.")
+]
+Drain = Annotated[
+    bool,
+    typer.Option("--drain", help="With --follow: take what is there, put aside what waits then, and stop."),
 ]
 
 
@@ -59,6 +83,14 @@ def order_command(
     engine: EngineOption = "auto",
     master: Master = None,
     staging: o.Staging = None,
+    follow: Follow = False,
+    checkpoint: Checkpoint = None,
+    give_up: GiveUpAction = "hold",
+    after_seconds: AfterSeconds = None,
+    after_rows: AfterRows = None,
+    after_bytes: AfterBytes = None,
+    horizon: Horizon = None,
+    drain: Drain = False,
     json: Json = False,
 ) -> None:
     """Put the rows of logs, or of a table of messages, into causal order.
@@ -70,9 +102,10 @@ def order_command(
 
     Example: antecede order messages.parquet --group topic --stamp clock --out ordered
 
+    Example: antecede order incoming/ --follow --group topic --out ordered --checkpoint state
+
     Exit code: 0 if all is ordered, 1 if something is held or in quarantine, 2 for wrong usage.
     """
-    check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
     columns: dict[str, Any] = {
         "group": group,
         "sender": sender,
@@ -90,6 +123,16 @@ def order_command(
     settings = o.make_settings(regex, delimiter, field, kind)
     if columns and settings != Settings():
         raise CallerError("--regex, --delimiter, --field and --kind are for logs, not for tables of messages")
+    if follow:
+        policy = GiveUp(give_up, after_seconds, after_rows, after_bytes)
+        wish = FollowRequest(
+            inputs, format, columns, out, checkpoint, policy, horizon, drain, master, overwrite
+        )
+        raise typer.Exit(follow_source(wish, json))
+    stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon)
+    if drain or give_up != "hold" or any(option is not None for option in stream_options):
+        raise CallerError("--checkpoint, --give-up, --after-..., --horizon and --drain need --follow")
+    check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
     chosen = choose_engine(engine, inputs, master, out)
     request = OrderRequest(inputs, format, settings, columns, out, overwrite, master, staging)
     run = run_order(chosen, request)

@@ -89,7 +89,7 @@ def run_order(engine: Engine, request: OrderRequest) -> OrderRun:
 
 
 @contextmanager
-def _name_options() -> Iterator[None]:
+def name_options() -> Iterator[None]:
     """Errors of `antecede.order`, with options as the command line has them."""
     try:
         yield
@@ -145,7 +145,7 @@ def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
         table = read_message_files(request.inputs, request.format, **request.read_options)
     rows = len(table.rows) + len(table.unreadable)
     lines, facts = _describe_messages(table.kind, len(table.files), rows)
-    with show_step("ordering"), _name_options():
+    with show_step("ordering"), name_options():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
@@ -229,7 +229,7 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
         table = read_message_files(spark, request.inputs, request.format, **request.read_options)
         good, bad = table.count_rows()
     lines, facts = _describe_messages(table.kind, len(table.files), good + bad)
-    with _name_options():
+    with name_options():
         outcome = order(table.rows, **request.columns)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)

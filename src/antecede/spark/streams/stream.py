@@ -1,17 +1,22 @@
 """A stream of messages in causal order, for any streaming DataFrame."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from antecede.core.errors import CallerError
+from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.stream_plan import check_bucket_count, check_fingerprint
+
+
+class StoppedError(AntecedeError):
+    """A stream was asked to stop."""
+
 
 SPARK = "spark"
 """Spark's own checkpoint, inside ours."""
@@ -82,12 +87,26 @@ def order_stream(
         buckets=buckets,
         partitions=partitions,
     )
+    return start_stream(messages, settings, trigger=trigger, name=name)
+
+
+def start_stream(
+    messages: DataFrame,
+    settings: StreamSettings,
+    *,
+    trigger: dict[str, Any] | None = None,
+    name: str | None = None,
+    may_begin: Callable[[], bool] = lambda: True,
+) -> StreamingQuery:
+    """The same, with the settings in one piece; the query ends before a batch that may not begin."""
     if not messages.isStreaming:
         raise CallerError("this DataFrame is a table and not a stream: antecede.spark.order puts it in order")
     _check_checkpoint(messages, settings)
     place = settings.checkpoint / SPARK
 
     def write(batch: DataFrame, batch_id: int) -> None:
+        if not may_begin():
+            raise StoppedError(f"batch {batch_id} is left to the next run")
         write_batch(batch, batch_id, settings._replace(query=_read_query_id(place)))
 
     writer = messages.writeStream.foreachBatch(write).option("checkpointLocation", str(place))

@@ -1,0 +1,117 @@
+"""`antecede order --follow`: a folder that files come into, put in order while they come."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from antecede.cli import logs as o
+from antecede.cli.order_runs import name_options
+from antecede.cli.output import print_json, print_lines
+from antecede.cli.status import describe_status
+from antecede.core.errors import CallerError
+from antecede.ordering.message_plan import MessageOptions
+from antecede.ordering.stream.give_up import GiveUp
+from antecede.streams.marks import list_marked_batches
+from antecede.streams.status import list_status
+
+if TYPE_CHECKING:
+    from antecede.spark.streams.batch import StreamSettings
+
+INTERVAL = "1 second"
+"""Files are looked for so often."""
+
+
+class FollowRequest(NamedTuple):
+    """What the user wants to be followed."""
+
+    inputs: list[str]
+    format: str | None
+    columns: dict[str, Any]
+    out: str
+    checkpoint: str | None
+    give_up: GiveUp
+    horizon: int | None
+    is_drain: bool
+    master: str | None
+    overwrite: bool
+
+
+def follow_source(request: FollowRequest, json: bool) -> int:
+    """Follow a folder until someone stops it, or drain it; the exit code."""
+    if request.checkpoint is None:
+        raise CallerError("--follow needs --checkpoint, a folder that remembers the stream")
+    if request.overwrite:
+        raise CallerError("--follow goes on where it stopped: leave out --overwrite, or name new folders")
+    if not request.columns:
+        raise CallerError(
+            "--follow puts tables of messages in order: name their columns, as in --stamp clock"
+        )
+    checkpoint = Path(request.checkpoint)
+    _check_folders(request, checkpoint)
+    _run_query(request)
+    facts = list_status(checkpoint)
+    if json:
+        print_json(facts)
+    else:
+        print_lines(describe_status(facts))
+    totals = facts["totals"]
+    return 1 if facts["held"] or totals["quarantined"] or totals["diverted"] or totals["late"] else 0
+
+
+def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
+    """Refuse tables that are not those of the checkpoint."""
+    is_new = not list_marked_batches(checkpoint)
+    out = Path(request.out)
+    if is_new and out.is_dir() and any(out.iterdir()):
+        raise CallerError(
+            f"--out {request.out}: is not empty, and the checkpoint knows nothing of it; name a new folder"
+        )
+
+
+def _run_query(request: FollowRequest) -> None:
+    """Run until all is drained, or until a signal; the micro-batch that is on its way is finished."""
+    with o.open_spark(request.master) as spark, name_options():
+        from antecede.spark.streams.follow import follow_folder, run_until_stopped
+
+        settings = _make_settings(request)
+        stream = follow_folder(spark, request.inputs, request.format)
+        trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
+        with _catch_signals() as is_stopping:
+            run_until_stopped(stream, settings, trigger, is_stopping.is_set)
+        if request.is_drain and not is_stopping.is_set():
+            settings.make_ledger(stream).drain(int(time.time() * 1000))
+
+
+def _make_settings(request: FollowRequest) -> StreamSettings:
+    from antecede.spark.streams.batch import StreamSettings
+
+    return StreamSettings(
+        Path(request.out).absolute(),
+        Path(str(request.checkpoint)).absolute(),
+        MessageOptions(**request.columns),
+        request.give_up,
+        request.horizon,
+        None,
+        None,
+    )
+
+
+@contextmanager
+def _catch_signals() -> Iterator[threading.Event]:
+    """SIGTERM and Ctrl-C ask to stop, and do not interrupt."""
+    is_stopping = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: is_stopping.set())
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield is_stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
