@@ -5,17 +5,42 @@ calls `take` at the other end. None of them knows of causal order.
 """
 
 import asyncio
+import os
 import secrets
-from collections.abc import Callable
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import zmq
 import zmq.asyncio
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from bench.live.group import NAMES, NODES, OTHERS, find_free_ports
+from scripts.kafka_broker import Broker
 
 Take = Callable[[bytes], None]
+
+FULL_SPEED = "-XX:TieredStopAtLevel=4 -Xmx1g"
+"""For a broker that was tuned to start soon: compile in full, as brokers that run for long do."""
+
+
+@contextmanager
+def start_broker() -> Iterator[str]:
+    """A broker for as long as the block lasts; its address."""
+    with tempfile.TemporaryDirectory(prefix="antecede-bench-") as folder:
+        broker = Broker(Path(folder))
+        usual = os.environ.get("_JAVA_OPTIONS", "")
+        os.environ["_JAVA_OPTIONS"] = f"{usual} {FULL_SPEED}"
+        try:
+            broker.start()
+            yield broker.address
+        finally:
+            os.environ["_JAVA_OPTIONS"] = usual
+            broker.stop(signal.SIGKILL)
 
 
 class Mesh(Protocol):
@@ -110,17 +135,22 @@ class KafkaMesh:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
+        await self._create_topics()
         for name in NAMES:
             producer = self._producers[name] = AIOKafkaProducer(bootstrap_servers=self._broker)
             await producer.start()
-            await producer.partitions_for(self._name_topic(name))  # makes the topic
-        for name in NAMES:
             consumer = AIOKafkaConsumer(
                 self._name_topic(name), bootstrap_servers=self._broker, auto_offset_reset="earliest"
             )
             await consumer.start()
             self._consumers.append(consumer)
             self._tasks.append(asyncio.create_task(self._receive(consumer)))
+
+    async def _create_topics(self) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self._broker)
+        await admin.start()
+        await admin.create_topics([NewTopic(self._name_topic(name), 1, 1) for name in NAMES])
+        await admin.close()
 
     def _name_topic(self, name: str) -> str:
         return f"bench-{self._run}-{name}"

@@ -16,8 +16,8 @@ import uvloop
 from rich.table import Table
 
 from bench.live.group import NAMES, NODES, OTHERS, PAYLOAD, PROTOCOLS, count_copies, open_group
-from bench.live.others import Mesh, StreamMesh, Take, ZmqMesh
-from bench.measure import count
+from bench.live.others import KafkaMesh, Mesh, StreamMesh, Take, ZmqMesh, start_broker
+from bench.measure import count, verdict
 
 PAUSE = 0.02
 """Seconds between two messages of a process in the mean, where latency is measured."""
@@ -130,28 +130,49 @@ async def open_zmq(take: Take) -> Mesh:
     return mesh
 
 
+def open_kafka(broker: str) -> OpenMesh:
+    async def open_mesh(take: Take) -> Mesh:
+        mesh = KafkaMesh(take, broker)
+        await mesh.open()
+        return mesh
+
+    return open_mesh
+
+
 def tables(quick: bool) -> Iterator[Table]:
     packets, rounds = (2_000, 25) if quick else (40_000, 250)
     table = Table(title=f"Live: how fast {NODES} nodes are, no journal", title_justify="left")
     table.caption = (
         "Packets with a message, 100 bytes, as fast as it goes; microseconds of processor time for each, "
-        "both ends. Latency in milliseconds, at 400 messages a second in all."
+        "both ends (of Kafka the clients'). Latency in milliseconds, at 400 messages a second in all. Ours "
+        "have to be faster than aiokafka alone."
     )
     for name in ("", "event loop"):
         table.add_column(name, no_wrap=True)
-    for name in ("packets/s", "processor µs", "p50 ms", "p99 ms"):
+    for name in ("packets/s", "processor µs", "p50 ms", "p99 ms", "to Kafka", ""):
         table.add_column(name, justify="right", no_wrap=True)
+    kafka, others = _measure_others(packets, rounds)
     for loop in LOOPS:
         for protocol in PROTOCOLS:
             speed = run_on(loop, measure_nodes(protocol, packets, rounds))
-            _add_speed(table, protocol, loop, speed)
-    for name, open_mesh in (("raw streams", open_streams), ("pyzmq", open_zmq)):
-        speed = run_on("asyncio", measure_mesh(open_mesh, packets, rounds))
-        _add_speed(table, name, "asyncio", speed)
+            ratio = kafka.wall / speed.wall
+            table.add_row(protocol, loop, *_show(speed), f"{ratio:.1f} ×", verdict(ratio > 1))
+    for name, speed in others.items():
+        table.add_row(name, "asyncio", *_show(speed), f"{kafka.wall / speed.wall:.1f} ×", "")
     yield table
 
 
-def _add_speed(table: Table, name: str, loop: str, speed: Speed) -> None:
+def _measure_others(packets: int, rounds: int) -> tuple[Speed, dict[str, Speed]]:
+    """Kafka, and all others by name."""
+    with start_broker() as broker:
+        run_on("asyncio", measure_mesh(open_kafka(broker), packets, 1))  # Java compiles what is used often
+        kafka = run_on("asyncio", measure_mesh(open_kafka(broker), packets, rounds))
+    streams = run_on("asyncio", measure_mesh(open_streams, packets, rounds))
+    queues = run_on("asyncio", measure_mesh(open_zmq, packets, rounds))
+    return kafka, {"raw streams": streams, "pyzmq": queues, "aiokafka": kafka}
+
+
+def _show(speed: Speed) -> tuple[str, str, str, str]:
     p50, p99 = np.percentile(speed.delays, (50, 99))
     rate = count(1 / speed.wall)
-    table.add_row(name, loop, rate, f"{1e6 * speed.processor:.1f}", f"{1e3 * p50:.2f}", f"{1e3 * p99:.2f}")
+    return rate, f"{1e6 * speed.processor:.1f}", f"{1e3 * p50:.2f}", f"{1e3 * p99:.2f}"
