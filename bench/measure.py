@@ -45,6 +45,11 @@ def spent(call: Callable[[], object]) -> Spent:
     return Spent(wall, sum(used - before.get(process, 0.0) for process, used in _processors().items()))
 
 
+def processor_time() -> float:
+    """Seconds of processor time of this process and of all under it, in hundredths."""
+    return sum(_processors().values())
+
+
 def _processors() -> dict[int, float]:
     """Seconds of processor time of this process and of each one under it, as far as the system tells."""
     children: dict[int, list[int]] = {}

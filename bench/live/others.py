@@ -5,6 +5,7 @@ calls `take` at the other end. None of them knows of causal order.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import signal
@@ -147,6 +148,9 @@ class KafkaMesh:
             self._tasks.append(asyncio.create_task(self._receive(consumer)))
 
     async def _create_topics(self) -> None:
+        logging.getLogger("aiokafka").setLevel(
+            logging.CRITICAL
+        )  # it tells of each topic that is not there yet
         admin = AIOKafkaAdminClient(bootstrap_servers=self._broker)
         await admin.start()
         await admin.create_topics([NewTopic(self._name_topic(name), 1, 1) for name in NAMES])
