@@ -9,6 +9,7 @@ sends ten messages a second, at random moments: half of what one message per rou
 """
 
 import asyncio
+import select
 import selectors
 from collections import deque
 from collections.abc import Coroutine, Iterator
@@ -126,11 +127,21 @@ def fine_sleep() -> Iterator[None]:
     TIMER_SLACK.write_text(usual)
 
 
+class FineSelector(selectors.EpollSelector):
+    """One that can wait for less than a millisecond, which epoll alone cannot."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is not None and timeout > 0:
+            select.select([self.fileno()], [], [], timeout)
+            timeout = 0
+        return super().select(timeout)
+
+
 def run_with_fine_timers(main: Coroutine[Any, Any, T]) -> T:
-    """Run on an event loop whose timers know less than a millisecond: those of epoll and uvloop do not."""
+    """Run on an event loop whose timers know less than a millisecond."""
 
     def make_loop() -> asyncio.AbstractEventLoop:
-        return asyncio.SelectorEventLoop(selectors.SelectSelector())
+        return asyncio.SelectorEventLoop(FineSelector())
 
     with fine_sleep(), asyncio.Runner(loop_factory=make_loop) as runner:
         return runner.run(main)
