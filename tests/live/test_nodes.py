@@ -8,6 +8,7 @@ import pytest
 
 import antecede
 from antecede import CallerError, live
+from antecede.live.journal import SqliteJournal, Unit
 from tests.cases import EXACT, OTHER, Case
 from tests.live.cluster import Cluster, audit_events, count_events, get_hub, run_case
 
@@ -52,6 +53,48 @@ def test_the_example_of_the_documentation() -> None:
         raise AssertionError("nothing came")
 
     assert asyncio.run(run()) == ("a", b"hello", "a#1")
+
+
+class CountingJournal(SqliteJournal):
+    """Notes how many inputs each commit carried."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.sizes: list[int] = []
+
+    def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
+        self.sizes.append(len(units))
+        super().commit(units, snapshot)
+
+
+def test_messages_that_are_sent_at_once_share_commits_and_have_their_names_in_order(tmp_path: Path) -> None:
+    journal = CountingJournal(tmp_path / "a.db")
+
+    async def take_all(node: live.Node) -> None:
+        async for _ in node:
+            pass
+
+    async def run() -> list[str]:
+        async with live.join("fifo", process="a", peers={}, journal=journal, window=16) as node:
+            taking = asyncio.create_task(take_all(node))
+            futures = [await node.begin_send(b"x") for _ in range(100)]
+            names = await asyncio.gather(*futures)
+        await taking
+        return names
+
+    assert asyncio.run(run()) == [f"a#{number}" for number in range(1, 101)]
+    assert len(journal.sizes) < 50
+    assert max(journal.sizes) <= 17  # a window of messages, and an acknowledgement
+
+
+def test_a_message_that_cannot_be_sent_is_refused_at_once(tmp_path: Path) -> None:
+    async def run() -> str:
+        async with live.join("fifo", process="a", peers={}, journal=tmp_path / "a.db") as node:
+            with pytest.raises(CallerError, match="not in the group"):
+                await node.begin_send(b"x", ["z"])
+            return await (await node.begin_send(b"x"))
+
+    assert asyncio.run(run()) == "a#1"
 
 
 def test_a_peer_without_an_address_connects_by_itself() -> None:

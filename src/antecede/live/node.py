@@ -124,9 +124,12 @@ class Node:
             self._sends_in_turn += 1
             if self._sends_in_turn > SENDS_IN_A_TURN:
                 await asyncio.sleep(0)
-        else:
-            return await self._name_durably(self._pipeline, data, names, how)
-        return f"{self.process}#{number}"
+            return f"{self.process}#{number}"
+        self._room.durable_sends += 1
+        try:
+            return await self._begin_durable_send(self._pipeline, data, names, how)
+        finally:
+            self._room.durable_sends -= 1
 
     async def begin_send(self, data: bytes, to: list[str] | None = None, **how: int) -> asyncio.Future[str]:
         """As `send`, for one who has more to send: returns when the message has its place behind the others.
@@ -140,7 +143,8 @@ class Node:
             return finished
         self._check_message(data)
         await self._room.wait(to)
-        return asyncio.create_task(self._name_durably(pipeline, data, to, how))  # tasks begin in their order
+        await pipeline.wait_for_room(self._settings.window)
+        return self._begin_durable_send(pipeline, data, to, how)
 
     def __aiter__(self) -> "Node":
         return self
@@ -336,19 +340,11 @@ class Node:
             self._wake_consumer()
         return number
 
-    async def _name_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> str:
-        return f"{self.process}#{await self._send_durably(pipeline, data, to, how)}"
-
-    async def _send_durably(self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]) -> int:
+    def _begin_durable_send(
+        self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]
+    ) -> asyncio.Future[str]:
         self.station.endpoint.check_send(data, to)
-        self._room.durable_sends += 1
-        try:
-            (applied,) = await pipeline.write(Unit([SendInput(data, to, how)]))
-        finally:
-            self._room.durable_sends -= 1
-        if applied.error is not None:
-            raise applied.error
-        return applied.sent
+        return pipeline.begin_send(SendInput(data, to, how))
 
     # -- receiving ---------------------------------------------------------------------------------
 

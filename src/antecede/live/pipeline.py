@@ -8,17 +8,18 @@ applied is on disk: a snapshot can be taken at any time, and goes with the next 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from antecede.core.channel import Parcel
 from antecede.core.errors import AntecedeError
 from antecede.core.station import Station
 from antecede.live.errors import NodeFailedError
-from antecede.live.inputs import AcknowledgeInput, Applied, LandedInput, NodeInput, apply_input
+from antecede.live.inputs import AcknowledgeInput, Applied, LandedInput, NodeInput, SendInput, apply_input
 from antecede.live.journal import NodeJournal, Statement, Unit
 from antecede.live.refusals import log
 from antecede.live.thread import JournalThread
 
+T = TypeVar("T")
 NumberedParcels = tuple[int, list[Parcel]]
 """Parcels, and the number of the first."""
 Report = Callable[[NodeInput, Applied, NumberedParcels | None], None]
@@ -35,6 +36,10 @@ class Entry:
         self.results: list[Applied] = []
 
 
+PendingSend = tuple[str, Entry, asyncio.Future[str]]
+"""Who sends, the message on its way, and what will have its name."""
+
+
 class CommitGroup:
     """What one commit will carry, and who waits for it."""
 
@@ -43,6 +48,7 @@ class CommitGroup:
         self.acknowledged = 0
         self.landed: dict[str, int] = {}
         self.waiters: list[asyncio.Future[None]] = []
+        self.sends: list[PendingSend] = []
 
     def is_urgent(self) -> bool:
         """Whether there is something that a commit must not wait with."""
@@ -65,12 +71,22 @@ class CommitGroup:
     def finish(self, error: AntecedeError | None) -> None:
         """Tell all who wait; one whose task was cancelled does not."""
         for waiter in self.waiters:
-            if waiter.done():
-                continue
+            _settle_future(waiter, None, error)
+        for process, entry, name in self.sends:
             if error is None:
-                waiter.set_result(None)
+                (applied,) = entry.results
+                _settle_future(name, f"{process}#{applied.sent}", applied.error)
             else:
-                waiter.set_exception(error)
+                _settle_future(name, "", error)
+
+
+def _settle_future(future: asyncio.Future[T], result: T, error: AntecedeError | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 class Pipeline:
@@ -149,6 +165,20 @@ class Pipeline:
         if entry.unit.error is not None:
             raise entry.unit.error
         return entry.results
+
+    def begin_send(self, one: SendInput) -> asyncio.Future[str]:
+        """Put a message on its way; the future has its name when it is durable and applied."""
+        if self._failure is not None:
+            raise self._failure
+        name: asyncio.Future[str] = self._loop.create_future()
+        entry = self.add(Unit([one]))
+        self._group.sends.append((self.station.process, entry, name))
+        return name
+
+    async def wait_for_room(self, most: int) -> None:
+        """Wait while so many units have gathered for the next commit."""
+        while len(self._group.entries) >= most:
+            await self._wait_for(self._current or self._group)
 
     def acknowledge(self, number: int) -> CommitGroup:
         """The application has dealt with deliveries up to this number; returns the group that will say so."""
