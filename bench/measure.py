@@ -50,6 +50,11 @@ def processor_time() -> float:
     return sum(_processors().values())
 
 
+def processor_time_of(process: int) -> float:
+    """Seconds of processor time of one process under this one."""
+    return _processors()[process]
+
+
 def _processors() -> dict[int, float]:
     """Seconds of processor time of this process and of each one under it, as far as the system tells."""
     children: dict[int, list[int]] = {}

@@ -6,14 +6,11 @@ the same folder, with the same pragmas. Both times are from when all are ready u
 """
 
 import asyncio
-import multiprocessing
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from multiprocessing.pool import Pool
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -30,19 +27,13 @@ from bench.live.group import (
     count_copies,
     find_free_ports,
 )
+from bench.live.processes import Cost, Stopwatch, add_costs, make_pool
 from bench.measure import count, verdict
 
 BAR = 2.0
 RECORD = "INSERT INTO antecede_records"
 CARRIED = ("commits", "packets", "bytes")
 COSTS = ("no journal", "journal", "SQLite", "ratio", "added")
-
-
-class Cost(NamedTuple):
-    """Seconds: from a common start to the last one's end, and of processors."""
-
-    wall: float
-    processor: float
 
 
 class Task(NamedTuple):
@@ -75,27 +66,6 @@ class NotedJournal(SqliteJournal):
     def _execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
         self.statements.append((sql, parameters))
         return super()._execute(sql, parameters)
-
-
-class Stopwatch:
-    """Runs from when all processes are ready until all are through; processor time is this process's own."""
-
-    barrier: Barrier
-
-    def __init__(self) -> None:
-        self.barrier.wait()
-        self._wall, self._processor = perf_counter(), process_time()
-
-    def stop(self) -> Cost:
-        """Seconds until now, and until the last process was here."""
-        processor = process_time() - self._processor
-        self.barrier.wait()
-        return Cost(perf_counter() - self._wall, processor)
-
-
-def share_barrier(barrier: Barrier) -> None:
-    """Begin a process: where all wait for each other."""
-    Stopwatch.barrier = barrier
 
 
 def run_node(task: Task) -> Outcome:
@@ -176,12 +146,12 @@ def measure_group(pool: Pool, protocol: str, messages: int, at_once: bool) -> Me
     copies, _ = count_copies(protocol)
     packets = messages * NODES * copies
     with tempfile.TemporaryDirectory(prefix="antecede-bench-") as folder:
-        plain = _run_nodes(pool, protocol, messages, at_once, None)
-        durable = _run_nodes(pool, protocol, messages, at_once, Path(folder))
+        plain = run_nodes(pool, protocol, messages, at_once, None)
+        durable = run_nodes(pool, protocol, messages, at_once, Path(folder))
     costs = (
-        _add_costs([one.node for one in plain]),
-        _add_costs([one.node for one in durable]),
-        _add_costs([one.sqlite for one in durable]),
+        add_costs([one.node for one in plain]),
+        add_costs([one.node for one in durable]),
+        add_costs([one.sqlite for one in durable]),
     )
     return Measured(
         costs,
@@ -191,15 +161,11 @@ def measure_group(pool: Pool, protocol: str, messages: int, at_once: bool) -> Me
     )
 
 
-def _run_nodes(pool: Pool, protocol: str, messages: int, at_once: bool, folder: Path | None) -> list[Outcome]:
+def run_nodes(pool: Pool, protocol: str, messages: int, at_once: bool, folder: Path | None) -> list[Outcome]:
     ports = find_free_ports(NODES)
     addresses = {name: f"tcp://127.0.0.1:{port}" for name, port in zip(NAMES, ports, strict=True)}
     tasks = [Task(protocol, name, addresses, folder, messages, at_once) for name in NAMES]
     return pool.map(run_node, tasks, chunksize=1)
-
-
-def _add_costs(costs: list[Cost]) -> Cost:
-    return Cost(max(cost.wall for cost in costs), sum(cost.processor for cost in costs))
 
 
 def tables(quick: bool) -> Iterator[Table]:
@@ -231,9 +197,7 @@ def tables(quick: bool) -> Iterator[Table]:
 def _measure_all(quick: bool) -> Iterator[tuple[str, bool, Measured]]:
     """Each protocol in both ways, several times; of those the one in the middle."""
     repeats = 1 if quick else 3
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    with context.Pool(NODES, share_barrier, (context.Barrier(NODES),)) as pool:
+    with make_pool(__name__) as pool:
         for protocol in PROTOCOLS:
             for at_once in (True, False):
                 rounds = 2 if quick else (200 if at_once else 40)

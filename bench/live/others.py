@@ -30,15 +30,15 @@ FULL_SPEED = "-XX:TieredStopAtLevel=4 -Xmx1g"
 
 
 @contextmanager
-def start_broker() -> Iterator[str]:
-    """A broker for as long as the block lasts; its address."""
+def start_broker() -> Iterator[Broker]:
+    """A broker for as long as the block lasts."""
     with tempfile.TemporaryDirectory(prefix="antecede-bench-") as folder:
         broker = Broker(Path(folder))
         usual = os.environ.get("_JAVA_OPTIONS", "")
         os.environ["_JAVA_OPTIONS"] = f"{usual} {FULL_SPEED}"
         try:
             broker.start()
-            yield broker.address
+            yield broker
         finally:
             os.environ["_JAVA_OPTIONS"] = usual
             broker.stop(signal.SIGKILL)
@@ -124,47 +124,52 @@ class ZmqMesh:
         self._context.destroy(linger=0)
 
 
+def quieten_client() -> None:
+    """Keep aiokafka from telling of each topic that is not there yet."""
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+
+
+async def create_topics(broker: str) -> dict[str, str]:
+    """A new topic for each process."""
+    quieten_client()
+    run = secrets.token_hex(4)
+    topics = {name: f"bench-{run}-{name}" for name in NAMES}
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    await admin.start()
+    await admin.create_topics([NewTopic(topic, 1, 1) for topic in topics.values()])
+    await admin.close()
+    return topics
+
+
 class KafkaMesh:
     """aiokafka as it comes: a topic for each process, and a producer and a consumer in each."""
 
     def __init__(self, take: Take, broker: str) -> None:
         self._take = take
         self._broker = broker
-        self._run = secrets.token_hex(4)
+        self._topics: dict[str, str] = {}
         self._producers: dict[str, AIOKafkaProducer] = {}
         self._consumers: list[AIOKafkaConsumer] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
-        await self._create_topics()
+        self._topics = await create_topics(self._broker)
         for name in NAMES:
             producer = self._producers[name] = AIOKafkaProducer(bootstrap_servers=self._broker)
             await producer.start()
             consumer = AIOKafkaConsumer(
-                self._name_topic(name), bootstrap_servers=self._broker, auto_offset_reset="earliest"
+                self._topics[name], bootstrap_servers=self._broker, auto_offset_reset="earliest"
             )
             await consumer.start()
             self._consumers.append(consumer)
             self._tasks.append(asyncio.create_task(self._receive(consumer)))
-
-    async def _create_topics(self) -> None:
-        logging.getLogger("aiokafka").setLevel(
-            logging.CRITICAL
-        )  # it tells of each topic that is not there yet
-        admin = AIOKafkaAdminClient(bootstrap_servers=self._broker)
-        await admin.start()
-        await admin.create_topics([NewTopic(self._name_topic(name), 1, 1) for name in NAMES])
-        await admin.close()
-
-    def _name_topic(self, name: str) -> str:
-        return f"bench-{self._run}-{name}"
 
     async def _receive(self, consumer: AIOKafkaConsumer) -> None:
         async for record in consumer:
             self._take(record.value)
 
     async def send(self, source: str, target: str, payload: bytes) -> None:
-        await self._producers[source].send(self._name_topic(target), payload)
+        await self._producers[source].send(self._topics[target], payload)
 
     async def close(self) -> None:
         for task in self._tasks:
