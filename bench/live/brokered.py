@@ -12,6 +12,7 @@ from typing import NamedTuple
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from rich.table import Table
 
+from antecede.core.errors import SetupError
 from bench.live import journal
 from bench.live.group import NAMES, NODES, OTHERS, PAYLOAD, PROTOCOLS, count_copies
 from bench.live.others import create_topics, quieten_client, start_broker
@@ -74,7 +75,12 @@ def tables(quick: bool) -> Iterator[Table]:
     for name in ("packets/s", "processor µs", "to Kafka", ""):
         table.add_column(name, justify="right", no_wrap=True)
     with make_pool(__name__) as pool:
-        kafka = _measure_kafka(pool, rounds, repeats)
+        try:
+            kafka = _measure_kafka(pool, rounds, repeats)
+        except SetupError as error:
+            table.caption = f"No Kafka here: {error}"
+            yield table
+            return
         for protocol in PROTOCOLS:
             cost = min(_measure_nodes(pool, protocol, rounds) for _ in range(repeats))
             ratio = kafka.wall / cost.wall
