@@ -47,7 +47,10 @@ def test_an_error_reaches_its_caller_and_the_thread_goes_on() -> None:
 
 
 def test_a_caller_who_was_cancelled_disturbs_nobody() -> None:
+    errors: list[object] = []
+
     async def main() -> str:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
         thread = JournalThread()
         begin = threading.Event()
         waiting = asyncio.ensure_future(call(thread, begin.wait))
@@ -59,6 +62,7 @@ def test_a_caller_who_was_cancelled_disturbs_nobody() -> None:
         return result
 
     assert asyncio.run(main()) == "BEHIND"
+    assert errors == []
 
 
 def test_shutdown_waits_for_the_calls_before_it() -> None:
