@@ -295,19 +295,69 @@ def test_who_comes_back_without_its_memory_is_refused(broker_address: str, tmp_p
     asyncio.run(run())
 
 
-def test_a_group_without_memory_begins_anew_in_topics_that_were_used(broker_address: str) -> None:
+def test_letters_of_an_earlier_life_mean_nothing(broker_address: str) -> None:
+    """A group without journals begins anew in used topics; somebody brings old letters again."""
+
     async def run() -> None:
-        async with make_cluster(broker_address) as cluster:
-            for _ in range(2):
-                cluster.consume("p1")
-                await cluster.nodes["p0"].send(b"hello", to=["p1"])
-                await cluster.wait_for(1, "p1")
-                assert cluster.payloads("p1") == [b"hello"]
-                for name in cluster.names:
-                    cluster.stop(name)
-                    cluster.taken[name].clear()
-                for name in cluster.names:
-                    await cluster.start(name)
+        async with make_cluster(broker_address, key=KEY) as cluster:
+            cluster.consume("p1")
+            await cluster.nodes["p0"].send(b"old", to=["p1"])
+            await cluster.wait_for(1, "p1")
+            for name in cluster.names:
+                cluster.stop(name)
+            topic = get_topic(cluster.addresses["p1"])
+            old = [
+                (record.value, list(record.headers))
+                for record in await read_records(broker_address, topic, 0)
+            ]
+            node = await cluster.start("p1")
+            cluster.consume("p1")
+            await node.send(b"early", to=["p0"])
+            await write_records(broker_address, topic, 0, old)
+            await wait_until(lambda: node.status().refused == {("life", "p0"): 1})
+            await cluster.start("p0")
+            cluster.consume("p0")
+            await cluster.nodes["p0"].send(b"new", to=["p1"])
+            await cluster.wait_for(3)
+            assert cluster.payloads("p1") == [b"old", b"new"]
+            assert cluster.payloads("p0") == [b"early"]
+            assert node.status().refused == {("life", "p0"): 1}
+
+    asyncio.run(run())
+
+
+def test_a_node_that_crashes_before_it_has_read_anything(broker_address: str, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with make_cluster(broker_address, journals=tmp_path) as cluster:
+            await cluster.wait_until_connected()
+            cluster.stop("p1")
+            for number in range(3):
+                await cluster.nodes["p0"].send(b"%d" % number, to=["p1"])
+            await wait_until(lambda: cluster.nodes["p0"].station.channels["p1"].acknowledged == 3)
+            await cluster.start("p1")
+            cluster.consume("p1")
+            await cluster.wait_for(3, "p1")
+            assert cluster.nodes["p1"].status().refused == {}
+
+    asyncio.run(run())
+
+
+def test_what_was_read_may_be_deleted(broker_address: str, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with make_cluster(broker_address, journals=tmp_path) as cluster:
+            cluster.consume("p1")
+            for number in range(5):
+                await cluster.nodes["p0"].send(b"%d" % number, to=["p1"])
+            await cluster.wait_for(5, "p1")
+            cluster.stop("p1")
+            topic = get_topic(cluster.addresses["p1"])
+            end = (await read_records(broker_address, topic, 0))[-1].offset + 1
+            await delete_records(broker_address, topic, 0, end)
+            await cluster.start("p1")
+            cluster.consume("p1")
+            await cluster.nodes["p0"].send(b"next", to=["p1"])
+            await wait_until(lambda: b"next" in cluster.payloads("p1"))
+            assert cluster.nodes["p1"].status().refused == {}
 
     asyncio.run(run())
 
