@@ -31,7 +31,7 @@ from antecede.machine import make_user_folder
 VERSION = "4.3.1"
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 HEAP = "256m"
-START_TIME = 60.0
+START_TIME = 180.0
 STOP_TIME = 30.0
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -49,9 +49,10 @@ PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{more}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more}
 controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
 log.dirs={data}
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
@@ -62,12 +63,26 @@ group.initial.rebalance.delay.ms=0
 """
 
 
-class Broker:
-    """A broker in a folder of its own: it can be killed and started again, with its data and its port."""
+TLS_PROPERTIES = """
+ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location={keys}
+ssl.truststore.type=PEM
+ssl.truststore.location={authority}
+"""
 
-    def __init__(self, folder: Path) -> None:
+
+class Broker:
+    """A broker in a folder of its own: it can be killed and started again, with its data and its ports.
+
+    With a folder of certificates, as `antecede node ca localhost` makes them, it has a second port for TLS.
+    """
+
+    def __init__(self, folder: Path, certificates: Path | None = None) -> None:
         self.folder = folder
+        self.certificates = certificates
         self.port = 0
+        self.tls_port = 0
         self.pid = 0
 
     @property
@@ -105,8 +120,18 @@ class Broker:
             return
         data = self.folder / "data"
         shutil.copytree(make_formatted_folder(), data)
-        self.port, controller = find_free_ports(2)
-        properties.write_text(PROPERTIES.format(port=self.port, controller=controller, data=data))
+        self.port, self.tls_port, controller = find_free_ports(3)
+        more = "" if self.certificates is None else f",SSL://localhost:{self.tls_port}"
+        text = PROPERTIES.format(port=self.port, controller=controller, data=data, more=more)
+        if self.certificates is not None:
+            text += self._describe_keys(self.certificates)
+        properties.write_text(text)
+
+    def _describe_keys(self, certificates: Path) -> str:
+        keys = self.folder / "keys.pem"
+        parts = [(certificates / f"localhost.{kind}").read_text() for kind in ("key", "pem")]
+        keys.write_text("".join(parts))
+        return TLS_PROPERTIES.format(keys=keys, authority=certificates / "ca.pem")
 
     def _wait_until_listening(self, process: subprocess.Popen[bytes]) -> None:
         end = time.monotonic() + START_TIME
@@ -122,7 +147,7 @@ class Broker:
         raise SetupError(f"the broker does not start; the end of its log:\n{tail}")
 
     def _save(self) -> None:
-        state = {"pid": self.pid, "port": self.port}
+        state = {"pid": self.pid, "port": self.port, "tls_port": self.tls_port}
         (self.folder / "state.json").write_text(json.dumps(state))
 
 
@@ -133,7 +158,7 @@ def load_broker(folder: Path) -> Broker | None:
         return None
     found: dict[str, Any] = json.loads(state.read_text())
     broker = Broker(folder)
-    broker.pid, broker.port = found["pid"], found["port"]
+    broker.pid, broker.port, broker.tls_port = found["pid"], found["port"], found["tls_port"]
     return broker
 
 
@@ -221,7 +246,7 @@ def make_formatted_folder() -> Path:
 def _format_storage(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         properties = Path(temporary) / "server.properties"
-        properties.write_text(PROPERTIES.format(port=9092, controller=9093, data=folder))
+        properties.write_text(PROPERTIES.format(port=9092, controller=9093, data=folder, more=""))
         tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(properties)]
         done = subprocess.run([*make_command(), *tool], capture_output=True, text=True)
     if done.returncode:

@@ -14,18 +14,25 @@ from pathlib import Path
 import pytest
 
 from antecede import AntecedeError
+from antecede.live.service.authority import make_certificates
 from scripts.kafka_broker import Broker, fetch_jars, load_broker
 
 
 @pytest.fixture(scope="session")
-def broker_address(tmp_path_factory) -> Iterator[str]:
-    """Where a broker is: host:port."""
+def broker(tmp_path_factory) -> Iterator[Broker]:
+    """The broker of all."""
     root = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
     folder = root / "kafka"
-    yield _join_broker(folder).address
+    yield _join_broker(folder)
     _leave_broker(folder)
+
+
+@pytest.fixture
+def broker_address(broker: Broker) -> str:
+    """Where it is: host:port."""
+    return broker.address
 
 
 @pytest.fixture
@@ -44,8 +51,11 @@ def _join_broker(folder: Path) -> Broker:
     folder.mkdir(exist_ok=True)
     with _lock(folder):
         users = _count_users(folder)
-        broker = load_broker(folder) or Broker(folder)
+        certificates = folder / "certificates"
+        broker = load_broker(folder) or Broker(folder, certificates)
         if not users:
+            if not certificates.exists():
+                make_certificates(certificates, ["localhost", "p0", "p1"], days=1)
             broker.start()
         _note_users(folder, users + 1)
     return broker

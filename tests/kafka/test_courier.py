@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from antecede import CallerError, live
+from antecede.live.kafka.courier import KafkaCourier
 from antecede.live.kafka.letters import LetterForm, WriterIdentity
 from tests.cases import EXACT, OTHER
 from tests.kafka.topics import (
@@ -28,6 +29,12 @@ KEY = b"the key of this group"
 
 def make_cluster(broker: str, n: int = 2, protocol: str = "optimal", **options: Any) -> Cluster:
     return Cluster(protocol, n, f"kafka://{broker}", **options)
+
+
+def get_trouble(node: live.Node) -> str:
+    """Why there is no session with the broker; empty if there is one."""
+    assert isinstance(node._courier, KafkaCourier)
+    return node._courier._trouble
 
 
 def partition_of(cluster: Cluster, name: str) -> int:
@@ -358,6 +365,31 @@ def test_what_was_read_may_be_deleted(broker_address: str, tmp_path: Path) -> No
             await cluster.nodes["p0"].send(b"next", to=["p1"])
             await wait_until(lambda: b"next" in cluster.payloads("p1"))
             assert cluster.nodes["p1"].status().refused == {}
+
+    asyncio.run(run())
+
+
+def test_a_broker_over_mutual_tls(broker) -> None:
+    def certify(name: str) -> live.Certificate:
+        folder = broker.folder / "certificates"
+        return live.Certificate(
+            certificate=folder / f"{name}.pem",
+            private_key=folder / f"{name}.key",
+            authority=folder / "ca.pem",
+        )
+
+    async def run() -> None:
+        address = f"localhost:{broker.tls_port}"
+        async with make_cluster(address, tls=certify("p0"), handshake_time=20) as cluster:
+            cluster.consume("p1")
+            await cluster.nodes["p0"].send(b"secret", to=["p1"])
+            await cluster.wait_for(1, "p1")
+        other_host = f"127.0.0.1:{broker.tls_port}"  # for which the broker has no certificate
+        for place, tls in [(address, None), (other_host, certify("p0"))]:
+            async with make_cluster(place, tls=tls, handshake_time=0.1, silence=1.0) as cluster:
+                node = cluster.nodes["p0"]
+                await wait_until(lambda: get_trouble(node))  # noqa: B023
+                assert not node.status().peers["p1"].connected
 
     asyncio.run(run())
 

@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scripts.kafka_broker import Broker
+from tests.kafka.kills import BrokerKillCampaign
 from tests.live import namespaces, power_loss
 from tests.live.changes import LinkSchedule, MemberSchedule, judge_changes, run_change
 from tests.live.damage import damage_journals
@@ -108,7 +110,7 @@ def run_damage(number: int) -> Part:
     return [], counts
 
 
-def run_processes(make_campaign: type[ProcessCampaign], number: int) -> Part:
+def run_processes(make_campaign: Callable[..., ProcessCampaign], number: int) -> Part:
     """Real processes of several protocols, with that much trouble in all."""
     problems: list[str] = []
     counts: Counter[str] = Counter()
@@ -152,6 +154,17 @@ def run_soaks(messages: int) -> Part:
     return problems, Counter({"messages": messages + messages // 10})
 
 
+def run_broker_kills(number: int) -> Part:
+    """Kills of processes over Kafka, and now and then of the broker."""
+    with tempfile.TemporaryDirectory() as folder:
+        broker = Broker(Path(folder))
+        broker.start()
+        try:
+            return run_processes(partial(BrokerKillCampaign, broker=broker), number)
+        finally:
+            broker.remove()
+
+
 def print_part(title: str, problems: list[str], counts: Counter[str], seconds: float) -> None:
     """What happened, and what is wrong."""
     happened = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
@@ -174,11 +187,12 @@ def main() -> int:
     parser.add_argument("--proxy", type=int, default=100, help="times that a proxy does each harm it knows")
     parser.add_argument("--power", type=int, default=10_000, help="losses of power")
     parser.add_argument("--soak", type=int, default=10_000_000, help="messages, while memory is watched")
+    parser.add_argument("--broker-kills", type=int, default=80, help="of processes over Kafka")
     parser.add_argument("--seed", type=int, help="run this one schedule and show what is wrong with it")
     arguments = parser.parse_args()
     if arguments.seed is not None:
         arguments.first, arguments.schedules = arguments.seed, 1
-        for part in ("changes", "fuzz", "damage", "power", "kills", "wires", "proxy", "soak"):
+        for part in ("changes", "fuzz", "damage", "power", "kills", "broker_kills", "wires", "proxy", "soak"):
             setattr(arguments, part, 0)
     parts: list[tuple[str, int, Callable[[int], Part]]] = [
         ("schedules", arguments.schedules, partial(run_schedules, run_batch, arguments.first)),
@@ -187,6 +201,7 @@ def main() -> int:
         ("damaged journals", arguments.damage, run_damage),
         ("losses of power", arguments.power, run_power_losses),
         ("kills", arguments.kills, partial(run_processes, KillCampaign)),
+        ("kills over Kafka", arguments.broker_kills, run_broker_kills),
         ("links of network namespaces", arguments.wires, run_wires),
         ("connections through a proxy", arguments.proxy, partial(run_processes, ProxyCampaign)),
         ("soak", arguments.soak, run_soaks),

@@ -44,6 +44,8 @@ from antecede.live.transports.tcp import Certificate
 BATCH_BYTES = 128 * 1024
 STAMP_BYTES = 4 * 2**20
 """What a record may need beside its largest message."""
+OPENING_TIME = 30.0
+"""A session that has not begun after so many seconds is given up, and another is tried."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Between two sessions, in seconds."""
 
@@ -228,12 +230,13 @@ class KafkaCourier:
         """Returns never; a trouble ends the session."""
         session = BrokerSession(self._broker, self._inboxes.topics[self.station.process], self._partition)
         try:
-            await session.open()
-            if not self._are_topics_made:
-                topics = self._inboxes.topics
-                await session.make_topics(topics.values(), len(topics))
-                self._are_topics_made = True
-            await self._find_positions(session)
+            async with asyncio.timeout(OPENING_TIME):
+                await session.open()
+                if not self._are_topics_made:
+                    topics = self._inboxes.topics
+                    await session.make_topics(topics.values(), len(topics))
+                    self._are_topics_made = True
+                await self._find_positions(session)
             self._begin_session(session)
             jobs = [self._read(session), self._probe(session)]
             jobs += [self._write(session, peer) for peer in self.peers.values()]
@@ -323,6 +326,7 @@ class KafkaCourier:
                 peer = self._by_partition[partition]
                 self._take_records(peer, records)
                 self._choose_reading(peer)
+            await asyncio.sleep(0)  # what was fetched already comes without a pause
 
     def _take_records(self, peer: InboxPeer, records: list[Any]) -> None:
         """Take what is new; what is not for this process, or not of this peer, is passed over and counted."""
