@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -163,29 +163,30 @@ def load_broker(folder: Path) -> Broker | None:
 
 
 def _end_process(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
+    """Send a signal and wait; who does not heed it is killed."""
+    for one in (number, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(pid, one)
         end = time.monotonic() + STOP_TIME
-        while _is_running(pid):
-            if time.monotonic() > end:
-                os.kill(pid, signal.SIGKILL)
+        while time.monotonic() < end:
+            if not _is_running(pid):
+                return
             time.sleep(0.05)
-    except ProcessLookupError:
-        return
 
 
 def _is_running(pid: int) -> bool:
-    """Whether a process is there; one of our own that has ended is taken off the list."""
-    try:
+    """Whether a process runs; one of our own that has ended is taken off the list.
+
+    Another test process may have started it. Then it stays on the list, as a zombie, until that one ends.
+    """
+    with suppress(ChildProcessError):
         if os.waitpid(pid, os.WNOHANG) != (0, 0):
             return False
-    except ChildProcessError:
-        pass
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
         return False
-    return True
+    return state != "Z"
 
 
 def find_free_ports(count: int) -> list[int]:

@@ -14,6 +14,7 @@ from tests.cases import EXACT, OTHER
 from tests.kafka.topics import (
     delete_records,
     get_topic,
+    limit_records,
     make_topic,
     read_records,
     wait_until,
@@ -160,6 +161,28 @@ def test_a_broker_that_comes_late_and_is_killed_and_comes_back(own_broker, tmp_p
     files = sorted(tmp_path.glob("*.jsonl"))
     assert sum(audit_events(files).values()) == 0
     assert count_events(files)["deliver"] > 900
+
+
+def test_what_the_broker_does_not_take_stays_with_its_sender(broker_address: str) -> None:
+    async def run() -> None:
+        async with make_cluster(broker_address) as cluster:
+            a = cluster.nodes["p0"]
+            cluster.consume("p1")
+            await a.send(b"before", to=["p1"])
+            await cluster.wait_for(1, "p1")
+            topic = get_topic(cluster.addresses["p1"])
+            await limit_records(broker_address, topic, 2000)
+            await a.send(b"x" * 5000, to=["p1"])
+            await a.send(b"behind", to=["p1"])
+            await wait_until(lambda: get_trouble(a))
+            channel = a.station.channels["p1"]
+            assert channel.acknowledged == 1 and len(channel.flying) + len(channel.waiting) == 2
+            await limit_records(broker_address, topic, 20_000)
+            await cluster.wait_for(3, "p1")
+            assert cluster.payloads("p1") == [b"before", b"x" * 5000, b"behind"]
+            assert cluster.nodes["p1"].status().refused == {}
+
+    asyncio.run(run())
 
 
 def test_repeated_records_are_passed_over(broker_address: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from antecede.live.kafka.address import locate_inboxes
 
@@ -62,6 +63,17 @@ async def make_topic(broker: str, topic: str, partitions: int) -> None:
     await admin.start()
     try:
         await admin.create_topics([NewTopic(topic, partitions, 1)])
+    finally:
+        await admin.close()
+
+
+async def limit_records(broker: str, topic: str, size: int) -> None:
+    """Let a topic take records up to a size, in bytes."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    await admin.start()
+    change = ConfigResource(ConfigResourceType.TOPIC, topic, {"max.message.bytes": str(size)})
+    try:
+        await admin.alter_configs([change])
     finally:
         await admin.close()
 
