@@ -105,7 +105,7 @@ class Broker:
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End it in order, or by another signal; its data stays."""
         if self.pid:
-            _end_process(self.pid, number)
+            end_process(self.pid, number)
         self.pid = 0
 
     def remove(self) -> None:
@@ -162,16 +162,17 @@ def load_broker(folder: Path) -> Broker | None:
     return broker
 
 
-def _end_process(pid: int, number: int) -> None:
-    """Send a signal and wait; who does not heed it is killed."""
+def end_process(pid: int, number: int) -> bool:
+    """Send a signal and wait; who does not heed it is killed. Returns whether it has ended."""
     for one in (number, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.kill(pid, one)
         end = time.monotonic() + STOP_TIME
         while time.monotonic() < end:
             if not _is_running(pid):
-                return
+                return True
             time.sleep(0.05)
+    return False
 
 
 def _is_running(pid: int) -> bool:
