@@ -197,3 +197,23 @@ def test_a_link_of_flood_opens_and_is_still_there_after_a_crash(tmp_path: Path) 
             await cluster.wait_for(3, "p1", "p2", "p3")
 
     asyncio.run(run())
+
+
+def test_who_leaves_has_sent_all_that_it_began_to_send(tmp_path: Path) -> None:
+    async def run() -> None:
+        options: dict[str, Any] = {"R": 8, "K": 1, "journals": tmp_path}
+        async with Cluster("probabilistic", 2, **options) as cluster:
+            cluster.consume()
+            a, b = cluster.nodes.values()
+            names = [await a.begin_send(b"%d" % number) for number in range(50)]
+            leaving = asyncio.create_task(a.leave())
+            await asyncio.sleep(0)
+            with pytest.raises(live.NodeClosedError, match="is leaving"):
+                await a.send(b"too late")
+            assert await leaving == 50
+            assert [await name for name in names] == [f"p0#{number}" for number in range(1, 51)]
+            await b.dismiss("p0", 50)
+            assert cluster.payloads("p1") == [b"%d" % number for number in range(50)]
+            assert b.station.endpoint.group == ["p1"]
+
+    asyncio.run(run())

@@ -253,7 +253,7 @@ class Node:
         self.station.check_members_change()
         self._is_leaving = True
         try:
-            while self._room.durable_sends or self._has_unacknowledged():
+            while self._has_pending_sends() or self._has_unacknowledged():
                 await self._wait_a_little()
         except BaseException:
             self._is_leaving = False
@@ -481,6 +481,9 @@ class Node:
         end = self._loop.time() + linger
         while self._has_unacknowledged() and self._loop.time() < end and self._failure is None:
             await asyncio.sleep(min(0.01, end - self._loop.time()))
+
+    def _has_pending_sends(self) -> bool:
+        return self._pipeline is not None and self._pipeline.has_pending_sends()
 
     def _has_unacknowledged(self) -> bool:
         if self.station.endpoint.backlog:

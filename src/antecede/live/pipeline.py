@@ -175,6 +175,12 @@ class Pipeline:
         self._group.sends.append((self.station.process, entry, name))
         return name
 
+    def has_pending_sends(self) -> bool:
+        """Whether messages are on their way to the journal."""
+        groups = [group for group in (self._current, self._group) if group is not None]
+        units = [entry.unit for group in groups for entry in group.entries]
+        return any(isinstance(one, SendInput) for unit in units for one in unit.inputs)
+
     async def wait_for_room(self, most: int) -> None:
         """Wait while so many units have gathered for the next commit."""
         while len(self._group.entries) >= most:
