@@ -40,5 +40,6 @@ def test_connections_that_are_maltreated_lose_nothing_and_repeat_nothing(
     assert ("replayed" in counts) == (seed == 2)
     assert counts["delayed"] > 20
     assert counts["held for an earlier one"] > 0
-    assert counts["refused: frame"] + counts["refused: handshake"] + counts["refused: size"] > 0
+    assert counts["sessions lost"] > 0
+    assert any(name.startswith("refused: ") for name in counts)
     assert counts["deliver"] > 100
