@@ -1,5 +1,4 @@
-"""Copies what `antecede study all` wrote into docs/studies: a page for each study, with its charts beside "
-"it."""
+"""Copies what `antecede study all` wrote into docs/studies: a page for each study, its charts beside it."""
 
 from __future__ import annotations
 
