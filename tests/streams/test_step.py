@@ -129,6 +129,19 @@ def test_waiting_rows_are_not_read_unless_one_can_wake_or_be_a_copy(
     assert [row["reason"] for row in tables.quarantine] == ["duplicate: message 8 of a came before"]
 
 
+def test_waiting_rows_that_wake_together_come_out_as_they_arrived(tmp_path: Path) -> None:
+    form = FORMS["vector by name"]
+
+    def row(sender: str, **past: int) -> Row:
+        return {"group": "g", "sender": sender, "id": sender, "text": "", "stamp": list(past.items())}
+
+    driver = Driver(tmp_path, form.schema, group="group")
+    tables = driver.run_all([[row("d", a=1, d=1)], [row("c", a=1, c=1)], [row("b", a=1, b=1), row("a", a=1)]])
+    (line,) = check_positions(tables).values()
+    assert [one["id"] for one in line] == ["a", "d", "c", "b"]
+    assert [one["arrival"] for one in line] == [2, 0, 1, 3]
+
+
 def test_a_copy_of_what_is_out_is_told_from_something_new_for_ever(tmp_path: Path) -> None:
     form = FORMS["parents"]
     messages = converse(Random(3), groups=1, count=20)

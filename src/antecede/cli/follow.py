@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli import logs as o
-from antecede.cli.order_runs import name_options
+from antecede.cli.order_runs import READ_OPTIONS, name_options
 from antecede.cli.output import print_json, print_lines
 from antecede.cli.status import describe_status
 from antecede.core.errors import CallerError
@@ -80,7 +80,8 @@ def _run_query(request: FollowRequest) -> None:
         from antecede.spark.streams.follow import follow_folder, run_until_stopped
 
         settings = _make_settings(request)
-        stream = follow_folder(spark, request.inputs, request.format)
+        read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
+        stream = follow_folder(spark, request.inputs, request.format, read_options)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         with _catch_signals() as is_stopping:
             run_until_stopped(stream, settings, trigger, is_stopping.is_set)

@@ -17,10 +17,12 @@ import pyarrow.compute as pc
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.kernel_table import make_kernel_table
+from antecede.ordering.message_plan import MessagePlan
 from antecede.ordering.stream.sizes import estimate_row_sizes
 from antecede.ordering.stream.states import NONE, list_state_keys
 from antecede.ordering.stream.step import Moment, StepRows, StreamStep, key_rows, take_step
 from antecede.ordering.stream.wake_up import find_groups_to_load
+from antecede.ordering.text_tables import RAW, REASON
 from antecede.streams.files import (
     ARRIVAL,
     FILED,
@@ -100,7 +102,7 @@ def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     """The new rows, and the waiting ones that the step needs."""
     messages = task.plan.messages
     size = estimate_row_sizes(rows)
-    kernel_table = messages.project(make_kernel_table(rows, messages)) if len(rows) else None
+    kernel_table = _make_kernel_table(rows, messages) if len(rows) else None
     keys = pa.array([], pa.string())
     if kernel_table is not None:
         keys = key_rows(kernel_table).unique().drop_null()
@@ -112,10 +114,27 @@ def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     if len(waiting.filed):
         rows = _put_behind(waiting.rows, rows)
         size = estimate_row_sizes(rows)
-        kernel_table = messages.project(make_kernel_table(rows, messages))
+        kernel_table = _make_kernel_table(rows, messages)
     arrival, since = (to_integers(waiting.filed[name].combine_chunks(), 0) for name in (ARRIVAL, SINCE))
     step_rows = StepRows(kernel_table, arrival, since, size, to_load)
     return _LoadedRows(rows, step_rows, states, len(waiting.filed))
+
+
+def _make_kernel_table(rows: pa.Table, messages: MessagePlan) -> pa.Table:
+    """The rows as the kernel reads them; those that a reader could not read have its reason."""
+    table = messages.project(make_kernel_table(drop_unreadable(rows), messages))
+    if REASON not in rows.column_names:
+        return table
+    fault = rows[REASON]
+    if "fault" in table.column_names:
+        fault = pc.coalesce(fault, table["fault"])
+        table = table.drop_columns(["fault"])
+    return table.append_column("fault", fault)
+
+
+def drop_unreadable(rows: pa.Table) -> pa.Table:
+    """The columns of the user, without those that tell of lines which are no rows."""
+    return rows.drop_columns([name for name in (RAW, REASON) if name in rows.column_names])
 
 
 def _put_behind(waiting: pa.Table, rows: pa.Table) -> pa.Table:
@@ -150,7 +169,10 @@ def _write_tables(
         came_out[names["arrival"]] = arrival
     came_out[names["missed"]] = step.missed
     put_aside = {names["missing"]: step.missing, names["since"]: arrival}
-    refused = {names["reason"]: step.reason}
+    refused: dict[str, pa.Array] = {}
+    if RAW in loaded.table.column_names:
+        refused[names["raw"]] = loaded.table[RAW]
+    refused[names["reason"]] = step.reason
     in_order = _sort_rows(loaded, step)
     parts = {
         "ordered": (in_order[(comes_out & ~step.is_late)[in_order]], came_out),
@@ -162,7 +184,7 @@ def _write_tables(
     for name, (chosen, added) in parts.items():
         if len(chosen):
             path = f"{name}/batch={task.batch}/{task.label}.parquet"
-            write_parquet(_take_rows(loaded.table, chosen, added), task.out / path)
+            write_parquet(_take_rows(drop_unreadable(loaded.table), chosen, added), task.out / path)
             written.append(path)
     duplicates = pc.sum(pc.starts_with(step.reason, "duplicate: ")).as_py() or 0
     counts = Counts(
@@ -209,7 +231,7 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
         pa.array(step.arrival[held]),
         pa.array(step.since[held]),
     ]
-    waiting = WaitingRows(loaded.table.take(at), pa.table(filed, schema=FILED))
+    waiting = WaitingRows(drop_unreadable(loaded.table).take(at), pa.table(filed, schema=FILED))
     place = (task.checkpoint, task.files)
     groups = write_states(*place, states, task.batch, task.label)
     segments = write_waiting(*place, waiting, task.batch, task.label)

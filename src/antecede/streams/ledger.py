@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.stream.states import VERSION
+from antecede.ordering.text_tables import RAW, REASON
 from antecede.streams.bucket import BucketReport, BucketTask, order_bucket
 from antecede.streams.files import FILED, write_parquet
 from antecede.streams.marks import (
@@ -159,7 +160,8 @@ class Turn(NamedTuple):
         paths = []
         for name in TABLES:
             path = f"{name}/batch={self.batch}/{EMPTY}"
-            columns = [*schema, *_list_added_fields(self.ledger.plan, schema, name)]
+            own = [field for field in schema if field.name not in (RAW, REASON)]
+            columns = [*own, *_list_added_fields(self.ledger.plan, schema, name)]
             write_parquet(pa.schema(columns).empty_table(), self.ledger.out / path)
             paths.append(path)
         return replace(mark, tables=(*mark.tables, *paths))
@@ -208,7 +210,8 @@ def _list_added_fields(plan: StreamPlan, schema: pa.Schema, table: str) -> list[
     if plan.messages.arrival is not None:
         arrival_type = schema.field(plan.messages.arrival).type
     if table == "quarantine":
-        return [pa.field(names["reason"], pa.string())]
+        raw = [pa.field(names["raw"], pa.string())] if RAW in schema.names else []
+        return [*raw, pa.field(names["reason"], pa.string())]
     if table == "held":
         return [pa.field(names["missing"], texts), pa.field(names["since"], arrival_type)]
     arrival = [pa.field(names["arrival"], arrival_type)] if plan.messages.arrival != "arrival" else []

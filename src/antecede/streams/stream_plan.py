@@ -19,8 +19,8 @@ from antecede.ordering.stream.forms import check_streaming
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.streams.marks import Mark
 
-STREAM_ADDED = (*ADDED, "missed")
-"""The columns that the order of a stream adds to those of its input."""
+STREAM_ADDED = (*ADDED, "missed", "raw")
+"""The columns that the order of a stream adds to those of its input; lines that are no rows stay raw."""
 _REMEMBERED = ("stamp", "sender", "receiver", "number", "id", "group")
 """The columns on which what is remembered depends; those of times only break ties."""
 

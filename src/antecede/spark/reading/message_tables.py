@@ -21,12 +21,14 @@ from pyspark.sql import functions as sf
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import find_parquet_fault, find_table_kind
 from antecede.formats.sources import list_files
+from antecede.formats.text_lines import LineRange
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
     PLACE_TYPES,
     RAW,
     REASON,
+    TextPlan,
     TextSummary,
     ask_text_table,
     merge_summaries,
@@ -90,6 +92,22 @@ def read_message_files(
 def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[str, Any]) -> MessageFiles:
     """Two jobs look at all lines: one for the types of columns, and one for the rows, which are kept."""
     ranges = plan_ranges(spark, files)
+    plan = plan_text(spark, kind, files, ranges, options)
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return parse_lines(batches, plan)
+
+    rows = map_lines(spark, ranges, parse, plan.schema).persist(StorageLevel.DISK_ONLY)
+    reason = quote_column(REASON)
+    good = rows.where(reason.isNull()).drop(RAW, REASON)
+    unreadable = rows.where(reason.isNotNull()).select(*PLACE_TYPES)
+    return MessageFiles(good, unreadable, kind, files)
+
+
+def plan_text(
+    spark: SparkSession, kind: str, files: list[str], ranges: list[LineRange], options: dict[str, Any]
+) -> TextPlan:
+    """How the lines of these files are read, by a look at all of them."""
     question = ask_text_table(kind, files, ranges, **options)
 
     def summarize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -100,16 +118,7 @@ def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[s
         msgspec.json.decode(row["summary"], type=TextSummary)
         for row in map_lines(spark, ranges, summarize, _SUMMARY).collect()
     ]
-    plan = plan_text_table(question, merge_summaries(summaries), exact_names=compares_exactly(spark))
-
-    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return parse_lines(batches, plan)
-
-    rows = map_lines(spark, ranges, parse, plan.schema).persist(StorageLevel.DISK_ONLY)
-    reason = quote_column(REASON)
-    good = rows.where(reason.isNull()).drop(RAW, REASON)
-    unreadable = rows.where(reason.isNotNull()).select(*PLACE_TYPES)
-    return MessageFiles(good, unreadable, kind, files)
+    return plan_text_table(question, merge_summaries(summaries), exact_names=compares_exactly(spark))
 
 
 def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:

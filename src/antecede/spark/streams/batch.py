@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from antecede.core.errors import CallerError
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
+from antecede.ordering.text_tables import RAW, REASON
 from antecede.spark.arrow_batches import lift_arrow_batch_limit
 from antecede.spark.ordering.message_order import find_arrow_type
 from antecede.spark.ordering.outcome import compares_exactly
@@ -46,7 +47,8 @@ class StreamSettings(NamedTuple):
         return Ledger(self.checkpoint, self.out, self._plan(frame), self.query)
 
     def _plan(self, frame: DataFrame) -> StreamPlan:
-        columns = TableColumns(frame.columns, lambda name: find_arrow_type(frame, name))
+        names = [name for name in frame.columns if name not in (RAW, REASON)]
+        columns = TableColumns(names, lambda name: find_arrow_type(frame, name))
         exact_names = compares_exactly(frame.sparkSession)
         return plan_stream(columns, self.options, self.give_up, self.horizon, exact_names=exact_names)
 

@@ -1,14 +1,20 @@
 """A folder of files as a stream of messages: what is there first, then whatever comes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.core.errors import CallerError
 from antecede.formats.message_files import find_table_kind
 from antecede.formats.sources import list_files
+from antecede.formats.text_lines import LINES
+from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_lines
+from antecede.spark.reading.lines import plan_ranges
+from antecede.spark.reading.message_tables import plan_text
 from antecede.spark.reading.native import as_path
 from antecede.spark.streams.batch import StreamSettings
 from antecede.spark.streams.stream import start_stream
@@ -17,19 +23,47 @@ _PAUSE = 1
 """Seconds between two looks at a query."""
 
 
-def follow_folder(spark: SparkSession, paths: list[str], kind: str | None) -> DataFrame:
-    """The rows of a folder of Parquet; the columns are those of the files that are there."""
+def follow_folder(
+    spark: SparkSession, paths: list[str], kind: str | None, read_options: dict[str, Any]
+) -> DataFrame:
+    """The rows of a folder of Parquet or JSON lines; the columns are those of the files that are there."""
     if len(paths) > 1:
         raise CallerError("--follow reads one folder: name the one that new files come into")
-    kind = find_table_kind(list_files(paths), kind)
-    if kind != "parquet":
+    files = list_files(paths)
+    kind = find_table_kind(files, kind)
+    if kind == "csv":
         raise CallerError(
-            f"--follow reads folders of Parquet, and {paths[0]} is {kind}: write Parquet, or read the stream "
-            "yourself and hand it to antecede.spark.order_stream"
+            "--follow reads folders of Parquet or JSON lines, and not CSV, where each file has a header of "
+            "its own: write JSON lines, or hand the stream to antecede.spark.order_stream"
         )
+    stream = spark.readStream.option("recursiveFileLookup", True)
     place = as_path(paths[0])
-    schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema
-    return spark.readStream.schema(schema).option("recursiveFileLookup", True).parquet(place)
+    if kind == "parquet":
+        schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema
+        return stream.schema(schema).parquet(place)
+    plan = plan_text(spark, kind, files, plan_ranges(spark, files), read_options)
+    return parse_stream(stream.text(place), plan)
+
+
+def parse_stream(lines: DataFrame, plan: TextPlan) -> DataFrame:
+    """The rows of a stream of lines; those that are none have the reason and the line beside them."""
+    schema = pa.schema([field for field in plan.schema if field.name not in (FILE, LINE)])
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in parse_lines(map(_number_lines, batches), plan):
+            yield rows.select(schema.names)
+
+    return lines.mapInArrow(parse, from_arrow_schema(schema))
+
+
+def _number_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Lines as a reader of files hands them over; a stream does not tell where they stood."""
+    size = len(batch)
+    text = batch.column(0).cast(pa.binary())
+    columns = [pa.repeat(0, size), pa.nulls(size), text, pa.nulls(size)]
+    return pa.RecordBatch.from_arrays(
+        [column.cast(field.type) for column, field in zip(columns, LINES, strict=True)], schema=LINES
+    )
 
 
 def run_until_stopped(
