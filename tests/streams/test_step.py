@@ -129,6 +129,27 @@ def test_waiting_rows_are_not_read_unless_one_can_wake_or_be_a_copy(
     assert [row["reason"] for row in tables.quarantine] == ["duplicate: message 8 of a came before"]
 
 
+def test_states_of_groups_that_are_not_touched_stay_where_they_are(tmp_path: Path) -> None:
+    form = FORMS["sequence"]
+
+    def row(group: int, number: int) -> Row:
+        return {"group": f"g{group}", "sender": "a", "id": "", "text": "", "stamp": number}
+
+    driver = Driver(tmp_path, form.schema, group="group")
+    batches = [[row(group, 1) for group in range(90)]]
+    batches += [[row(batch % 7, batch // 7 + 2)] for batch in range(28)]
+    tables = driver.run_all([*batches, [row(group, 6 if group < 7 else 2) for group in range(90)]])
+    assert len(tables.ordered) == len(tables.every_row()) == 90 + 28 + 90
+    check_positions(tables)
+
+    shorter = Driver(tmp_path / "shorter", form.schema, group="group")
+    shorter.run_all(batches)
+    mark = read_newest_mark(shorter.ledger.checkpoint)
+    assert mark is not None
+    for files in mark.buckets.values():
+        assert files.groups[0].path.startswith("state/0/") and len(files.groups) <= 8
+
+
 def test_waiting_rows_that_wake_together_come_out_as_they_arrived(tmp_path: Path) -> None:
     form = FORMS["vector by name"]
 

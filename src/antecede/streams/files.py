@@ -92,18 +92,19 @@ def _is_among(keys: pa.Array, others: pa.Array) -> Mask:
 def write_states(
     checkpoint: Path, files: BucketFiles, states: pa.Table, batch: int, label: str
 ) -> tuple[StateFile, ...]:
-    """Add a file with new states of some groups, or merge all files if there are too many."""
+    """Add a file with new states of some groups; merge it with others if there are too many."""
     path = f"state/{batch}/{label}.groups.parquet"
     base, *more = files.groups or (StateFile("", 0),)
-    is_full = len(files.groups) >= MOST_FILES
-    is_full |= sum(file.rows for file in more) + len(states) > base.rows
-    kept = files.groups
-    if is_full and files.groups:
+    kept, merged = files.groups, files.groups[:0]
+    if sum(file.rows for file in more) + len(states) > base.rows:
+        kept, merged = files.groups[:0], files.groups
+    elif len(files.groups) >= MOST_FILES:  # the first file has most of the groups, and stays
+        kept, merged = files.groups[:1], files.groups[1:]
+    if merged:
         new_keys = list_state_keys(states).combine_chunks()
-        others = read_states(checkpoint, files, None)
+        others = read_states(checkpoint, BucketFiles(merged), None)
         is_replaced = _is_among(list_state_keys(others).combine_chunks(), new_keys)
         states = pa.concat_tables([others.filter(pa.array(~is_replaced)), states])
-        kept = ()
     write_parquet(states, checkpoint / path)
     return (*kept, StateFile(path, len(states)))
 
