@@ -146,7 +146,7 @@ def _count_violations(execution: Ints, violations: OrderViolations, counts: dict
 
 def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
     """Findings for the late deliveries that are told, and for those of them that break FIFO order."""
-    told = _keep_first(execution, block.trace, violations)
+    told = _limit_to_most_told(execution, block.trace, violations)
     causes = build_graph(block.trace.process, block.source, block.target)
     witnesses = find_witnesses(block.trace, told, causes)
     all_late = np.arange(len(witnesses.late))
@@ -157,8 +157,8 @@ def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolati
     ]
 
 
-def _keep_first(execution: Ints, trace: LinkedTrace, violations: OrderViolations) -> OrderViolations:
-    """The violations of those late deliveries alone that are told: the first of each execution."""
+def _limit_to_most_told(execution: Ints, trace: LinkedTrace, violations: OrderViolations) -> OrderViolations:
+    """The violations of those late deliveries alone that are told: the first MOST_TOLD of each execution."""
     late = np.sort(violations.late)
     late = late[rank_within_runs(execution[late]) < MOST_TOLD]
     tracks = int(trace.process.max(initial=0)) + 1

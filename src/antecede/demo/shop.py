@@ -95,7 +95,7 @@ class RoomRecorder:
     ) -> None:
         """Arrivals are not logged: nothing depends on them."""
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """The people do not know what was late."""
 
     def close(self) -> None:

@@ -131,7 +131,7 @@ def _is_by_line(data: bytes) -> bool:
     return any(line.startswith(b"{") and _is_json(line.strip()) for line in lines)
 
 
-def begins_with_object_on_line(data: bytes) -> bool:
+def looks_like_json_lines(data: bytes) -> bool:
     """Whether the first line that is not blank is an object, and there are others: then records are lines."""
     first, _, rest = data.lstrip().partition(b"\n")
     return first.startswith(b"{") and _is_json(first.strip()) and bool(rest.strip())

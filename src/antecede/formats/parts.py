@@ -65,7 +65,7 @@ def plan_parts(
     if chosen == "csv":
         header = csv_table.find_header(head)
         return None if header is None else PartPlan(chosen, header, format is None)
-    return PartPlan(chosen) if jsons.begins_with_object_on_line(head) else None
+    return PartPlan(chosen) if jsons.looks_like_json_lines(head) else None
 
 
 def read_part(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:

@@ -113,7 +113,7 @@ def has_header(text: str) -> bool:
     return _skip_header(text) > 0
 
 
-def _first_lines(text: str) -> tuple[str, str, int]:
+def _split_two_lines(text: str) -> tuple[str, str, int]:
     """The first two lines, and where the third begins."""
     lines = text[:20_000].split("\n", 2)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
@@ -126,7 +126,7 @@ def _is_parser(line: str) -> bool:
 
 def _skip_header(text: str) -> int:
     """Where the log begins behind a header; 0 without one. A header without its second line is understood."""
-    first, second, begin = _first_lines(text)
+    first, second, begin = _split_two_lines(text)
     if not first.strip() and "(?<trace>" in second:
         return begin
     if not _is_parser(first):
@@ -135,7 +135,7 @@ def _skip_header(text: str) -> int:
 
 
 def _forms_of_header(text: str, given: re.Pattern[str] | None) -> list[Form]:
-    first, second, _ = _first_lines(text)
+    first, second, _ = _split_two_lines(text)
     begin = _skip_header(text)
     try:
         own = (

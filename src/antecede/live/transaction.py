@@ -28,7 +28,7 @@ class Transaction:
         self.sends: list[tuple[bytes, list[str] | None]] = []
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
-        """A statement for the application's own tables, run when the block ends."""
+        """A statement for the application's own tables; it is run, and may fail, when the block ends."""
         first, *_ = sql.split(maxsplit=1) or [""]
         if first.lower() in FORBIDDEN or "antecede_" in sql.lower():
             raise CallerError(f"a transaction writes the application's own tables; it cannot run {sql!r}")

@@ -94,8 +94,8 @@ def find_places(names: pa.Array, members: Members) -> pa.Array:
     return pc.if_else(text.is_valid(), place, None)
 
 
-def match_names(names: pa.Array, like: pa.DataType, members: Members) -> pa.Array:
-    """Processes as they are called inside stamps, by integers or by texts; null if one is no member."""
+def to_stamp_names(names: pa.Array, like: pa.DataType, members: Members) -> pa.Array:
+    """Processes as they are called inside stamps: by texts, or by places, where who is no member is null."""
     if not pt.is_integer(like):
         return to_text(names)
     places = find_places(names, members)
@@ -112,12 +112,12 @@ def _name_processes(columns: Columns, time: pa.Array, plan: StampPlan) -> Column
     """Sender and receiver as a vector of times names them, and the sender's own entry."""
     projected = {}
     if pt.is_map(time.type):
-        sender = match_names(columns["sender"], time.type.key_type, plan.members)
+        sender = to_stamp_names(columns["sender"], time.type.key_type, plan.members)
         projected["number"] = _take_entry_named(time, sender)
         projected["sender"] = to_text(sender)
         if "receiver" in columns:
             projected["receiver"] = to_text(
-                match_names(columns["receiver"], time.type.key_type, plan.members)
+                to_stamp_names(columns["receiver"], time.type.key_type, plan.members)
             )
         return projected
     projected["sender"] = find_places(columns["sender"], plan.members)
@@ -172,8 +172,8 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
     flat = flatten_lists(stamp)
     rows = flat.rows
     source, to, count = flat.items[0].flatten()
-    receiver = match_names(columns["receiver"], to.type, plan.members)
-    sender = match_names(columns["sender"], source.type, plan.members)
+    receiver = to_stamp_names(columns["receiver"], to.type, plan.members)
+    sender = to_stamp_names(columns["sender"], source.type, plan.members)
     is_for_receiver = _equal_names(to, receiver, rows)
     is_own = is_for_receiver & _equal_names(source, sender, rows)
     sent_before = _take_first(count, is_own, rows, len(stamp))
@@ -196,7 +196,7 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     rows = flat.rows
     entries = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
     process, times = entries
-    receiver = match_names(columns["receiver"], process.type, plan.members)
+    receiver = to_stamp_names(columns["receiver"], process.type, plan.members)
     is_for_receiver = _equal_names(process, receiver, rows)
     entry = _take_first(times, is_for_receiver, rows, len(stamp))
     empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)
@@ -219,13 +219,13 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     stamp = columns["stamp"]
     flat = flatten_lists(stamp)
     source, count, *destinations = flat.items[0].flatten()
-    sender = to_text(match_names(columns["sender"], source.type, plan.members))
+    sender = to_text(to_stamp_names(columns["sender"], source.type, plan.members))
     number = columns["number"].cast(pa.int64())
     projected = {"sender": sender, "number": number, **_order_apart(columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
         (to,) = destinations
-        receiver = match_names(columns["receiver"], to.type.value_type, plan.members)
+        receiver = to_stamp_names(columns["receiver"], to.type.value_type, plan.members)
         is_needed = _has_receiver_among(to, receiver, flat.rows)
         past = _make_pairs(flat.starts, True, source, count, stamp)
         projected["past"] = _add_own_past(past, sender, number)
@@ -234,7 +234,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
         projected["fault"] = _choose_fault(*_find_wrong_receivers(columns, receiver), (is_odd, fault))
     projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
     if "receiver" in columns:
-        receiver = match_names(columns["receiver"], source.type, plan.members)
+        receiver = to_stamp_names(columns["receiver"], source.type, plan.members)
         projected["receiver"] = to_text(receiver)
     return projected
 

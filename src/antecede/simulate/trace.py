@@ -43,9 +43,9 @@ class Recorder(Protocol):
         """A packet arrives."""
 
     def deliver(self, i: int, source: int, message: int) -> None:
-        """A message is delivered; `add_orders` will tell if that was in order."""
+        """A message is delivered; `add_lateness` will tell if that was in order."""
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """Of each delivery since the last time: if it was "early" or "late"."""
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class RunTrace:
         self.queue, self.execution, self.names = queue, execution, names
         block = max(1, min(BLOCK, CELLS // len(names)))
         self.ask: Callable[[], None] = _do_nothing
-        """Called before rows leave: `add_orders` is then told of every delivery so far."""
+        """Called before rows leave: `add_lateness` is then told of every delivery so far."""
         self.unjudged: list[dict[str, Any]] = []
         self.events = RowBuffer(EVENTS, events, block, lambda: self.ask())
         self.messages = RowBuffer(MESSAGES, messages, block, _do_nothing)
@@ -162,7 +162,7 @@ class RunTrace:
             self._add_event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
 
     def deliver(self, i: int, source: int, message: int) -> None:
-        """A message is delivered; `add_orders` will tell if that was in order."""
+        """A message is delivered; `add_lateness` will tell if that was in order."""
         mine = self.clocks[i]
         for name, count in self.sends[message].clock.items():
             if count > mine.get(name, 0):
@@ -173,7 +173,7 @@ class RunTrace:
         text = f"deliver m{message} from {sender}"
         self._add_event(i, "deliver", message, sender, text, clock=list(clock.items()))
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """Of each delivery since the last time: if it was "early" or "late"."""
         for row, order in zip(self.unjudged, orders, strict=True):
             if order is not None:

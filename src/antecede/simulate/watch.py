@@ -201,7 +201,7 @@ class Watch:
         self.examples += map(self._describe_example, judged.examples)
         if self.trace is not None:
             orders = judged.orders[block.what // len(self.names) == DELIVER]
-            self.trace.add_orders([_ORDERS[order] for order in orders.tolist()])
+            self.trace.add_lateness([_ORDERS[order] for order in orders.tolist()])
         self.alarmed = []
 
     def make_verdict(self) -> Verdict:

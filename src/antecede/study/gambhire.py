@@ -133,7 +133,7 @@ class DeclaredOrder:
             last = max(false, key=lambda cause: self.deliveries[i, cause])
             self.sums[f"{self._classify(message, last)}_wait"] += now - ready
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """The run has its own verdict."""
 
     def close(self) -> None:

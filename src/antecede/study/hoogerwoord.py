@@ -66,7 +66,7 @@ class MonitorBuffer:
             # What is delivered on arrival was never held, and counts for an instant only.
             self.peak = max(self.peak, self.held)
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """Nothing that concerns the buffer."""
 
     def close(self) -> None:

@@ -95,7 +95,7 @@ class Throughput:
         """One more."""
         self.delivered += 1
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """Nothing to count."""
 
     def close(self) -> None:
@@ -327,7 +327,7 @@ class OutageWatch:
             self.stalls.setdefault(sender, []).append(self.queue.now - since)
             self.resumed[sender] = self.queue.now - self.end
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """Nothing to see."""
 
     def close(self) -> None:

@@ -216,7 +216,7 @@ class PacketCounter:
     def deliver(self, i: int, source: int, message: int) -> None:
         """Nothing to count."""
 
-    def add_orders(self, orders: list[str | None]) -> None:
+    def add_lateness(self, orders: list[str | None]) -> None:
         """Nothing to count."""
 
     def close(self) -> None:

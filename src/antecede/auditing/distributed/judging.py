@@ -136,7 +136,7 @@ def _is_valid(array: pa.Array) -> Bools:
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _read_rows(array: pa.Array, first_row: int) -> Ints:
+def _to_local_rows(array: pa.Array, first_row: int) -> Ints:
     """Numbers of events as rows of the task, and -1 for null."""
     return to_integers(array, first_row - 1) - first_row
 
@@ -144,7 +144,8 @@ def _read_rows(array: pa.Array, first_row: int) -> Ints:
 def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
     """The messages; a code tells only whether an event has one."""
     send, cause, arrival, original = (
-        _read_rows(get_column(table, name), first_row) for name in ("send", "cause", "arrival", "original")
+        _to_local_rows(get_column(table, name), first_row)
+        for name in ("send", "cause", "arrival", "original")
     )
     has_message = get_column(table, "has_message").to_numpy(zero_copy_only=False)
     lost_send = flatten_lists(get_column(table, "lost_receivers")).rows
@@ -170,7 +171,7 @@ def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.A
         flatten_lists(get_column(table, "parents")),
         flatten_lists(get_column(table, "missing_parents")),
     )
-    source = _read_rows(parents.items[0], first_row) if parents.items else parents.rows
+    source = _to_local_rows(parents.items[0], first_row) if parents.items else parents.rows
     is_edge = source >= 0
     ghosts = pa.Table.from_arrays(
         [
@@ -180,7 +181,7 @@ def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.A
         ],
         schema=GHOSTS,
     )
-    namesake = _read_rows(get_column(table, "namesake"), first_row)
+    namesake = _to_local_rows(get_column(table, "namesake"), first_row)
     doubles = np.flatnonzero(namesake >= 0)
     return IdLinks(
         Edges(source[is_edge], parents.rows[is_edge]),
