@@ -19,7 +19,7 @@ from antecede import live
 from antecede.live.journal import SqliteJournal, Unit
 
 MESSAGES = 60
-SIZES = [10, 4_000, 30_000]
+SIZES = [10, 4_000, 60_000]
 """Of messages, in bytes: together enough for SQLite to move its log to its file, and begin it again."""
 
 

@@ -317,3 +317,26 @@ def test_a_send_that_waits_is_told_that_the_node_was_closed() -> None:
                 await asyncio.wait_for(waiting, 5)
 
     asyncio.run(run())
+
+
+def test_an_aborted_node_keeps_no_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+
+    async def run() -> None:
+        join = live.join("vector", process="a", listen="memory://aborted", peers={"b": None}, events=path)
+        async with join as node:
+            await node.send(b"x")
+            assert path in list_open_files()
+            node.abort()
+            assert path not in list_open_files()
+            node.abort()
+
+    asyncio.run(run())
+
+
+def list_open_files() -> list[Path]:
+    """What this process has open, where the system tells."""
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        pytest.skip("this system does not tell which files are open")
+    return [link.resolve() for link in folder.iterdir()]

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 _encode = msgspec.json.Encoder().encode
+_CLOSED = -1
 
 
 class EventFile:
@@ -77,8 +78,10 @@ class EventFile:
         self._lines.append(_encode(event) + b"\n")
 
     def flush(self) -> None:
-        """Hand all lines to the system."""
-        if self._lines:
+        """Hand all lines to the system; none behind the end."""
+        if self._file == _CLOSED:
+            self._lines.clear()
+        elif self._lines:
             data = memoryview(b"".join(self._lines))
             self._lines.clear()
             while data:
@@ -87,4 +90,10 @@ class EventFile:
     def close(self) -> None:
         """Write what is left."""
         self.flush()
-        os.close(self._file)
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the file as a crash does: what is not written stays so."""
+        if self._file != _CLOSED:
+            os.close(self._file)
+            self._file = _CLOSED

@@ -476,6 +476,8 @@ class Node:
         self._courier.abort()
         if self._pipeline is not None:
             self._pipeline.abort(error)
+        if self._events is not None:
+            self._events.abandon()
 
     async def _wait_for_peers(self, linger: float) -> None:
         end = self._loop.time() + linger
