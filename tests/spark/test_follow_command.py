@@ -3,8 +3,9 @@
 import json
 import os
 import signal
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from antecede.streams.marks import list_marked_batches
 from tests.commands import Done, here
 from tests.spark.test_order_stream import make_batches, read, write_files
+from tests.streams.test_status import read_metrics
 
 pytestmark = pytest.mark.spark
 
@@ -31,13 +33,16 @@ def follow(spark, tmp_path, monkeypatch, capsys):
 
 
 @contextmanager
-def stop_when_done(checkpoint: Path, batches: int) -> Iterator[None]:
+def stop_when_done(
+    checkpoint: Path, batches: int, look: Callable[[], object] = lambda: None
+) -> Iterator[None]:
     """Ask this process to stop once so many micro-batches are done, unless the block ends before."""
     is_over = threading.Event()
 
     def watch() -> None:
         while not is_over.wait(0.05):
             if len(list_marked_batches(checkpoint)) >= batches:
+                look()
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
@@ -50,13 +55,23 @@ def stop_when_done(checkpoint: Path, batches: int) -> Iterator[None]:
         watcher.join()
 
 
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
 def test_a_folder_is_followed_stopped_and_drained(tmp_path: Path, follow: Any) -> None:
     batches = make_batches()
     checkpoint = tmp_path / "checkpoint"
     write_files(tmp_path / "in", batches[:2])
-    with stop_when_done(checkpoint, 1):
-        stopped = follow()
+    port, seen = find_free_port(), []
+    with stop_when_done(checkpoint, 1, lambda: seen.append(read_metrics(port))):
+        stopped = follow("--metrics-port", port)
     assert stopped.code == 1, stopped
+    assert seen[0]["antecede_stream_input_rows_total", ()] > 0
+    with pytest.raises(ConnectionError):
+        socket.create_connection(("127.0.0.1", port), 10)
     assert "rows held" in stopped.out and "missing " in stopped.out
     before = read(tmp_path)
     assert before.waiting and len(before.every_row()) == len(batches[0]) + len(batches[1])
@@ -66,6 +81,7 @@ def test_a_folder_is_followed_stopped_and_drained(tmp_path: Path, follow: Any) -
     facts = json.loads(drained.out)
     tables = read(tmp_path)
     assert drained.code == 1 and facts["held"] == 0 and not tables.waiting
+    assert facts["drained"]["held"] == len(tables.held) and facts["drained"]["gaps"]
     assert facts["totals"]["diverted"] == len(tables.held) > 0
     assert facts["totals"]["input"] == len(tables.every_row()) == sum(map(len, batches))
     assert all(row["missing"] for row in tables.held)

@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from antecede.core.errors import CallerError
-from antecede.spark import order_stream, write_ordered
+from antecede.spark import OrderListener, order_stream, write_ordered
 from antecede.streams import ledger as ledger_module
 from antecede.streams import marks
 from tests.message_rows import Row
@@ -56,6 +58,13 @@ def run(spark: Any, folder: Path, **options: Any) -> None:
 def read(folder: Path) -> Tables:
     driver = Driver(folder, FORM.schema, group="group")
     return driver.read()
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +127,17 @@ def test_other_micro_batches_differ_in_the_order_of_concurrent_rows_at_most(
 ) -> None:
     batches = make_batches()
     write_files(tmp_path / "in", batches)
+    told: list[dict[str, Any]] = []
+    listener = OrderListener(tmp_path / "checkpoint", told.append)
+    spark.streams.addListener(listener)
     run(spark, tmp_path, files=3, buckets=3)
+    wait_for(lambda: len(told) == 2)
+    spark.streams.removeListener(listener)
     tables = read(tmp_path)
+    assert [facts["last"]["input"] for facts in told] == [
+        sum(map(len, part)) for part in (batches[:3], batches[3:])
+    ]
+    assert told[1]["held"] == len(tables.waiting) > 0 and told[1]["gaps"] and told[1]["rows_per_second"]
     assert len(tables.every_row()) == sum(map(len, batches))
     messages = converse(Random(11), groups=5, count=16)
     causes = {message.id: message.causes for message in messages}

@@ -1,15 +1,22 @@
 """What a checkpoint tells of its stream: counts, what waits and since when, and the root gaps by name."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
+from urllib.request import urlopen
 
 import pyarrow as pa
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from antecede.cli.stream_line import describe_progress
+from antecede.core.errors import CallerError
 from antecede.local.message_order import order
 from antecede.streams.marks import read_newest_mark
-from antecede.streams.status import list_status, read_held
+from antecede.streams.metrics import StreamMetricsServer
+from antecede.streams.status import list_batch, list_figures, list_status, read_held
 from tests.commands import here
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, converse, spoil
@@ -70,3 +77,77 @@ def test_the_command_tells_people_and_programs(
     facts = json.loads(done.out)
     assert done.code == 0
     assert (facts["batch"], facts["held"], facts["totals"]["input"], facts["gaps"]) == (1, 0, 5, [])
+
+
+def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, FORMS["sequence"].schema, group="group")
+    driver.run_batch(0, [say(1), say(3)])
+    command = [sys.executable, "-m", "antecede", "status", str(tmp_path / "checkpoint"), "--json", "--watch"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        assert json.loads(watching.stdout.readline())["held"] == 1
+        driver.run_batch(1, [say(2)])
+        assert json.loads(watching.stdout.readline())["totals"]["ordered"] == 3
+        watching.terminate()
+
+
+def test_a_batch_in_figures(tmp_path: Path) -> None:
+    driver = Driver(tmp_path, FORMS["sequence"].schema, group="group")
+    for number, rows in enumerate(([say(1), say(3)], [say(5)])):
+        turn = driver.begin(number)
+        assert turn is not None
+        turn.commit(driver.run_tasks(turn, rows), driver.schema, 500)
+    mark = read_newest_mark(tmp_path / "checkpoint")
+    assert mark is not None
+    figures = list_figures(mark)
+    assert (figures["held"], figures["oldest_wait"], figures["rows_per_second"]) == (2, 1000, 2)
+    assert describe_progress(figures) == (
+        "batch 1: 1 row, 2 rows/s, 1 ordered in all, 2 held, the oldest for 1 s"
+    )
+    assert list_batch(tmp_path / "checkpoint", 0)["last"]["input"] == 2
+    told = list_batch(tmp_path / "checkpoint", 1)
+    assert [gap["missing"] for gap in told["gaps"]] == ["message 2 of a", "message 4 of a"]
+
+
+def test_figures_for_prometheus(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    server = StreamMetricsServer(checkpoint, "127.0.0.1", 0)
+    try:
+        with pytest.raises(CallerError, match="choose another --metrics-port"):
+            StreamMetricsServer(checkpoint, "127.0.0.1", server.port)
+        assert not any(name.startswith("antecede") for name, _ in read_metrics(server.port))
+        driver = Driver(tmp_path, FORMS["sequence"].schema, group="group")
+        driver.run_batch(0, [say(1), say(1), say(4)])
+        metrics = read_metrics(server.port)
+        driver.run_batch(1, [say(2), say(3)])
+        later = read_metrics(server.port)
+    finally:
+        server.close()
+    gap = (
+        "antecede_stream_gap_waiting",
+        (("group", "g"), ("missing", "messages 2 to 3 of a"), ("receiver", "")),
+    )
+    assert metrics[gap] == metrics["antecede_stream_gaps", ()] == 1
+    assert gap not in later and later["antecede_stream_gaps", ()] == 0
+    for name, first, then in (
+        ("input_rows_total", 3, 5),
+        ("ordered_rows_total", 1, 4),
+        ("duplicates_rows_total", 1, 1),
+        ("released_rows_total", 0, 0),
+        ("held_rows", 1, 0),
+        ("batch", 0, 1),
+    ):
+        key = f"antecede_stream_{name}", ()
+        assert (metrics[key], later[key]) == (first, then), name
+    oldest = "antecede_stream_oldest_wait_seconds", ()
+    assert metrics[oldest] > 0 == later[oldest]
+
+
+def read_metrics(port: int) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    text = urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30).read().decode()
+    families = text_string_to_metric_families(text)
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from antecede.cli import logs as o
 from antecede.cli.order_runs import READ_OPTIONS, name_options
 from antecede.cli.output import print_json, print_lines
-from antecede.cli.status import describe_status
+from antecede.cli.status import describe_gaps, describe_status
+from antecede.cli.stream_line import show_stream
 from antecede.core.errors import CallerError
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.stream.give_up import GiveUp
+from antecede.report.text import pluralize
 from antecede.streams.marks import list_marked_batches
 from antecede.streams.status import list_status
 
@@ -40,6 +42,8 @@ class FollowRequest(NamedTuple):
     is_drain: bool
     master: str | None
     overwrite: bool
+    metrics_port: int | None = None
+    metrics_host: str = "127.0.0.1"
 
 
 def follow_source(request: FollowRequest, json: bool) -> int:
@@ -54,14 +58,25 @@ def follow_source(request: FollowRequest, json: bool) -> int:
         )
     checkpoint = Path(request.checkpoint)
     _check_folders(request, checkpoint)
-    _run_query(request)
+    drained = _run_query(request, checkpoint)
     facts = list_status(checkpoint)
+    if drained is not None:
+        facts["drained"] = {name: drained[name] for name in ("held", "gaps", "gap_count")}
     if json:
         print_json(facts)
     else:
-        print_lines(describe_status(facts))
+        print_lines(_describe_end(facts))
     totals = facts["totals"]
     return 1 if facts["held"] or totals["quarantined"] or totals["diverted"] or totals["late"] else 0
+
+
+def _describe_end(facts: dict[str, Any]) -> Iterator[str]:
+    """What was done, and what a drain has put aside."""
+    yield from describe_status(facts)
+    drained = facts.get("drained")
+    if drained and drained["held"]:
+        yield f"[bold]drained[/]: {pluralize(drained['held'], 'row')} put aside, with what each lacks"
+        yield from describe_gaps(drained)
 
 
 def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
@@ -74,8 +89,11 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
         )
 
 
-def _run_query(request: FollowRequest) -> None:
-    """Run until all is drained, or until a signal; the micro-batch that is on its way is finished."""
+def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | None:
+    """Run until all is drained, or until a signal; the micro-batch that is on its way is finished.
+
+    Tells what waited before it was put aside.
+    """
     with o.open_spark(request.master) as spark, name_options():
         from antecede.spark.streams.follow import follow_folder, run_until_stopped
 
@@ -83,10 +101,13 @@ def _run_query(request: FollowRequest) -> None:
         read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
         stream = follow_folder(spark, request.inputs, request.format, read_options)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
-        with _catch_signals() as is_stopping:
-            run_until_stopped(stream, settings, trigger, is_stopping.is_set)
-        if request.is_drain and not is_stopping.is_set():
-            settings.make_ledger(stream).drain(int(time.time() * 1000))
+        with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
+            run_until_stopped(stream, settings, trigger, is_stopping.is_set, tell)
+        if not request.is_drain or is_stopping.is_set():
+            return None
+        waiting = list_status(checkpoint)
+        settings.make_ledger(stream).drain(int(time.time() * 1000))
+        return waiting
 
 
 def _make_settings(request: FollowRequest) -> StreamSettings:
@@ -101,6 +122,21 @@ def _make_settings(request: FollowRequest) -> StreamSettings:
         None,
         None,
     )
+
+
+@contextmanager
+def _serve_metrics(request: FollowRequest) -> Iterator[None]:
+    """Serve what the checkpoint tells, if that is wanted."""
+    if request.metrics_port is None:
+        yield
+        return
+    from antecede.streams.metrics import StreamMetricsServer
+
+    server = StreamMetricsServer(Path(str(request.checkpoint)), request.metrics_host, request.metrics_port)
+    try:
+        yield
+    finally:
+        server.close()
 
 
 @contextmanager

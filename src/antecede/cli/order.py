@@ -58,6 +58,10 @@ Drain = Annotated[
     bool,
     typer.Option("--drain", help="With --follow: take what is there, put aside what waits then, and stop."),
 ]
+MetricsPort = Annotated[
+    int | None, typer.Option(help="With --follow: serve figures for Prometheus at this port.")
+]
+MetricsHost = Annotated[str, typer.Option(help="The same: at this address.")]
 
 
 def order_command(
@@ -91,6 +95,8 @@ def order_command(
     after_bytes: AfterBytes = None,
     horizon: Horizon = None,
     drain: Drain = False,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
     json: Json = False,
 ) -> None:
     """Put the rows of logs, or of a table of messages, into causal order.
@@ -126,12 +132,25 @@ def order_command(
     if follow:
         policy = GiveUp(give_up, after_seconds, after_rows, after_bytes)
         wish = FollowRequest(
-            inputs, format, columns, out, checkpoint, policy, horizon, drain, master, overwrite
+            inputs,
+            format,
+            columns,
+            out,
+            checkpoint,
+            policy,
+            horizon,
+            drain,
+            master,
+            overwrite,
+            metrics_port,
+            metrics_host,
         )
         raise typer.Exit(follow_source(wish, json))
-    stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon)
+    stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port)
     if drain or give_up != "hold" or any(option is not None for option in stream_options):
-        raise CallerError("--checkpoint, --give-up, --after-..., --horizon and --drain need --follow")
+        raise CallerError(
+            "--checkpoint, --give-up, --after-..., --horizon, --drain and --metrics-port need --follow"
+        )
     check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
     chosen = choose_engine(engine, inputs, master, out)
     request = OrderRequest(inputs, format, settings, columns, out, overwrite, master, staging)

@@ -12,10 +12,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, fo
 
 
 def print_json(facts: Mapping[str, Any] | list[Any]) -> None:
-    """One document on one line."""
+    """One document on one line, at once: whoever watches reads it through a pipe."""
     import msgspec
 
     sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+    sys.stdout.flush()
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -47,7 +47,10 @@ def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
 
 def describe_status(facts: dict[str, Any]) -> Iterator[str]:
     """Lines for people, in rich's markup."""
-    yield f"batch {facts['batch']:,} at {_write_time(facts['time'])}"
+    speed = ""
+    if facts["rows_per_second"] is not None:
+        speed = f", in {facts['took'] / 1000:,.1f} s: {facts['rows_per_second']:,} rows/s"
+    yield f"batch {facts['batch']:,} at {_write_time(facts['time'])}{speed}"
     for title, name in (("in all", "totals"), ("last batch", "last")):
         yield f"{title}: {_describe_counts(facts[name])}"
     if not facts["held"]:
@@ -56,6 +59,11 @@ def describe_status(facts: dict[str, Any]) -> Iterator[str]:
     since = _write_time(facts["held_since"])
     size = f"about {facts['held_bytes']:,} bytes"
     yield f"[bold yellow]{pluralize(facts['held'], 'row')} held[/], {size}, the oldest since {since}"
+    yield from describe_gaps(facts)
+
+
+def describe_gaps(facts: dict[str, Any]) -> Iterator[str]:
+    """What is missing, and how many rows wait for it; in rich's markup."""
     yield f"[bold]missing[/] {facts['gap_count']:,}"
     for gap in facts["gaps"]:
         place = f" to {gap['receiver']}" if gap["receiver"] else ""

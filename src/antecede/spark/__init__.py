@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from antecede.spark.ordering.outcome import SparkOutcome
     from antecede.spark.reading.logs import read_logs
     from antecede.spark.streams.batch import write_ordered
+    from antecede.spark.streams.listener import OrderListener
     from antecede.spark.streams.stream import order_stream
 
 __all__ = [
+    "OrderListener",
     "SparkAudit",
     "SparkCostReport",
     "SparkOutcome",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "OrderListener": "streams.listener",
     "SparkAudit": "auditing.event_audit",
     "SparkCostReport": "compare",
     "SparkOutcome": "ordering.outcome",

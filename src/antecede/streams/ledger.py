@@ -118,9 +118,12 @@ class Turn(NamedTuple):
         tasks = [self.make_task(int(bucket)) for bucket in self.mark.buckets]
         return [task.bucket for task in tasks if _has_expired(task)]
 
-    def commit(self, reports: Collection[BucketReport], schema: pa.Schema) -> Mark:
-        """Let the batch count; `schema` is that of the user's rows. Refuses to lose a row."""
-        mark = self.make_mark(reports)
+    def commit(self, reports: Collection[BucketReport], schema: pa.Schema, took: int | None = None) -> Mark:
+        """Let the batch count, which took so many ms; refuses to lose a row.
+
+        `schema` is that of the user's rows.
+        """
+        mark = replace(self.make_mark(reports), took=took)
         check_sum(mark)
         if self.mark is None:
             mark = self._write_empty_tables(mark, schema)

@@ -82,11 +82,24 @@ class Mark(msgspec.Struct, frozen=True):
     totals: Counts
     tables: tuple[str, ...]
     """The files of the tables that this batch wrote, below OUT."""
+    took: int | None = None
+    """Milliseconds that the try took which counts."""
 
     @property
     def held_rows(self) -> int:
         """How many rows wait."""
         return sum(bucket.held_rows for bucket in self.buckets.values())
+
+    @property
+    def held_bytes(self) -> int:
+        """About how many bytes they have."""
+        return sum(bucket.held_bytes for bucket in self.buckets.values())
+
+    @property
+    def oldest(self) -> int | None:
+        """Since when the first of them waits, in ms."""
+        times = [bucket.oldest for bucket in self.buckets.values() if bucket.oldest is not None]
+        return min(times, default=None)
 
     def files_of(self, bucket: int) -> BucketFiles:
         return self.buckets.get(str(bucket), BucketFiles())

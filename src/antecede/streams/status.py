@@ -16,10 +16,12 @@ from antecede.ordering.message_plan import MessageOptions, MessagePlan, TableCol
 from antecede.ordering.plain_types import to_plain_types
 from antecede.ordering.stream.explain import explain_waiting_rows
 from antecede.streams.files import GROUP, RECEIVER, SINCE, read_states, read_waiting
-from antecede.streams.marks import BucketFiles, Mark, read_newest_mark
+from antecede.streams.marks import BucketFiles, Mark, read_mark, read_newest_mark
 
 LISTED_GAPS = 10
 """So many root gaps are listed."""
+EXPLAINED_ROWS = 100_000
+"""While more rows wait, who asks at each micro-batch is not told why: that would mean to read them all."""
 _TRIES = 5
 _GAPS = pa.schema(
     {"group": pa.string(), "receiver": pa.string(), "missing": pa.string(), "waiting": pa.int64()}
@@ -50,28 +52,50 @@ def list_status(checkpoint: Path) -> dict[str, Any]:
     """What is so behind the last micro-batch, for programs."""
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):  # the stream went on meanwhile, and removed what it had
-            return _list_status(checkpoint)
-    return _list_status(checkpoint)
-
-
-def _list_status(checkpoint: Path) -> dict[str, Any]:
+            mark = find_newest_mark(checkpoint)
+            return list_figures(mark) | list_gaps(checkpoint, mark)
     mark = find_newest_mark(checkpoint)
-    buckets = mark.buckets.values()
-    parts = [read_held(checkpoint, mark, bucket).gaps for bucket in buckets]
-    gaps = pa.concat_tables([_GAPS.empty_table(), *parts])
-    by_size = gaps.sort_by([("waiting", "descending"), ("missing", "ascending"), ("group", "ascending")])
-    oldest = [bucket.oldest for bucket in buckets if bucket.oldest is not None]
+    return list_figures(mark) | list_gaps(checkpoint, mark)
+
+
+def list_figures(mark: Mark) -> dict[str, Any]:
+    """What a mark says in figures: of its batch, of all batches, and of what waits; times are in ms."""
+    rows_per_second = None
+    if mark.took:
+        rows_per_second = round(1000 * mark.counts.input / mark.took)
+    oldest_wait = None
+    if mark.oldest is not None:
+        oldest_wait = max(0, mark.time - mark.oldest)
     return {
         "batch": mark.batch,
         "time": mark.time,
+        "took": mark.took,
+        "rows_per_second": rows_per_second,
         "last": msgspec.structs.asdict(mark.counts),
         "totals": msgspec.structs.asdict(mark.totals),
         "held": mark.held_rows,
-        "held_bytes": sum(bucket.held_bytes for bucket in buckets),
-        "held_since": min(oldest, default=None),
-        "gaps": by_size.slice(0, LISTED_GAPS).to_pylist(),
-        "gap_count": len(gaps),
+        "held_bytes": mark.held_bytes,
+        "held_since": mark.oldest,
+        "oldest_wait": oldest_wait,
     }
+
+
+def list_gaps(checkpoint: Path, mark: Mark) -> dict[str, Any]:
+    """What the rows that wait behind a mark wait for; reads them all."""
+    parts = [read_held(checkpoint, mark, bucket).gaps for bucket in mark.buckets.values()]
+    gaps = pa.concat_tables([_GAPS.empty_table(), *parts])
+    by_size = gaps.sort_by([("waiting", "descending"), ("missing", "ascending"), ("group", "ascending")])
+    return {"gaps": by_size.slice(0, LISTED_GAPS).to_pylist(), "gap_count": len(gaps)}
+
+
+def list_batch(checkpoint: Path, batch: int) -> dict[str, Any]:
+    """What a batch did, in figures; with gaps if few rows wait and the stream has not gone on since."""
+    mark = read_mark(checkpoint, batch)
+    facts = list_figures(mark)
+    if mark.held_rows <= EXPLAINED_ROWS:
+        with suppress(FileNotFoundError):
+            facts |= list_gaps(checkpoint, mark)
+    return facts
 
 
 def read_held(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:

@@ -167,11 +167,13 @@ def write_ordered(
 def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Mark | None:
     """The mark behind the batch; None if it was done before."""
     ledger = settings.make_ledger(batch)
-    turn = ledger.begin_batch(batch_id, int(now() * 1000), settings.buckets)
+    start = int(now() * 1000)
+    turn = ledger.begin_batch(batch_id, start, settings.buckets)
     if turn is None:
         return None
     reports = _run_tasks(batch, turn, settings.partitions)
-    return turn.commit(reports, to_arrow_schema(batch.schema, timezone="UTC"))
+    took = max(0, int(now() * 1000) - start)
+    return turn.commit(reports, to_arrow_schema(batch.schema, timezone="UTC"), took)
 
 
 def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:

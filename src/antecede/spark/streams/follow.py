@@ -67,12 +67,20 @@ def _number_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def run_until_stopped(
-    stream: DataFrame, settings: StreamSettings, trigger: dict[str, Any], is_stopping: Callable[[], bool]
+    stream: DataFrame,
+    settings: StreamSettings,
+    trigger: dict[str, Any],
+    is_stopping: Callable[[], bool],
+    tell: Callable[[], None],
 ) -> None:
-    """Run a stream until its trigger ends it or it is to stop; no micro-batch is broken off then."""
+    """Run a stream until its trigger ends it or it is to stop; no micro-batch is broken off then.
+
+    `tell` is called now and then meanwhile.
+    """
     query = start_stream(stream, settings, trigger=trigger, may_begin=lambda: not is_stopping())
     try:
         while not query.awaitTermination(_PAUSE):
+            tell()
             if is_stopping() and not query.status["isTriggerActive"]:
                 query.stop()
     except StreamingQueryException:
