@@ -196,6 +196,23 @@ def test_a_batch_in_a_foreach_batch_of_ones_own(spark: Any, tmp_path: Path) -> N
     assert ordered.where("id = 'b1'").select("stamp").first()[0] == {"a": 1, "b": 1}
 
 
+def test_what_waits_too_long_comes_out_though_nothing_comes(spark: Any, tmp_path: Path) -> None:
+    rows = [{"group": "g", "sender": "b", "id": "b1", "text": "", "stamp": [("a", 1), ("b", 1)]}]
+    write_files(tmp_path / "in", [rows])
+    trigger = {"processingTime": "200 milliseconds"}
+    options = {"give_up": "release", "after_seconds": 1, "max_held": 1}
+    query = start(spark, tmp_path, trigger=trigger, **options)
+    try:
+        wait_for(lambda: getattr(marks.read_newest_mark(tmp_path / "checkpoint"), "tick", 0) == 1)
+    finally:
+        query.stop()
+    (row,) = read(tmp_path).ordered
+    assert row["missed"] == ["message 1 of a"]
+    assert marks.list_marked_batches(tmp_path / "checkpoint") == [0]
+    run(spark, tmp_path)
+    assert len(read(tmp_path).every_row()) == 1
+
+
 def test_what_is_no_stream_and_what_is_no_folder_is_refused(spark: Any, tmp_path: Path) -> None:
     frame = spark.createDataFrame([], SCHEMA)
     places: dict[str, Any] = {"out": tmp_path / "out", "checkpoint": tmp_path / "checkpoint"}

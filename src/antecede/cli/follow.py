@@ -44,6 +44,8 @@ class FollowRequest(NamedTuple):
     overwrite: bool
     metrics_port: int | None = None
     metrics_host: str = "127.0.0.1"
+    max_held: int | None = None
+    files_per_batch: int = 1000
 
 
 def follow_source(request: FollowRequest, json: bool) -> int:
@@ -56,6 +58,9 @@ def follow_source(request: FollowRequest, json: bool) -> int:
         raise CallerError(
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
+    for option, count in (("max-held", request.max_held), ("files-per-batch", request.files_per_batch)):
+        if count is not None and count < 1:
+            raise CallerError(f"--{option} must be at least 1, and is {count}")
     checkpoint = Path(request.checkpoint)
     _check_folders(request, checkpoint)
     drained = _run_query(request, checkpoint)
@@ -99,7 +104,7 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
 
         settings = _make_settings(request)
         read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
-        stream = follow_folder(spark, request.inputs, request.format, read_options)
+        stream = follow_folder(spark, request.inputs, request.format, read_options, request.files_per_batch)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
             run_until_stopped(stream, settings, trigger, is_stopping.is_set, tell)
@@ -119,8 +124,9 @@ def _make_settings(request: FollowRequest) -> StreamSettings:
         MessageOptions(**request.columns),
         request.give_up,
         request.horizon,
-        None,
-        None,
+        buckets=None,
+        partitions=None,
+        max_held=request.max_held,
     )
 
 

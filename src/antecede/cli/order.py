@@ -58,6 +58,13 @@ Drain = Annotated[
     bool,
     typer.Option("--drain", help="With --follow: take what is there, put aside what waits then, and stop."),
 ]
+MaxHeld = Annotated[
+    int | None,
+    typer.Option(help="With --follow: while more rows wait, begin micro-batches later, in proportion."),
+]
+FilesPerBatch = Annotated[
+    int, typer.Option(help="With --follow: take at most so many files in a micro-batch.")
+]
 MetricsPort = Annotated[
     int | None, typer.Option(help="With --follow: serve figures for Prometheus at this port.")
 ]
@@ -95,6 +102,8 @@ def order_command(
     after_bytes: AfterBytes = None,
     horizon: Horizon = None,
     drain: Drain = False,
+    max_held: MaxHeld = None,
+    files_per_batch: FilesPerBatch = 1000,
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
     json: Json = False,
@@ -144,12 +153,15 @@ def order_command(
             overwrite,
             metrics_port,
             metrics_host,
+            max_held,
+            files_per_batch,
         )
         raise typer.Exit(follow_source(wish, json))
-    stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port)
+    stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port, max_held)
     if drain or give_up != "hold" or any(option is not None for option in stream_options):
         raise CallerError(
-            "--checkpoint, --give-up, --after-..., --horizon, --drain and --metrics-port need --follow"
+            "--checkpoint, --give-up, --after-..., --horizon, --drain, --max-held and --metrics-port "
+            "need --follow"
         )
     check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
     chosen = choose_engine(engine, inputs, master, out)

@@ -1,4 +1,4 @@
-"""One line about a stream while it runs: it stays and changes on a terminal, and comes now and then elsewhere."""
+"""One line about a stream while it runs: on a terminal it changes, elsewhere it comes now and then."""
 
 from __future__ import annotations
 

@@ -45,22 +45,23 @@ class BucketTask(NamedTuple):
     plan: StreamPlan
     checkpoint: Path
     out: Path
+    step: int
     batch: int
+    tick: int
+    """0 for the batch itself; else the number of a tick behind it, which has no new rows."""
     time: int
     bucket: int
     files: BucketFiles
-    """The state files before the batch."""
-    is_drain: bool = False
-    """Whether this comes behind the batch, and puts aside what it has left waiting."""
+    """The state files before the step."""
 
     @property
     def label(self) -> str:
         """What its files are called in the folders of the batch."""
-        return f"{self.bucket:05}.drained" if self.is_drain else f"{self.bucket:05}"
+        return f"{self.bucket:05}.tick{self.tick}" if self.tick else f"{self.bucket:05}"
 
     @property
     def moment(self) -> Moment:
-        return Moment(self.batch, self.time, self.plan.give_up, self.plan.horizon)
+        return Moment(self.step, self.time, self.plan.give_up, self.plan.horizon)
 
     @property
     def oldest_before(self) -> float | None:
@@ -225,7 +226,7 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
     if "ordered_at" in kernel_table.column_names:
         receiver = kernel_table["ordered_at"].take(at).cast(pa.string())
     filed = [
-        pa.repeat(task.batch, len(held)).cast(pa.int64()),
+        pa.repeat(task.step, len(held)).cast(pa.int64()),
         kernel_table["group"].take(at).cast(pa.string()),
         receiver,
         pa.array(step.arrival[held]),

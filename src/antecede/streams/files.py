@@ -28,12 +28,12 @@ MOST_FILES = 8
 """With more files of a kind, they are merged."""
 FEW_ROWS = 10_000
 """So many dead rows are no reason to merge."""
-BATCH, GROUP, RECEIVER, ARRIVAL, SINCE = (
-    f"antecede {name}" for name in ("batch", "group", "receiver", "arrival", "since")
+STEP, GROUP, RECEIVER, ARRIVAL, SINCE = (
+    f"antecede {name}" for name in ("step", "group", "receiver", "arrival", "since")
 )
 """Columns of waiting rows, beside those of the user."""
 FILED = pa.schema(
-    {BATCH: pa.int64(), GROUP: pa.string(), RECEIVER: pa.string(), ARRIVAL: pa.int64(), SINCE: pa.int64()}
+    {STEP: pa.int64(), GROUP: pa.string(), RECEIVER: pa.string(), ARRIVAL: pa.int64(), SINCE: pa.int64()}
 )
 
 
@@ -119,7 +119,7 @@ def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> Wait
     parts = []
     for file in files.held:
         place = checkpoint / file.path
-        brief = _read_parquet(place, [BATCH, GROUP, RECEIVER])
+        brief = _read_parquet(place, [STEP, GROUP, RECEIVER])
         chosen = np.flatnonzero(_find_live(brief, keys, filed))
         if len(chosen):
             parts.append(_read_parquet(place).take(pa.array(chosen)))
@@ -134,8 +134,8 @@ def _find_live(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
     has_receiver = brief[RECEIVER].null_count < len(brief)
     row_keys = make_keys(brief[GROUP], brief[RECEIVER] if has_receiver else None).combine_chunks()
     state = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
-    batch = to_integers(brief[BATCH].combine_chunks(), 0)
-    is_live: Mask = (state >= 0) & (batch >= np.append(filed, 0)[state])
+    step = to_integers(brief[STEP].combine_chunks(), 0)
+    is_live: Mask = (state >= 0) & (step >= np.append(filed, 0)[state])
     return is_live
 
 

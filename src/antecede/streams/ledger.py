@@ -19,12 +19,15 @@ from antecede.streams.files import FILED, write_parquet
 from antecede.streams.marks import (
     KEPT_MARKS,
     TABLES,
+    Attempt,
     BucketFiles,
     Counts,
     Mark,
+    list_begun_batches,
     list_marked_batches,
-    read_mark,
-    record_time,
+    read_attempt,
+    read_newest_mark,
+    record_attempt,
     remove_unnamed_files,
     write_mark,
 )
@@ -46,42 +49,64 @@ class Ledger(NamedTuple):
     """What tells this stream from others; Spark's id of the query."""
 
     def begin_batch(self, batch: int, time: int, buckets: int | None = None) -> Turn | None:
-        """The turn of a batch at a time, in ms; None if it is done."""
-        done = list_marked_batches(self.checkpoint)
-        mark = read_mark(self.checkpoint, done[-1]) if done else None
-        if mark is None:
-            return Turn(self, batch, record_time(self.checkpoint, batch, time), None, buckets or BUCKETS)
-        self._check_mark(mark, batch, buckets)
-        if batch <= mark.batch:
+        """The turn of a batch at a time, in ms; None if it is done. A tick that was begun comes first."""
+        mark = read_newest_mark(self.checkpoint)
+        if mark is not None:
+            self._check_mark(mark, batch, buckets)
+            if batch <= mark.batch:
+                return None
+            mark = self._finish_tick(mark)
+        attempt = record_attempt(self.checkpoint, batch, 0, self._make_attempt(time))
+        bucket_count = mark.bucket_count if mark else buckets or BUCKETS
+        return Turn(self._decide_by(attempt), batch, attempt.time, mark, bucket_count)
+
+    def give_up_waiting(self, time: int) -> Mark | None:
+        """Give up what has waited too long at a time, in ms, as a tick behind the last batch.
+
+        None if nothing has, or if a batch was begun: then it is for that one to do. Must not be called while
+        a batch is on its way.
+        """
+        mark = read_newest_mark(self.checkpoint)
+        if mark is None or max(list_begun_batches(self.checkpoint), default=0) > mark.batch:
             return None
-        return Turn(self, batch, record_time(self.checkpoint, batch, time), mark, mark.bucket_count)
+        self._check_mark(mark, mark.batch, None)
+        mark = self._finish_tick(mark)
+        turn = Turn(self, mark.batch, time, mark, mark.bucket_count, mark.tick + 1)
+        if not turn.list_expired_buckets():
+            return None
+        record_attempt(self.checkpoint, turn.batch, turn.tick, self._make_attempt(time))
+        return self._finish_tick(mark)
 
     def drain(self, time: int) -> Mark | None:
-        """Put aside all that waits behind the last batch, with what it lacks; None if no batch is done.
+        """Put aside all that waits behind the last batch, with what it lacks; the newest mark.
 
         The stream must not run meanwhile. It may go on afterwards.
         """
-        done = list_marked_batches(self.checkpoint)
-        if not done:
-            return None
-        mark = read_mark(self.checkpoint, done[-1])
-        self._check_mark(mark, mark.batch, None)
         at_once = self._replace(plan=self.plan._replace(give_up=GiveUp("divert", seconds=0)))
-        turn = Turn(at_once, mark.batch, max(time, mark.time), mark, mark.bucket_count)
+        mark = read_newest_mark(self.checkpoint)
+        if mark is None:
+            return None
+        return at_once.give_up_waiting(max(time, mark.time)) or mark
+
+    def _make_attempt(self, time: int) -> Attempt:
+        return Attempt(time, self.plan.give_up, self.plan.horizon)
+
+    def _decide_by(self, attempt: Attempt) -> Ledger:
+        """The same with the rules under which a step was begun."""
+        return self._replace(plan=self.plan._replace(give_up=attempt.give_up, horizon=attempt.horizon))
+
+    def _finish_tick(self, mark: Mark) -> Mark:
+        """The newest mark: behind a tick that was begun behind this one, or else this one."""
+        attempt = read_attempt(self.checkpoint, mark.batch, mark.tick + 1)
+        if attempt is None:
+            return mark
+        ledger = self._decide_by(attempt)
+        turn = Turn(ledger, mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
         reports = []
-        for bucket, files in mark.buckets.items():
-            if files.held_rows:
-                task = turn.make_task(int(bucket))._replace(is_drain=True)
-                reports.append(order_bucket(task, _read_schema(self.checkpoint, files).empty_table()))
-        drained = turn.make_mark(reports)
-        drained = replace(
-            drained,
-            counts=mark.counts.add(drained.counts),
-            tables=tuple(sorted((*mark.tables, *drained.tables))),
-        )
-        check_sum(drained)
-        write_mark(self.checkpoint, drained)
-        return drained
+        for bucket in turn.list_expired_buckets():
+            schema = _read_schema(self.checkpoint, mark.files_of(bucket))
+            reports.append(order_bucket(turn.make_task(bucket), schema.empty_table()))
+        return turn.commit_tick(reports)
 
     def _check_mark(self, mark: Mark, batch: int, buckets: int | None) -> None:
         """Refuse to go on from what another stream, or this one under other options, has left."""
@@ -96,20 +121,27 @@ class Ledger(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A batch on its way."""
+    """A batch, or a tick behind it, on its way."""
 
     ledger: Ledger
     batch: int
     time: int
     mark: Mark | None
-    """That of the batch before."""
+    """That of the step before."""
     bucket_count: int
+    tick: int = 0
+
+    @property
+    def step(self) -> int:
+        return 0 if self.mark is None else self.mark.step + 1
 
     def make_task(self, bucket: int) -> BucketTask:
         """What is to be done with a bucket."""
         mark = self.mark or self.make_mark(())
         plan, checkpoint, out = self.ledger.plan, self.ledger.checkpoint, self.ledger.out
-        return BucketTask(plan, checkpoint, out, self.batch, self.time, bucket, mark.files_of(bucket))
+        return BucketTask(
+            plan, checkpoint, out, self.step, self.batch, self.tick, self.time, bucket, mark.files_of(bucket)
+        )
 
     def list_expired_buckets(self) -> list[int]:
         """Buckets with rows that have waited for too many seconds, whether new ones come or not."""
@@ -129,9 +161,35 @@ class Turn(NamedTuple):
             mark = self._write_empty_tables(mark, schema)
         self._remove_left_overs(mark)
         if self.batch not in list_marked_batches(self.ledger.checkpoint):
+            self._check_step_before()
             write_mark(self.ledger.checkpoint, mark)
         remove_unnamed_files(self.ledger.checkpoint, mark)
         return mark
+
+    def commit_tick(self, reports: Collection[BucketReport]) -> Mark:
+        """Let the tick count. State files that no longer do are left to the next batch."""
+        assert self.mark is not None
+        tick = self.make_mark(reports)
+        mark = replace(
+            tick,
+            counts=self.mark.counts.add(tick.counts),
+            tables=tuple(sorted((*self.mark.tables, *tick.tables))),
+            took=self.mark.took,
+        )
+        check_sum(mark)
+        _remove_unnamed_tables(self.ledger.out, mark)
+        self._check_step_before()
+        write_mark(self.ledger.checkpoint, mark)
+        return mark
+
+    def _check_step_before(self) -> None:
+        """Refuse to go on from a mark that is no longer the newest."""
+        newest = read_newest_mark(self.ledger.checkpoint)
+        if newest is not None and newest.step != self.step - 1:
+            raise AntecedeError(
+                f"{self.ledger.checkpoint}: another run of this stream has gone on meanwhile, behind batch "
+                f"{newest.batch}; stop one of them"
+            )
 
     def make_mark(self, reports: Iterable[BucketReport]) -> Mark:
         before = self.mark
@@ -144,11 +202,12 @@ class Turn(NamedTuple):
             tables += report.tables
         totals = counts.add(before.totals) if before else counts
         plan = self.ledger.plan
+        query = self.ledger.query or (before.query if before else None)
         return Mark(
             VERSION,
             self.batch,
             self.time,
-            self.ledger.query,
+            query,
             plan.fingerprint,
             plan.options._asdict(),
             self.bucket_count,
@@ -156,6 +215,8 @@ class Turn(NamedTuple):
             counts,
             totals,
             tuple(sorted(tables)),
+            self.step,
+            self.tick,
         )
 
     def _write_empty_tables(self, mark: Mark, schema: pa.Schema) -> Mark:
@@ -170,7 +231,7 @@ class Turn(NamedTuple):
         return replace(mark, tables=(*mark.tables, *paths))
 
     def _remove_left_overs(self, mark: Mark) -> None:
-        """Remove what an earlier try wrote, if it wrote what this one did not; so of a drain that failed."""
+        """Remove what an earlier try wrote, if it wrote what this one did not; so of a tick that failed."""
         for done in (self.mark, mark):
             if done is not None:
                 _remove_unnamed_tables(self.ledger.out, done)

@@ -3,6 +3,11 @@
 A mark appears by a rename, when all that it names is there; that is the moment in which a batch counts. A
 batch whose mark exists is done. Any other starts from the newest mark below it, and writes only files that
 have its number in their paths: so it may be tried as often as need be, by whoever believes it is its turn.
+
+What waits too long while no batch comes is given up by a *tick* behind the last batch. It writes files of its
+own into the folders of that batch, and replaces its mark. Batches and ticks are *steps*. A step is written
+down as begun before it does anything, with all that its result depends on beside its rows; what was begun
+first is done first, by whoever goes on.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from typing import Any
 import msgspec
 
 from antecede.core.errors import CallerError, InputError
+from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.stream.states import VERSION
 
 KEPT_MARKS = 100
@@ -82,8 +88,12 @@ class Mark(msgspec.Struct, frozen=True):
     totals: Counts
     tables: tuple[str, ...]
     """The files of the tables that this batch wrote, below OUT."""
+    step: int
+    """How many batches and ticks came before."""
+    tick: int = 0
+    """How many ticks there were behind the batch."""
     took: int | None = None
-    """Milliseconds that the try took which counts."""
+    """Milliseconds that the try of the batch took which counts."""
 
     @property
     def held_rows(self) -> int:
@@ -145,19 +155,45 @@ def write_mark(checkpoint: Path, mark: Mark) -> None:
     write_file(checkpoint / "commits" / f"{mark.batch}.json", msgspec.json.encode(mark))
 
 
-def record_time(checkpoint: Path, batch: int, time: int) -> int:
-    """The time of a batch, in ms: the given one, or that of an earlier try, so that all tries do the same."""
-    file = checkpoint / "attempts" / f"{batch}.json"
+class Attempt(msgspec.Struct, frozen=True):
+    """What the result of a step depends on, beside its rows and what was before it."""
+
+    time: int  # in ms
+    give_up: GiveUp
+    horizon: int | None
+
+
+def record_attempt(checkpoint: Path, batch: int, tick: int, attempt: Attempt) -> Attempt:
+    """Write down that a step is begun; what an earlier try wrote stays, so that all tries do the same."""
+    file = _find_attempt(checkpoint, batch, tick)
     part = _name_part(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    part.write_bytes(msgspec.json.encode({"time": time}))
+    part.write_bytes(msgspec.json.encode(attempt))
     try:
         os.link(part, file)  # fails if it is there, and shows it only whole
     except FileExistsError:
         pass
     finally:
         part.unlink()
-    return int(msgspec.json.decode(file.read_bytes())["time"])
+    return msgspec.json.decode(file.read_bytes(), type=Attempt)
+
+
+def read_attempt(checkpoint: Path, batch: int, tick: int) -> Attempt | None:
+    """What was written down of a step; None if it was not begun."""
+    try:
+        return msgspec.json.decode(_find_attempt(checkpoint, batch, tick).read_bytes(), type=Attempt)
+    except FileNotFoundError:
+        return None
+
+
+def list_begun_batches(checkpoint: Path) -> list[int]:
+    """The batches of which it is written down that they were begun, but for old ones."""
+    return [int(file.stem) for file in (checkpoint / "attempts").glob("*.json") if file.stem.isdigit()]
+
+
+def _find_attempt(checkpoint: Path, batch: int, tick: int) -> Path:
+    name = f"{batch}.tick{tick}" if tick else str(batch)
+    return checkpoint / "attempts" / f"{name}.json"
 
 
 def write_file(file: Path, raw: bytes) -> None:
@@ -192,8 +228,8 @@ def remove_unnamed_files(checkpoint: Path, mark: Mark) -> None:
     for batch in batches:
         if batch <= mark.batch - KEPT_MARKS:
             (checkpoint / "commits" / f"{batch}.json").unlink(missing_ok=True)
-    for file in (checkpoint / "attempts").glob("*.json"):
-        if file.stem.isdigit() and int(file.stem) < mark.batch:
+    for file in (checkpoint / "attempts").glob("[0-9]*.json"):
+        if int(file.name.partition(".")[0]) < mark.batch:
             file.unlink(missing_ok=True)
 
 

@@ -45,7 +45,7 @@ STATES = pa.schema(
         "held": pa.int64(),
         "held_bytes": pa.int64(),
         "oldest": pa.int64(),  # when the first of the waiting rows came, in ms
-        "filed": pa.int64(),  # waiting rows that were filed by an earlier batch are out, or were filed again
+        "filed": pa.int64(),  # waiting rows that were filed by an earlier step are out, or were filed again
         "slots": pa.list_(SLOT),
     }
 )

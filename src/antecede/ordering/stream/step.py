@@ -61,7 +61,7 @@ _WATCHES = ("awaited", "held_first", "held_last")
 class Moment(NamedTuple):
     """When a step is taken, and by which rules."""
 
-    batch: int
+    number: int  # of the step: each is greater than the one before
     time: int  # in ms
     give_up: GiveUp = GiveUp()
     horizon: int | None = None
@@ -376,7 +376,7 @@ def _count_waiting(
     count = np.where(is_kept, _take_by_group(states, groups, "held", 0), 0)
     size = np.where(is_kept, _take_by_group(states, groups, "held_bytes", 0), 0)
     oldest = np.where(is_kept, _take_by_group(states, groups, "oldest", NONE), NONE)
-    filed = np.where(is_kept, _take_by_group(states, groups, "filed", NONE), moment.batch)
+    filed = np.where(is_kept, _take_by_group(states, groups, "filed", NONE), moment.number)
     np.add.at(count, held_group, 1)
     np.add.at(size, held_group, rows.size[held])
     return {

@@ -41,6 +41,7 @@ class StreamSettings(NamedTuple):
     buckets: int | None
     partitions: int | None
     query: str | None = None
+    max_held: int | None = None
 
     def make_ledger(self, frame: DataFrame) -> Ledger:
         """The ledger of a stream with the columns of this frame; a sentence if there can be none."""
@@ -75,11 +76,12 @@ def make_settings(
     buckets: int | None,
     partitions: int | None,
     query: str | None = None,
+    max_held: int | None = None,
 ) -> StreamSettings:
     """The settings that a caller's arguments make."""
     options = MessageOptions(group, sender, stamp, form, receiver, number, None, id, arrival, time, members)
     policy = GiveUp(give_up, after_seconds, after_rows, after_bytes)
-    for name, count in (("buckets", buckets), ("partitions", partitions)):
+    for name, count in (("buckets", buckets), ("partitions", partitions), ("max_held", max_held)):
         if count is not None and count < 1:
             raise CallerError(f"{name}= must be at least 1, and is {count}")
     return StreamSettings(
@@ -91,6 +93,7 @@ def make_settings(
         buckets,
         partitions,
         query,
+        max_held,
     )
 
 

@@ -24,7 +24,11 @@ _PAUSE = 1
 
 
 def follow_folder(
-    spark: SparkSession, paths: list[str], kind: str | None, read_options: dict[str, Any]
+    spark: SparkSession,
+    paths: list[str],
+    kind: str | None,
+    read_options: dict[str, Any],
+    files_per_batch: int,
 ) -> DataFrame:
     """The rows of a folder of Parquet or JSON lines; the columns are those of the files that are there."""
     if len(paths) > 1:
@@ -36,7 +40,9 @@ def follow_folder(
             "--follow reads folders of Parquet or JSON lines, and not CSV, where each file has a header of "
             "its own: write JSON lines, or hand the stream to antecede.spark.order_stream"
         )
-    stream = spark.readStream.option("recursiveFileLookup", True)
+    stream = spark.readStream.option("recursiveFileLookup", True).option(
+        "maxFilesPerTrigger", files_per_batch
+    )
     place = as_path(paths[0])
     if kind == "parquet":
         schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema

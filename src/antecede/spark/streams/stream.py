@@ -1,8 +1,10 @@
 """A stream of messages in causal order, for any streaming DataFrame."""
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -10,6 +12,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
+from antecede.spark.streams.ticks import give_up_while_active
+from antecede.streams.back_pressure import list_pauses
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.stream_plan import check_bucket_count, check_fingerprint
 
@@ -44,6 +48,7 @@ def order_stream(
     horizon: int | None = None,
     buckets: int | None = None,
     partitions: int | None = None,
+    max_held: int | None = None,
     trigger: dict[str, Any] | None = None,
     name: str | None = None,
 ) -> StreamingQuery:
@@ -60,7 +65,12 @@ def order_stream(
 
     `give_up` says what becomes of rows that have waited too long (`after_seconds`, or while more than
     `after_rows` or `after_bytes` of a group wait): `hold` waits for ever, `release` lets them out with what
-    they missed, `divert` puts them aside. It is looked at whenever a micro-batch comes.
+    they missed, `divert` puts them aside. It is looked at whenever a micro-batch comes, and by time every
+    second while none comes.
+
+    While more than `max_held` rows are held, micro-batches begin later: with twice as many, half as often. So
+    less comes in if the source bounds what a micro-batch takes (`maxFilesPerTrigger`, for Kafka
+    `maxOffsetsPerTrigger`).
 
     `horizon` bounds the ids that form `parents` remembers to those of each group's last rows. Groups are
     spread over `buckets`, for ever; `partitions` are the tasks of a micro-batch. `trigger` and `name` are
@@ -86,6 +96,7 @@ def order_stream(
         horizon=horizon,
         buckets=buckets,
         partitions=partitions,
+        max_held=max_held,
     )
     return start_stream(messages, settings, trigger=trigger, name=name)
 
@@ -103,18 +114,31 @@ def start_stream(
         raise CallerError("this DataFrame is a table and not a stream: antecede.spark.order puts it in order")
     _check_checkpoint(messages, settings)
     place = settings.checkpoint / SPARK
+    is_working = threading.Lock()
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        if not may_begin():
-            raise StoppedError(f"batch {batch_id} is left to the next run")
-        write_batch(batch, batch_id, settings._replace(query=_read_query_id(place)))
+        for pause in list_pauses(settings.checkpoint, settings.max_held):
+            _check_may_begin(may_begin, batch_id)
+            sleep(pause)
+        _check_may_begin(may_begin, batch_id)
+        with is_working:
+            write_batch(batch, batch_id, settings._replace(query=_read_query_id(place)))
 
     writer = messages.writeStream.foreachBatch(write).option("checkpointLocation", str(place))
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
         writer = writer.trigger(**trigger)
-    return writer.start()
+    query = writer.start()
+    if settings.give_up.seconds is not None:
+        ledger = settings.make_ledger(messages)
+        give_up_while_active(query, ledger, is_working)
+    return query
+
+
+def _check_may_begin(may_begin: Callable[[], bool], batch_id: int) -> None:
+    if not may_begin():
+        raise StoppedError(f"batch {batch_id} is left to the next run")
 
 
 def _check_checkpoint(messages: DataFrame, settings: StreamSettings) -> None:
