@@ -22,6 +22,7 @@ from antecede.streams import marks
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, converse, spoil
 from tests.streams.driving import Driver, Tables, check_positions, cut
+from tests.streams.test_delta import read as read_delta
 from tests.streams.test_step import outcome_of
 
 pytestmark = pytest.mark.spark
@@ -213,6 +214,15 @@ def test_what_waits_too_long_comes_out_though_nothing_comes(spark: Any, tmp_path
     assert len(read(tmp_path).every_row()) == 1
 
 
+def test_delta_tables(spark: Any, tmp_path: Path, expected: dict[str, Any]) -> None:
+    write_files(tmp_path / "in", make_batches())
+    run(spark, tmp_path, sink="delta")
+    delete_last_commits(tmp_path, 1)
+    run(spark, tmp_path, sink="delta")
+    driver = Driver(tmp_path, FORM.schema, group="group")
+    assert outcome_of(read_delta(driver)) == expected
+
+
 def test_what_is_no_stream_and_what_is_no_folder_is_refused(spark: Any, tmp_path: Path) -> None:
     frame = spark.createDataFrame([], SCHEMA)
     places: dict[str, Any] = {"out": tmp_path / "out", "checkpoint": tmp_path / "checkpoint"}
@@ -222,6 +232,10 @@ def test_what_is_no_stream_and_what_is_no_folder_is_refused(spark: Any, tmp_path
         order_stream(frame, **{**places, "out": "s3://bucket/place"})
     with pytest.raises(CallerError, match="buckets= must be at least 1"):
         order_stream(frame, **places, buckets=0)
+    with pytest.raises(CallerError, match="tables can be of parquet or delta, not 'paper'"):
+        order_stream(frame, **places, sink="paper")
+    with pytest.raises(CallerError, match="sink='delta' needs query="):
+        write_ordered(frame, 0, **places, sink="delta")
 
 
 def test_a_query_that_starts_anew_is_no_replay(spark: Any, tmp_path: Path) -> None:

@@ -51,13 +51,14 @@ class Driver:
         give_up: GiveUp = GiveUp(),  # noqa: B008
         horizon: int | None = None,
         query: str | None = None,
+        sink: str = "parquet",
         **options: Any,
     ) -> None:
         columns = TableColumns(schema.names, lambda name: schema.field(name).type)
         plan = plan_stream(columns, MessageOptions(**options), give_up, horizon)
         self.schema = schema
         self.group = plan.messages.group
-        self.ledger = Ledger(folder / "checkpoint", folder / "out", plan, query)
+        self.ledger = Ledger(folder / "checkpoint", folder / "out", plan, query, sink)
 
     def run_all(self, batches: Iterable[list[Row]]) -> Tables:
         for number, rows in enumerate(batches):

@@ -46,6 +46,7 @@ class FollowRequest(NamedTuple):
     metrics_host: str = "127.0.0.1"
     max_held: int | None = None
     files_per_batch: int = 1000
+    sink: str = "parquet"
 
 
 def follow_source(request: FollowRequest, json: bool) -> int:
@@ -116,7 +117,7 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
 
 
 def _make_settings(request: FollowRequest) -> StreamSettings:
-    from antecede.spark.streams.batch import StreamSettings
+    from antecede.spark.streams.batch import StreamSettings, check_sink_name
 
     return StreamSettings(
         Path(request.out).absolute(),
@@ -127,6 +128,7 @@ def _make_settings(request: FollowRequest) -> StreamSettings:
         buckets=None,
         partitions=None,
         max_held=request.max_held,
+        sink=check_sink_name(request.sink),
     )
 
 

@@ -65,6 +65,12 @@ MaxHeld = Annotated[
 FilesPerBatch = Annotated[
     int, typer.Option(help="With --follow: take at most so many files in a micro-batch.")
 ]
+Sink = Annotated[
+    str,
+    typer.Option(
+        metavar="parquet|delta", help="With --follow: what the tables are; delta needs the extra delta."
+    ),
+]
 MetricsPort = Annotated[
     int | None, typer.Option(help="With --follow: serve figures for Prometheus at this port.")
 ]
@@ -104,6 +110,7 @@ def order_command(
     drain: Drain = False,
     max_held: MaxHeld = None,
     files_per_batch: FilesPerBatch = 1000,
+    sink: Sink = "parquet",
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
     json: Json = False,
@@ -155,12 +162,18 @@ def order_command(
             metrics_host,
             max_held,
             files_per_batch,
+            sink,
         )
         raise typer.Exit(follow_source(wish, json))
     stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port, max_held)
-    if drain or give_up != "hold" or any(option is not None for option in stream_options):
+    if (
+        drain
+        or give_up != "hold"
+        or sink != "parquet"
+        or any(option is not None for option in stream_options)
+    ):
         raise CallerError(
-            "--checkpoint, --give-up, --after-..., --horizon, --drain, --max-held and --metrics-port "
+            "--checkpoint, --give-up, --after-..., --horizon, --drain, --max-held, --sink and --metrics-port "
             "need --follow"
         )
     check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)

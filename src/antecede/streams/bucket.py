@@ -53,11 +53,18 @@ class BucketTask(NamedTuple):
     bucket: int
     files: BucketFiles
     """The state files before the step."""
+    try_name: str | None = None
+    """What tells the tables' files of this try from those of others, where that matters."""
 
     @property
     def label(self) -> str:
         """What its files are called in the folders of the batch."""
         return f"{self.bucket:05}.tick{self.tick}" if self.tick else f"{self.bucket:05}"
+
+    def name_table_file(self, table: str) -> str:
+        """The path of its part of a table."""
+        label = f"{self.label}.{self.try_name}" if self.try_name else self.label
+        return f"{table}/batch={self.batch}/{label}.parquet"
 
     @property
     def moment(self) -> Moment:
@@ -184,7 +191,7 @@ def _write_tables(
     written = []
     for name, (chosen, added) in parts.items():
         if len(chosen):
-            path = f"{name}/batch={task.batch}/{task.label}.parquet"
+            path = task.name_table_file(name)
             write_parquet(_take_rows(drop_unreadable(loaded.table), chosen, added), task.out / path)
             written.append(path)
     duplicates = pc.sum(pc.starts_with(step.reason, "duplicate: ")).as_py() or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +32,7 @@ from antecede.streams.marks import (
     remove_unnamed_files,
     write_mark,
 )
-from antecede.streams.stream_plan import StreamPlan, check_bucket_count, check_fingerprint
+from antecede.streams.stream_plan import StreamPlan, check_bucket_count, check_fingerprint, check_sink
 
 BUCKETS = 16
 """Groups are spread over so many buckets, unless the caller asks for others when the stream begins."""
@@ -47,6 +48,8 @@ class Ledger(NamedTuple):
     plan: StreamPlan
     query: str | None = None
     """What tells this stream from others; Spark's id of the query."""
+    sink: str = "parquet"
+    """What the tables are: files of Parquet, or Delta tables of such files."""
 
     def begin_batch(self, batch: int, time: int, buckets: int | None = None) -> Turn | None:
         """The turn of a batch at a time, in ms; None if it is done. A tick that was begun comes first."""
@@ -58,7 +61,8 @@ class Ledger(NamedTuple):
             mark = self._finish_tick(mark)
         attempt = record_attempt(self.checkpoint, batch, 0, self._make_attempt(time))
         bucket_count = mark.bucket_count if mark else buckets or BUCKETS
-        return Turn(self._decide_by(attempt), batch, attempt.time, mark, bucket_count)
+        try_name = self._name_try()
+        return Turn(self._decide_by(attempt), batch, attempt.time, mark, bucket_count, try_name=try_name)
 
     def give_up_waiting(self, time: int) -> Mark | None:
         """Give up what has waited too long at a time, in ms, as a tick behind the last batch.
@@ -88,6 +92,10 @@ class Ledger(NamedTuple):
             return None
         return at_once.give_up_waiting(max(time, mark.time)) or mark
 
+    def _name_try(self) -> str | None:
+        """Files that a log names must not change, so each try has others; else each overwrites the last."""
+        return uuid.uuid4().hex if self.sink == "delta" else None
+
     def _make_attempt(self, time: int) -> Attempt:
         return Attempt(time, self.plan.give_up, self.plan.horizon)
 
@@ -101,12 +109,13 @@ class Ledger(NamedTuple):
         if attempt is None:
             return mark
         ledger = self._decide_by(attempt)
-        turn = Turn(ledger, mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
+        place = (mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
+        turn = Turn(ledger, *place, try_name=self._name_try())
         reports = []
         for bucket in turn.list_expired_buckets():
             schema = _read_schema(self.checkpoint, mark.files_of(bucket))
             reports.append(order_bucket(turn.make_task(bucket), schema.empty_table()))
-        return turn.commit_tick(reports)
+        return turn.commit_tick(reports, schema)
 
     def _check_mark(self, mark: Mark, batch: int, buckets: int | None) -> None:
         """Refuse to go on from what another stream, or this one under other options, has left."""
@@ -116,6 +125,7 @@ class Ledger(NamedTuple):
                 f"{self.checkpoint} has the state of another stream, which is at batch {mark.batch}: "
                 "start with a new checkpoint and a new output folder"
             )
+        check_sink(self.sink, mark, str(self.checkpoint))
         check_fingerprint(self.plan, mark, str(self.checkpoint))
         check_bucket_count(buckets, mark, str(self.checkpoint))
 
@@ -130,6 +140,7 @@ class Turn(NamedTuple):
     """That of the step before."""
     bucket_count: int
     tick: int = 0
+    try_name: str | None = None
 
     @property
     def step(self) -> int:
@@ -140,7 +151,16 @@ class Turn(NamedTuple):
         mark = self.mark or self.make_mark(())
         plan, checkpoint, out = self.ledger.plan, self.ledger.checkpoint, self.ledger.out
         return BucketTask(
-            plan, checkpoint, out, self.step, self.batch, self.tick, self.time, bucket, mark.files_of(bucket)
+            plan,
+            checkpoint,
+            out,
+            self.step,
+            self.batch,
+            self.tick,
+            self.time,
+            bucket,
+            mark.files_of(bucket),
+            self.try_name,
         )
 
     def list_expired_buckets(self) -> list[int]:
@@ -157,16 +177,15 @@ class Turn(NamedTuple):
         """
         mark = replace(self.make_mark(reports), took=took)
         check_sum(mark)
-        if self.mark is None:
-            mark = self._write_empty_tables(mark, schema)
-        self._remove_left_overs(mark)
-        if self.batch not in list_marked_batches(self.ledger.checkpoint):
+        checkpoint = self.ledger.checkpoint
+        if self.batch not in list_marked_batches(checkpoint):
             self._check_step_before()
-            write_mark(self.ledger.checkpoint, mark)
-        remove_unnamed_files(self.ledger.checkpoint, mark)
+            mark = self._settle_tables(mark, mark.tables, schema)
+            write_mark(checkpoint, mark)
+        remove_unnamed_files(checkpoint, mark)
         return mark
 
-    def commit_tick(self, reports: Collection[BucketReport]) -> Mark:
+    def commit_tick(self, reports: Collection[BucketReport], schema: pa.Schema) -> Mark:
         """Let the tick count. State files that no longer do are left to the next batch."""
         assert self.mark is not None
         tick = self.make_mark(reports)
@@ -177,8 +196,8 @@ class Turn(NamedTuple):
             took=self.mark.took,
         )
         check_sum(mark)
-        _remove_unnamed_tables(self.ledger.out, mark)
         self._check_step_before()
+        mark = self._settle_tables(mark, tick.tables, schema)
         write_mark(self.ledger.checkpoint, mark)
         return mark
 
@@ -217,24 +236,43 @@ class Turn(NamedTuple):
             tuple(sorted(tables)),
             self.step,
             self.tick,
+            sink=self.ledger.sink,
         )
+
+    # -- what becomes of the files of tables -----------------------------------------------------------
+
+    def _settle_tables(self, mark: Mark, new: Collection[str], schema: pa.Schema) -> Mark:
+        """Let the tables have the new files and nothing of other tries; the mark that is to be written."""
+        if self.ledger.sink == "delta":
+            self._commit_to_delta(str(mark.query), new, schema)
+            return replace(mark, tables=())
+        if self.mark is None:
+            mark = self._write_empty_tables(mark, schema)
+        _remove_unnamed_tables(self.ledger.out, mark)
+        return mark
 
     def _write_empty_tables(self, mark: Mark, schema: pa.Schema) -> Mark:
         """Let each table have its columns before it has rows."""
         paths = []
         for name in TABLES:
             path = f"{name}/batch={self.batch}/{EMPTY}"
-            own = [field for field in schema if field.name not in (RAW, REASON)]
-            columns = [*own, *_list_added_fields(self.ledger.plan, schema, name)]
-            write_parquet(pa.schema(columns).empty_table(), self.ledger.out / path)
+            columns = _list_columns(self.ledger.plan, schema, name)
+            write_parquet(columns.empty_table(), self.ledger.out / path)
             paths.append(path)
         return replace(mark, tables=(*mark.tables, *paths))
 
-    def _remove_left_overs(self, mark: Mark) -> None:
-        """Remove what an earlier try wrote, if it wrote what this one did not; so of a tick that failed."""
-        for done in (self.mark, mark):
-            if done is not None:
-                _remove_unnamed_tables(self.ledger.out, done)
+    def _commit_to_delta(self, query: str, paths: Collection[str], schema: pa.Schema) -> None:
+        """One commit for each table that got rows; none, where an earlier try has made it."""
+        from antecede.streams.delta import DeltaSink
+
+        for name in TABLES:
+            columns = _list_columns(self.ledger.plan, schema, name)
+            table = DeltaSink(self.ledger.out / name, query)
+            if self.mark is None:
+                table.begin(columns)
+            own = [path.removeprefix(f"{name}/") for path in paths if path.startswith(f"{name}/")]
+            if own:
+                table.add_files(self.step, own, columns)
 
 
 def check_sum(mark: Mark) -> None:
@@ -265,6 +303,12 @@ def _remove_unnamed_tables(out: Path, mark: Mark) -> None:
 def _has_expired(task: BucketTask) -> bool:
     limit, oldest = task.oldest_before, task.files.oldest
     return limit is not None and oldest is not None and oldest <= limit
+
+
+def _list_columns(plan: StreamPlan, schema: pa.Schema, table: str) -> pa.Schema:
+    """The columns of a table: those of the input, and those that are added."""
+    own = [field for field in schema if field.name not in (RAW, REASON)]
+    return pa.schema([*own, *_list_added_fields(plan, schema, table)])
 
 
 def _list_added_fields(plan: StreamPlan, schema: pa.Schema, table: str) -> list[pa.Field]:

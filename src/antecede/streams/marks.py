@@ -87,13 +87,14 @@ class Mark(msgspec.Struct, frozen=True):
     counts: Counts
     totals: Counts
     tables: tuple[str, ...]
-    """The files of the tables that this batch wrote, below OUT."""
+    """The files of the tables that this batch wrote, below OUT; none if the tables themselves tell."""
     step: int
     """How many batches and ticks came before."""
     tick: int = 0
     """How many ticks there were behind the batch."""
     took: int | None = None
     """Milliseconds that the try of the batch took which counts."""
+    sink: str = "parquet"
 
     @property
     def held_rows(self) -> int:

@@ -84,6 +84,15 @@ def check_fingerprint(plan: StreamPlan, mark: Mark, checkpoint: str) -> None:
         )
 
 
+def check_sink(asked: str, mark: Mark, checkpoint: str) -> None:
+    """Refuse tables of another kind than those that are there."""
+    if asked != mark.sink:
+        raise CallerError(
+            f"{checkpoint} belongs to tables of {mark.sink}, and {asked} is asked for: set sink= back, or "
+            "start with a new checkpoint and a new output folder"
+        )
+
+
 def check_bucket_count(asked: int | None, mark: Mark, checkpoint: str) -> None:
     """Refuse another number of buckets than that of the checkpoint."""
     if asked is not None and asked != mark.bucket_count:

@@ -1,6 +1,7 @@
 """One micro-batch in causal order, exactly once however often Spark tries it."""
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from time import time as now
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from antecede.streams.ledger import Ledger, Turn
 from antecede.streams.marks import Mark
 from antecede.streams.stream_plan import StreamPlan, plan_stream
 
+SINKS = ("parquet", "delta")
 _BUCKET = "antecede bucket"
 _NO_ROW = "antecede no row"
 """Marks what only makes a task look at its bucket."""
@@ -42,10 +44,11 @@ class StreamSettings(NamedTuple):
     partitions: int | None
     query: str | None = None
     max_held: int | None = None
+    sink: str = "parquet"
 
     def make_ledger(self, frame: DataFrame) -> Ledger:
         """The ledger of a stream with the columns of this frame; a sentence if there can be none."""
-        return Ledger(self.checkpoint, self.out, self._plan(frame), self.query)
+        return Ledger(self.checkpoint, self.out, self._plan(frame), self.query, self.sink)
 
     def _plan(self, frame: DataFrame) -> StreamPlan:
         names = [name for name in frame.columns if name not in (RAW, REASON)]
@@ -77,6 +80,7 @@ def make_settings(
     partitions: int | None,
     query: str | None = None,
     max_held: int | None = None,
+    sink: str = "parquet",
 ) -> StreamSettings:
     """The settings that a caller's arguments make."""
     options = MessageOptions(group, sender, stamp, form, receiver, number, None, id, arrival, time, members)
@@ -94,7 +98,17 @@ def make_settings(
         partitions,
         query,
         max_held,
+        check_sink_name(sink),
     )
+
+
+def check_sink_name(sink: str) -> str:
+    """The same; refuses what there is not."""
+    if sink not in SINKS:
+        raise CallerError(f"tables can be of {' or '.join(SINKS)}, not {sink!r}")
+    if sink == "delta":
+        import_module("antecede.streams.delta")  # tells what is to be installed before anything runs
+    return sink
 
 
 def _find_folder(place: str | Path, option: str) -> Path:
@@ -133,6 +147,7 @@ def write_ordered(
     horizon: int | None = None,
     buckets: int | None = None,
     partitions: int | None = None,
+    sink: str = "parquet",
 ) -> dict[str, int] | None:
     """Put a micro-batch in order inside your own `foreachBatch`.
 
@@ -162,7 +177,12 @@ def write_ordered(
         buckets=buckets,
         partitions=partitions,
         query=query,
+        sink=sink,
     )
+    if sink == "delta" and query is None:
+        raise CallerError(
+            "sink='delta' needs query=, which tells in the tables' logs whose commits are whose"
+        )
     mark = write_batch(batch, batch_id, settings)
     return None if mark is None else {**msgspec.structs.asdict(mark.counts), "held": mark.held_rows}
 

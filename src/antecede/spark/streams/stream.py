@@ -15,7 +15,7 @@ from antecede.spark.streams.batch import StreamSettings, make_settings, write_ba
 from antecede.spark.streams.ticks import give_up_while_active
 from antecede.streams.back_pressure import list_pauses
 from antecede.streams.marks import read_newest_mark
-from antecede.streams.stream_plan import check_bucket_count, check_fingerprint
+from antecede.streams.stream_plan import check_bucket_count, check_fingerprint, check_sink
 
 
 class StoppedError(AntecedeError):
@@ -49,6 +49,7 @@ def order_stream(
     buckets: int | None = None,
     partitions: int | None = None,
     max_held: int | None = None,
+    sink: str = "parquet",
     trigger: dict[str, Any] | None = None,
     name: str | None = None,
 ) -> StreamingQuery:
@@ -71,6 +72,8 @@ def order_stream(
     While more than `max_held` rows are held, micro-batches begin later: with twice as many, half as often. So
     less comes in if the source bounds what a micro-batch takes (`maxFilesPerTrigger`, for Kafka
     `maxOffsetsPerTrigger`).
+
+    With `sink="delta"` the tables are Delta tables (extra `delta`); a micro-batch is one commit in each.
 
     `horizon` bounds the ids that form `parents` remembers to those of each group's last rows. Groups are
     spread over `buckets`, for ever; `partitions` are the tasks of a micro-batch. `trigger` and `name` are
@@ -97,6 +100,7 @@ def order_stream(
         buckets=buckets,
         partitions=partitions,
         max_held=max_held,
+        sink=sink,
     )
     return start_stream(messages, settings, trigger=trigger, name=name)
 
@@ -147,6 +151,7 @@ def _check_checkpoint(messages: DataFrame, settings: StreamSettings) -> None:
     mark = read_newest_mark(settings.checkpoint)
     if mark is None:
         return
+    check_sink(settings.sink, mark, str(settings.checkpoint))
     check_fingerprint(ledger.plan, mark, str(settings.checkpoint))
     check_bucket_count(settings.buckets, mark, str(settings.checkpoint))
     if mark.query is not None and _read_query_id(settings.checkpoint / SPARK) != mark.query:

@@ -1,0 +1,150 @@
+"""Delta tables of a stream: each row is there once, whatever is killed between their commits and the mark."""
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from antecede.core.errors import CallerError
+from antecede.ordering.stream.give_up import GiveUp
+from antecede.streams import ledger as ledger_module
+from antecede.streams.delta import DeltaSink
+from antecede.streams.marks import TABLES, Mark, read_newest_mark
+from tests.message_rows import Row
+from tests.streams.driving import Driver, Tables
+from tests.streams.test_marks import FORM, POLICY, make_batches
+from tests.streams.test_step import outcome_of
+
+MOMENTS = ("behind the first table", "before the mark", "behind the mark")
+
+
+def start(folder: Path, sink: str = "delta", query: str = "q") -> Driver:
+    return Driver(folder, FORM.schema, group="group", give_up=POLICY, sink=sink, query=query)
+
+
+def read(driver: Driver) -> Tables:
+    """What a reader of Delta sees; its columns are in the order of those of Parquet."""
+    tables: dict[str, list[Row]] = {}
+    for name in TABLES:
+        tables[name] = DeltaTable(driver.ledger.out / name).to_pyarrow_table().to_pylist()
+    return Tables(**tables, waiting=driver.read_waiting())
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> dict[str, Any]:
+    driver = start(tmp_path / "undisturbed", "parquet")
+    for number, rows in enumerate(make_batches()):
+        driver.run_batch(number, rows)
+        driver.ledger.give_up_waiting(1000 * number + 1000)
+    return outcome_of(driver.read())
+
+
+def kill(moment: str) -> None:
+    """Let this process be killed, when next it comes to this moment."""
+
+    def die(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    write_mark, add_files = ledger_module.write_mark, DeltaSink.add_files
+
+    def die_behind_table(table: DeltaSink, *words: Any) -> None:
+        add_files(table, *words)
+        die()
+
+    def die_behind_mark(checkpoint: Path, mark: Mark) -> None:
+        write_mark(checkpoint, mark)
+        die()
+
+    if moment == MOMENTS[0]:
+        DeltaSink.add_files = die_behind_table  # type: ignore[method-assign]
+    else:
+        ledger_module.write_mark = die if moment == MOMENTS[1] else die_behind_mark  # type: ignore[assignment]
+
+
+def run_until_killed(folder: Path, number: int, step: str, moment: str) -> None:
+    """What a process of its own does: a batch, or a tick behind it."""
+    driver = start(Path(folder))
+    kill(moment)
+    if step == "tick":
+        driver.ledger.give_up_waiting(1000 * number + 1000)
+    else:
+        driver.run_batch(number, make_batches()[number])
+
+
+def test_each_row_is_there_once_after_kills_between_sink_and_mark(
+    tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    folder = tmp_path / "killed"
+    killed = 0
+    places = {
+        (1, "batch"): MOMENTS[0],
+        (2, "batch"): MOMENTS[1],
+        (4, "batch"): MOMENTS[2],
+        (3, "tick"): MOMENTS[1],
+        (5, "tick"): MOMENTS[0],
+    }
+    # Children of a server that has only imported things: they start quickly, and share no threads with us.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload([__name__])
+    for number, rows in enumerate(make_batches()):
+        driver = start(folder)
+        for step in ("batch", "tick"):
+            if moment := places.get((number, step)):
+                process = processes.Process(target=run_until_killed, args=(folder, number, step, moment))
+                process.start()
+                process.join()
+                killed += process.exitcode == -signal.SIGKILL
+            if step == "batch":
+                driver.run_batch(number, rows)
+            else:
+                driver.ledger.give_up_waiting(1000 * number + 1000)
+    assert killed == len(places)
+    assert outcome_of(read(driver)) == undisturbed
+
+
+def test_a_batch_is_tried_again_with_other_files_and_none_counts_twice(
+    tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = start(tmp_path / "tried")
+
+    def crash(checkpoint: Path, mark: Mark) -> None:
+        raise KeyboardInterrupt
+
+    for number, rows in enumerate(make_batches()):
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger_module, "write_mark", crash)
+            with pytest.raises(KeyboardInterrupt):
+                driver.run_batch(number, rows)
+        zombie = driver.begin(number)
+        assert zombie is not None
+        driver.run_batch(number, rows[::-1])
+        driver.run_tasks(zombie, rows)
+        driver.ledger.give_up_waiting(1000 * number + 1000)
+    assert outcome_of(read(driver)) == undisturbed
+    version = DeltaTable(driver.ledger.out / "ordered").transaction_version("q")
+    mark = read_newest_mark(driver.ledger.checkpoint)
+    assert mark is not None and version is not None and 0 < version <= mark.step
+
+
+def test_columns_that_come_later_are_added(tmp_path: Path) -> None:
+    rows = [{"group": "g", "sender": "b", "id": "b1", "text": "old", "stamp": [("a", 1), ("b", 1)]}]
+    start(tmp_path).run_batch(0, rows)
+    schema = FORM.schema.append(FORM.schema.field("text").with_name("more")).remove(3)
+    changed = Driver(tmp_path, schema, group="group", give_up=GiveUp(), sink="delta", query="q")
+    changed.run_batch(1, [{"group": "g", "sender": "a", "id": "a1", "stamp": [("a", 1)], "more": "new"}])
+    found = {row["id"]: (row["text"], row["more"], row["batch"]) for row in read(changed).ordered}
+    assert found == {"a1": (None, "new", 1), "b1": ("old", None, 1)}
+
+
+def test_tables_of_others_and_other_tables_are_refused(tmp_path: Path) -> None:
+    start(tmp_path).run_batch(0, make_batches()[0])
+    with pytest.raises(CallerError, match="belongs to tables of delta, and parquet is asked for: set sink="):
+        start(tmp_path, "parquet").begin(1)
+    other = start(tmp_path / "other", query="r")
+    other.ledger = other.ledger._replace(out=tmp_path / "out")
+    with pytest.raises(CallerError, match="ordered is a table of another stream: name a new output folder"):
+        other.run_batch(0, make_batches()[0])
