@@ -201,7 +201,7 @@ def test_what_waits_too_long_comes_out_though_nothing_comes(spark: Any, tmp_path
     rows = [{"group": "g", "sender": "b", "id": "b1", "text": "", "stamp": [("a", 1), ("b", 1)]}]
     write_files(tmp_path / "in", [rows])
     trigger = {"processingTime": "200 milliseconds"}
-    options = {"give_up": "release", "after_seconds": 1, "max_held": 1}
+    options: dict[str, Any] = {"give_up": "release", "after_seconds": 1, "max_held": 1}
     query = start(spark, tmp_path, trigger=trigger, **options)
     try:
         wait_for(lambda: getattr(marks.read_newest_mark(tmp_path / "checkpoint"), "tick", 0) == 1)

@@ -111,11 +111,13 @@ class Ledger(NamedTuple):
         ledger = self._decide_by(attempt)
         place = (mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
         turn = Turn(ledger, *place, try_name=self._name_try())
-        reports = []
-        for bucket in turn.list_expired_buckets():
-            schema = _read_schema(self.checkpoint, mark.files_of(bucket))
-            reports.append(order_bucket(turn.make_task(bucket), schema.empty_table()))
-        return turn.commit_tick(reports, schema)
+        expired = turn.list_expired_buckets()
+        schemas = [_read_schema(self.checkpoint, mark.files_of(bucket)) for bucket in expired]
+        tasks = [turn.make_task(bucket) for bucket in expired]
+        reports = [
+            order_bucket(task, schema.empty_table()) for task, schema in zip(tasks, schemas, strict=True)
+        ]
+        return turn.commit_tick(reports, pa.unify_schemas(schemas, promote_options="permissive"))
 
     def _check_mark(self, mark: Mark, batch: int, buckets: int | None) -> None:
         """Refuse to go on from what another stream, or this one under other options, has left."""

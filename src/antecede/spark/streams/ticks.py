@@ -7,7 +7,7 @@ a few files of its own and needs no job: what is given up so is what has waited,
 import threading
 import time
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
