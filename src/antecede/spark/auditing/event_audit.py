@@ -125,14 +125,18 @@ def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
     """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
     lists = [sf.count(name) for name in COUNTED_LISTS if name in events.columns]
-    is_large = sum((LISTS * number for number in lists), size) > huge
+    weight = sum((LISTS * number for number in lists), size)
+    # One look at all of them is much cheaper than one by execution, and mostly enough.
+    (row,) = events.agg(size.alias("size"), weight.alias("weight")).collect()
+    if row.weight <= huge:
+        return _Sizes(row.size, [])
+    is_large = weight > huge
     for name in ("process", "index"):
         number = sf.count(name) if name in events.columns else sf.lit(0)
         is_large &= number == size
-    executions = events.groupBy("execution").agg(size.alias("size"), is_large.alias("is_large"))
-    names = sf.collect_list(sf.when(sf.col("is_large"), sf.col("execution")))
-    (row,) = executions.agg(sf.sum("size").alias("size"), names.alias("large")).collect()
-    return _Sizes(row.size or 0, row.large)
+    executions = events.groupBy("execution").agg(is_large.alias("is_large"))
+    large = executions.where("is_large").collect()
+    return _Sizes(row.size, [execution.execution for execution in large])
 
 
 def _judge_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
