@@ -9,7 +9,6 @@ is in a temporary folder, and gone when it is stopped.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,14 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from antecede.core.errors import AntecedeError, SetupError
 from antecede.java import find_java
 from antecede.machine import make_user_folder
+from antecede.maven import Artifact, fetch_jars, make_folder_once
 
 VERSION = "4.3.1"
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
@@ -34,16 +33,7 @@ HEAP = "256m"
 START_TIME = 180.0
 STOP_TIME = 30.0
 
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>antecede</groupId><artifactId>broker</artifactId><version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{version}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
+ARTIFACT = Artifact("org.apache.kafka", "kafka_2.13", VERSION)
 
 PROPERTIES = """
 process.roles=broker,controller
@@ -206,40 +196,20 @@ def find_free_ports(count: int) -> list[int]:
 
 def make_command() -> list[str]:
     """Java with the classes of the broker; tuned to start soon, not to run for long."""
-    jars = fetch_jars()
+    jars = fetch_broker()
     java = str(find_java().path)
     quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
     return [java, f"-Xmx{HEAP}", *quick, "-cp", f"{jars}/*"]
 
 
-def fetch_jars() -> Path:
+def fetch_broker() -> Path:
     """The folder with the classes of the broker; fetched once for this user."""
-    with _make_once(f"kafka-{VERSION}") as folder:
-        if folder is not None:
-            _run_maven(folder)
-    return make_user_folder() / f"kafka-{VERSION}"
-
-
-def _run_maven(folder: Path) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise SetupError("a Kafka broker is fetched by Maven: install it (Debian: apt-get install maven)")
-    with tempfile.TemporaryDirectory() as temporary:
-        pom = Path(temporary) / "pom.xml"
-        pom.write_text(POM.format(version=VERSION))
-        goal = "dependency:copy-dependencies"
-        options = ["-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-        command = [maven, "-q", "-B", "-f", str(pom), goal, *options]
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SetupError(
-            f"Maven cannot fetch kafka_2.13 {VERSION}: {done.stdout[-2000:]}{done.stderr[-500:]}"
-        )
+    return fetch_jars(f"kafka-{VERSION}", [ARTIFACT])
 
 
 def make_formatted_folder() -> Path:
     """An empty data folder, as the broker's own tool formats it; copied for each broker, as that is slow."""
-    with _make_once(f"kafka-{VERSION}-formatted") as folder:
+    with make_folder_once(f"kafka-{VERSION}-formatted") as folder:
         if folder is not None:
             _format_storage(folder)
     return make_user_folder() / f"kafka-{VERSION}-formatted"
@@ -253,24 +223,6 @@ def _format_storage(folder: Path) -> None:
         done = subprocess.run([*make_command(), *tool], capture_output=True, text=True)
     if done.returncode:
         raise SetupError(f"the broker's data folder cannot be formatted: {done.stdout}{done.stderr}")
-
-
-@contextmanager
-def _make_once(name: str) -> Iterator[Path | None]:
-    """A folder to be filled, if there is none of that name yet; it gets its name when it is complete."""
-    place = make_user_folder() / name
-    with (make_user_folder() / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if place.exists():
-            yield None
-            return
-        part = Path(tempfile.mkdtemp(dir=place.parent, prefix=f"{name}-"))
-        try:
-            yield part
-            part.rename(place)
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
 
 
 # -- the command -------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 
 from antecede import AntecedeError
 from antecede.live.service.authority import make_certificates
-from scripts.kafka_broker import Broker, fetch_jars, load_broker
+from scripts.kafka_broker import Broker, fetch_broker, load_broker
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +72,7 @@ def _leave_broker(folder: Path) -> None:
 
 def _check_setup() -> None:
     try:
-        fetch_jars()
+        fetch_broker()
     except AntecedeError as error:
         if os.environ.get("CI"):
             raise

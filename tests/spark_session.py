@@ -1,9 +1,15 @@
 """One Spark for all tests of a test process, started when the first of them asks for it.
 
-The conftest of a folder that may start a JVM imports this fixture; elsewhere there is none.
+The conftest of a folder that may start a JVM imports this fixture; elsewhere there is none. It can read
+topics where Maven can fetch what that takes; where not, tests of topics are skipped, but not in CI.
 """
 
+import os
+
 import pytest
+
+from antecede.core.errors import SetupError
+from antecede.maven import has_maven
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java's quick compiler alone: what the thorough one makes faster does not run long enough to pay for it."""
@@ -17,7 +23,20 @@ def spark():
         "local[2]",
         spark_driver_memory="2g",
         spark_sql_shuffle_partitions="3",
-        spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        spark_driver_extraJavaOptions=SHORT_LIVED,
+        **find_connector(),
     )
     yield started
     started.stop()
+
+
+def find_connector() -> dict[str, str]:
+    """Settings for topics; none if they cannot be had."""
+    from antecede.spark.kafka_connector import make_connector_settings
+
+    try:
+        return make_connector_settings() if has_maven() else {}
+    except SetupError:
+        if os.environ.get("CI"):
+            raise
+        return {}

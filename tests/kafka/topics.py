@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from antecede.live.kafka.address import locate_inboxes
@@ -67,6 +67,16 @@ async def make_topic(broker: str, topic: str, partitions: int) -> None:
         await admin.close()
 
 
+async def add_partitions(broker: str, topic: str, partitions: int) -> None:
+    """Let a topic have so many partitions."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
+    await admin.start()
+    try:
+        await admin.create_partitions({topic: NewPartitions(partitions)})
+    finally:
+        await admin.close()
+
+
 async def limit_records(broker: str, topic: str, size: int) -> None:
     """Let a topic take records up to a size, in bytes."""
     admin = AIOKafkaAdminClient(bootstrap_servers=broker)
@@ -86,3 +96,27 @@ async def wait_until(is_so: Any, timeout: float = 30.0) -> None:
             await asyncio.sleep(0.02)
 
     await asyncio.wait_for(poll(), timeout)
+
+
+class Record(NamedTuple):
+    """A record for any partition of any topic."""
+
+    topic: str
+    partition: int
+    value: bytes | None
+    headers: dict[str, bytes]
+    key: bytes | None = None
+
+
+async def publish(broker: str, records: list[Record]) -> None:
+    """Write records, those of a partition in this order."""
+    async with _start(AIOKafkaProducer(bootstrap_servers=broker)) as producer:
+        for record in records:
+            await producer.send(
+                record.topic,
+                record.value,
+                record.key,
+                partition=record.partition,
+                headers=list(record.headers.items()),
+            )
+        await producer.flush()

@@ -1,4 +1,4 @@
-"""`antecede order --follow`: a folder that files come into, put in order while they come."""
+"""`antecede order --follow`: a folder that files come into, or topics, put in order while rows come."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from antecede.cli.output import print_json, print_lines
 from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream
 from antecede.core.errors import CallerError
+from antecede.kafka_address import KafkaTopics, is_kafka_address, split_kafka_address
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.report.text import pluralize
@@ -48,9 +49,17 @@ class FollowRequest(NamedTuple):
     files_per_batch: int = 1000
     sink: str = "parquet"
 
+    @property
+    def topics(self) -> KafkaTopics | None:
+        """Topics of Kafka, if these are to be followed."""
+        addresses = [text for text in self.inputs if is_kafka_address(text)]
+        if len(addresses) > 1:
+            raise CallerError("--follow reads one cluster: name all topics in one address, kafka://h:p/a,b")
+        return split_kafka_address(addresses[0]) if addresses else None
+
 
 def follow_source(request: FollowRequest, json: bool) -> int:
-    """Follow a folder until someone stops it, or drain it; the exit code."""
+    """Follow a source until someone stops it, or drain it; the exit code."""
     if request.checkpoint is None:
         raise CallerError("--follow needs --checkpoint, a folder that remembers the stream")
     if request.overwrite:
@@ -100,12 +109,11 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
 
     Tells what waited before it was put aside.
     """
-    with o.open_spark(request.master) as spark, name_options():
-        from antecede.spark.streams.follow import follow_folder, run_until_stopped
+    with _open_spark(request) as spark, name_options(), _explain_errors(request):
+        from antecede.spark.streams.follow import run_until_stopped
 
         settings = _make_settings(request)
-        read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
-        stream = follow_folder(spark, request.inputs, request.format, read_options, request.files_per_batch)
+        stream = _open_stream(spark, request, settings)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
             run_until_stopped(stream, settings, trigger, is_stopping.is_set, tell)
@@ -114,6 +122,39 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
         waiting = list_status(checkpoint)
         settings.make_ledger(stream).drain(int(time.time() * 1000))
         return waiting
+
+
+def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
+    """A session that can read the source; a broker that is not there is told before Spark starts."""
+    if request.topics is None:
+        return o.open_spark(request.master)
+    o.check_pyspark()
+    from antecede.spark.kafka_connector import make_connector_settings
+    from antecede.spark.streams.kafka import check_brokers
+
+    check_brokers(request.topics)
+    return o.open_spark(request.master, **make_connector_settings())
+
+
+def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -> Any:
+    """The rows of the source."""
+    if request.topics is not None:
+        from antecede.spark.streams.kafka import follow_topics
+
+        return follow_topics(spark, request.topics, settings.options, settings.checkpoint)
+    from antecede.spark.streams.follow import follow_folder
+
+    read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
+    return follow_folder(spark, request.inputs, request.format, read_options, request.files_per_batch)
+
+
+def _explain_errors(request: FollowRequest) -> AbstractContextManager[None]:
+    """What goes wrong with the source, in words of ours."""
+    if request.topics is None:
+        return nullcontext()
+    from antecede.spark.streams.kafka import explain_errors
+
+    return explain_errors(request.topics)
 
 
 def _make_settings(request: FollowRequest) -> StreamSettings:

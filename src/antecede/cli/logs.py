@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,17 +59,25 @@ def _split_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def open_spark(master: str | None) -> AbstractContextManager[Any]:
-    """A Spark session for a block; where its workers are on this machine, kernels are compiled first."""
-    try:
-        from antecede.spark.running import open_session
-    except ModuleNotFoundError:
-        raise SetupError("PySpark is not installed: run pip install 'antecede[spark]'") from None
+def check_pyspark() -> None:
+    """A sentence if there is no PySpark."""
+    if find_spec("pyspark") is None:
+        raise SetupError("PySpark is not installed: run pip install 'antecede[spark]'")
+
+
+def open_spark(master: str | None, **settings: str) -> AbstractContextManager[Any]:
+    """A Spark session for a block; where its workers are on this machine, kernels are compiled first.
+
+    The settings are those of `get_session`.
+    """
+    check_pyspark()
+    from antecede.spark.running import open_session
+
     if master is None or master.startswith("local"):
         from antecede.cli.compile_kernels import compile_for_workers
 
         compile_for_workers()
-    return open_session(master)
+    return open_session(master, **settings)
 
 
 @contextmanager

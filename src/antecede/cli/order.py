@@ -16,6 +16,7 @@ from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
 from antecede.formats.sources import list_files
+from antecede.kafka_address import is_kafka_address
 from antecede.ordering.forms import list_forms
 from antecede.ordering.stream.give_up import GiveUp
 
@@ -39,7 +40,9 @@ Members = Annotated[
 Follow = Annotated[
     bool,
     typer.Option(
-        "--follow", help="Messages: go on with files that come into the folder, on Spark, for ever."
+        "--follow",
+        help="Messages: go on with files that come into the folder, or with kafka://HOST:PORT/TOPIC,..., "
+        "on Spark, for ever.",
     ),
 ]
 Checkpoint = Annotated[
@@ -126,6 +129,8 @@ def order_command(
 
     Example: antecede order incoming/ --follow --group topic --out ordered --checkpoint state
 
+    Example: antecede order kafka://localhost:9092/a,b --follow --stamp clock --out ordered --checkpoint state
+
     Exit code: 0 if all is ordered, 1 if something is held or in quarantine, 2 for wrong usage.
     """
     columns: dict[str, Any] = {
@@ -176,6 +181,8 @@ def order_command(
             "--checkpoint, --give-up, --after-..., --horizon, --drain, --max-held, --sink and --metrics-port "
             "need --follow"
         )
+    if any(map(is_kafka_address, inputs)):
+        raise CallerError("topics have no end: give --follow, and --checkpoint DIR; --drain stops at the end")
     check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
     chosen = choose_engine(engine, inputs, master, out)
     request = OrderRequest(inputs, format, settings, columns, out, overwrite, master, staging)

@@ -9,6 +9,7 @@ from typing import Any
 from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError
 from antecede.core.station import Station, restore_station
+from antecede.kafka_address import SCHEME
 from antecede.live.courier import Courier
 from antecede.live.events import EventFile
 from antecede.live.fitness import check_fitness
@@ -16,7 +17,7 @@ from antecede.live.handshake import NONCE_BYTES, check_key
 from antecede.live.hub import Hub
 from antecede.live.inputs import SendInput, apply_input
 from antecede.live.journal import JournalHeader, NodeJournal, SqliteJournal
-from antecede.live.kafka.address import SCHEME, Inboxes, locate_inboxes, uses_kafka
+from antecede.live.kafka.address import Inboxes, locate_inboxes, uses_kafka
 from antecede.live.node import Node
 from antecede.live.pipeline import Pipeline
 from antecede.live.settings import NodeSettings, make_settings

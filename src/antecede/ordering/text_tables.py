@@ -244,7 +244,7 @@ def parse_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[p
     for batch in batches:
         rows = _read_rows(batch, plan.question)
         records, reasons = _convert_rows(rows, plan)
-        columns = [_make_user_column(records, name, plan) for name in plan.columns]
+        columns = [make_user_column(records, name, plan) for name in plan.columns]
         raws = [None if reason is None else row.text for row, reason in zip(rows, reasons, strict=True)]
         places = ([row.file for row in rows], [row.line for row in rows], raws, reasons)
         columns += [pa.array(values, kind) for values, kind in zip(places, PLACE_TYPES.values(), strict=True)]
@@ -257,13 +257,14 @@ def _convert_rows(rows: list[_Row], plan: TextPlan) -> tuple[list[dict[str, Any]
     for row in rows:
         record, reason = row.record or {}, row.fault
         if reason is None:
-            record, reason = _convert_record(record, plan)
+            record, reason = convert_record(record, plan)
         records.append(record if reason is None else {})
         reasons.append(reason)
     return records, reasons
 
 
-def _convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, Any], str | None]:
+def convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, Any], str | None]:
+    """The record with stamp and number as what they mean, or the reason why it cannot be a row."""
     question = plan.question
     reason = find_sender_fault(record.get(question.sender))
     if reason is None and plan.stamp_kind is not None:
@@ -275,7 +276,8 @@ def _convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, A
     return record, reason
 
 
-def _make_user_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -> pa.Array:
+def make_user_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -> pa.Array:
+    """A column of records that were converted."""
     values = [record.get(name) for record in records]
     question = plan.question
     is_converted = name == question.number or (name == question.stamp and plan.stamp_kind is not None)

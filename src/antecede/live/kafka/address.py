@@ -1,17 +1,14 @@
 """Addresses of inboxes: kafka://host:port,host:port/topic. Without a topic it is called GROUP.PROCESS."""
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
 from antecede.core.errors import CallerError
+from antecede.kafka_address import BROKERS, SCHEME, TOPIC
 from antecede.live.transports import split_address
 
-SCHEME = "kafka"
 FORM = "write kafka://host:port or kafka://host:port/topic"
-_BROKERS = re.compile(r"[^\s/,]+:\d{1,5}(,[^\s/,]+:\d{1,5})*")
-_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
 class Inboxes(msgspec.Struct, frozen=True):
@@ -51,10 +48,10 @@ def _split_inbox(address: str, default: str) -> tuple[str, str]:
     if scheme != SCHEME:
         raise CallerError(f"{address}: where one member is reached over Kafka, all are; {FORM}")
     brokers, _, topic = place.partition("/")
-    if not _BROKERS.fullmatch(brokers):
+    if not BROKERS.fullmatch(brokers):
         raise CallerError(f"{address}: {FORM}")
     topic = topic or default
-    if not _TOPIC.fullmatch(topic):
+    if not TOPIC.fullmatch(topic):
         raise CallerError(
             f"{address}: {topic!r} cannot be the name of a topic (letters, digits, '.', '_' and '-'); "
             "name one: kafka://host:port/topic"
