@@ -23,7 +23,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
-def make_batch(*records: tuple[Any, dict[str, bytes | None]]) -> pa.RecordBatch:
+def make_batch(*records: tuple[Any, dict[str, bytes]]) -> pa.RecordBatch:
     """Records with these values and headers."""
     rows = [
         {
@@ -40,7 +40,7 @@ def make_batch(*records: tuple[Any, dict[str, bytes | None]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, RECORDS)
 
 
-def parse(options: MessageOptions, *records: tuple[Any, dict[str, bytes | None]]) -> list[dict[str, Any]]:
+def parse(options: MessageOptions, *records: tuple[Any, dict[str, bytes]]) -> list[dict[str, Any]]:
     batch = make_batch(*records)
     kinds = list_possible_kinds(options)
     kind = kinds[0] if len(kinds) == 1 else choose_kind([batch], options)
@@ -67,7 +67,7 @@ def test_stamps_are_taken_from_headers_and_values() -> None:
 
 def test_what_is_no_row_has_the_reason() -> None:
     options = MessageOptions(sender="who", stamp="n", form="sequence")
-    cases: list[tuple[Any, dict[str, bytes | None], str]] = [
+    cases: list[tuple[Any, dict[str, bytes], str]] = [
         (None, {}, "the value is null"),
         (b"[1]", {}, "the value is no JSON object"),
         (b"\xff", {}, "the value is no JSON object"),

@@ -25,7 +25,7 @@ from tests.streams.conversations import Message, converse
 from tests.streams.driving import Driver, Tables, check_positions
 
 pytestmark = pytest.mark.spark
-COLUMNS = {"group": "room", "sender": "who", "stamp": "clock"}
+COLUMNS: dict[str, Any] = {"group": "room", "sender": "who", "stamp": "clock"}
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def write_message(random: Random, message: Message, topics: tuple[str, ...]) -> 
 def read_id(row: dict[str, Any]) -> str:
     """The id of a message, wherever it was written."""
     headers = {header["key"]: header["value"] for header in row["kafka_headers"] or ()}
-    return headers["id"].decode() if headers else json.loads(row["kafka_value"])["id"]
+    return str(headers["id"].decode() if headers else json.loads(row["kafka_value"])["id"])
 
 
 def run_at_once(spark: Any, folder: Path, topics: KafkaTopics) -> None:
