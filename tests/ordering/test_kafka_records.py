@@ -45,7 +45,7 @@ def parse(options: MessageOptions, *records: tuple[Any, dict[str, bytes]]) -> li
     kinds = list_possible_kinds(options)
     kind = kinds[0] if len(kinds) == 1 else choose_kind([batch], options)
     (rows,) = parse_records([batch], plan_records(options, kind))
-    return rows.to_pylist()
+    return list(rows.to_pylist())
 
 
 def test_stamps_are_taken_from_headers_and_values() -> None:
