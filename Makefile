@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test check campaign live-campaign stream-campaign studies bench format clean
+.PHONY: help setup demo stream chat test check campaign live-campaign stream-campaign studies bench format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt, 
 
 demo: .venv/.stamp ## show what antecede does, on a small example
 	$(BIN)/python -m antecede.demo
+
+stream: .venv/.stamp ## the shop live: messages in causal order while they land, beside a job that waits for a watermark
+	$(BIN)/antecede demo --follow
 
 chat: .venv/.stamp ## three people and a slow link: what one of them reads with and without causal order
 	$(BIN)/python examples/chat.py

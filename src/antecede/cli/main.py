@@ -50,13 +50,17 @@ COMMANDS = {
         "antecede.cli.node:node_command",
         "Run a node of a group that delivers in causal order, for programs in any language.",
     ),
+    "demo": (
+        "antecede.cli.demo:demo_command",
+        "Show what antecede does, on a shop that is simulated; with --follow, live.",
+    ),
     "doctor": (
         "antecede.cli.doctor:doctor_command",
         "Check Python, SQLite, Java, Spark, memory and space, and name the remedy for each thing missing.",
     ),
 }
 """Where each subcommand is, and the first line of its help."""
-ARROW_COMMANDS = ("simulate", "order", "status", "audit", "compare", "study")
+ARROW_COMMANDS = ("simulate", "order", "status", "audit", "compare", "study", "demo")
 """Those that use Arrow tables."""
 
 

@@ -1,0 +1,287 @@
+"""The shop live: messages are put in causal order while they land, beside a job that waits for a watermark.
+
+Now and then both outputs are audited, as one who reads them in this order would see them. The causes are
+those of the people's own logs, which neither job has seen.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from rich.console import Console
+
+from antecede.demo.feed import STALLED, Feed, LiveShop
+from antecede.demo.shop import PEOPLE
+from antecede.demo.watermark_sort import WatermarkSort
+from antecede.report.text import pluralize
+from antecede.streams.marks import Mark, list_marked_batches, read_newest_mark
+from antecede.streams.status import list_gaps
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CAUSAL, SORTED = "causal order", "watermark and sort"
+DELAY = 5.0
+"""Seconds that the watermark stays behind: far more than a copy needs to land, as a rule."""
+LOOK_EVERY = 10.0
+"""Seconds between two audits."""
+LONGEST_WAIT = 60.0
+"""Seconds that the end waits for what has landed to come out."""
+SCHEMA = (
+    "room string, sender string, message string, text string, time double, stamp map<string, bigint>, "
+    "landed double"
+)
+_TRIGGER = {"processingTime": "500 milliseconds"}
+
+
+class JobOutput(NamedTuple):
+    """What has come out of a job, in the order in which it did in each room."""
+
+    rows: pa.Table  # room, message, and in ms: landed, out
+    dropped: int
+
+    def find_latency(self, since: float) -> list[float]:
+        """Seconds within which half of the rows came out that did so since a time in ms, and 99 of 100."""
+        out = self.rows["out"].to_numpy()
+        latency = (out - self.rows["landed"].to_numpy())[out > since] / 1000
+        return np.quantile(latency, [0.5, 0.99]).tolist() if len(latency) else []
+
+
+class Look(NamedTuple):
+    """What was so at a moment."""
+
+    seconds: float
+    landed: int
+    mark: Mark | None
+    gaps: list[dict[str, Any]]
+    outputs: dict[str, JobOutput]
+    late: dict[str, int]
+    """Messages of each output that come behind something that depends on them."""
+
+
+def show_live_shop(
+    console: Console,
+    folder: Path,
+    shop: LiveShop | None = None,
+    delay: float = DELAY,
+    look_every: float = LOOK_EVERY,
+) -> Look:
+    """Tell the story while it happens; the tables stay in the folder. Returns the last look."""
+    from antecede.demo.lake import SHORT_RUN
+    from antecede.spark.running import open_session
+
+    shop = shop or LiveShop()
+    console.print(
+        f"\n[bold]The shop, live[/]: {len(PEOPLE)} people write in {pluralize(shop.rooms, 'room')} for "
+        f"{shop.seconds:.0f} s. Copies of all messages land out of order; those of {STALLED} not at all "
+        f"between second {shop.stall_begins:.0f} and {shop.stall_ends:.0f}.\n"
+        f"One job puts them in causal order by their stamps. Another sorts by time, behind a watermark of "
+        f"{delay:g} s.\n",
+        highlight=False,
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "landed").mkdir(parents=True)
+    events, landed = shop.simulate()
+    feed = Feed(landed, folder / "landed")
+    sorting = WatermarkSort(1000 * delay)
+    with open_session(**SHORT_RUN) as spark, _run_jobs(spark, folder, sorting) as check:
+        viewer = _Viewer(console, folder, events, feed, sorting)
+        feed.write_first()
+        viewer.wait_until_warm(check)
+        feed.start()
+        try:
+            viewer.watch(look_every, check)
+        finally:
+            feed.stop()
+        last = viewer.look()
+    _conclude(console, last, len(landed))
+    return last
+
+
+@contextmanager
+def _run_jobs(spark: SparkSession, folder: Path, sorting: WatermarkSort) -> Iterator[Callable[[], None]]:
+    """Both jobs while the block runs; what is handed over raises what one of them died of."""
+    from antecede.spark import order_stream
+
+    def read() -> DataFrame:
+        return spark.readStream.schema(SCHEMA).parquet(str(folder / "landed"))
+
+    def sort(batch: DataFrame, number: int) -> None:
+        sorting.take(batch.toArrow())
+
+    places: dict[str, Any] = {"out": folder / "tables", "checkpoint": folder / "checkpoint"}
+    ordering = order_stream(read(), group="room", stamp="stamp", trigger=_TRIGGER, buckets=4, **places)
+    queries = [ordering, read().writeStream.foreachBatch(sort).trigger(**_TRIGGER).start()]
+
+    def check() -> None:
+        for query in queries:
+            if (error := query.exception()) is not None:
+                raise error
+
+    try:
+        yield check
+    finally:
+        for query in queries:
+            query.stop()
+
+
+class _Viewer:
+    """Looks at what has come out, audits it, and tells."""
+
+    def __init__(
+        self, console: Console, folder: Path, events: pa.Table, feed: Feed, sorting: WatermarkSort
+    ) -> None:
+        self._console, self._folder, self._events = console, folder, events
+        self._feed, self._sorting = feed, sorting
+        self._last_look = 0.0
+
+    def wait_until_warm(self, check: Callable[[], None]) -> None:
+        """Wait until both jobs have done a micro-batch: the first takes long."""
+        with self._console.status("Spark warms up"):
+            while not (self._count_out() and self._sorting.batches):
+                check()
+                time.sleep(0.1)
+        self._last_look = time.time() * 1000
+
+    def watch(self, look_every: float, check: Callable[[], None]) -> None:
+        """Look now and then, until all that has landed is out, or far too much time has passed."""
+        next_look = look_every
+        deadline = None
+        with self._console.status("") as status:
+            while deadline is None or (self._count_out() < self._feed.rows and time.monotonic() < deadline):
+                check()
+                if deadline is None and self._feed.is_done:
+                    deadline = time.monotonic() + LONGEST_WAIT
+                status.update(self._describe_now())
+                if self._feed.seconds >= next_look:
+                    next_look += look_every
+                    self.look()
+                time.sleep(0.2)
+
+    def _count_out(self) -> int:
+        mark = read_newest_mark(self._folder / "checkpoint")
+        return 0 if mark is None else mark.totals.ordered
+
+    def _describe_now(self) -> str:
+        mark = read_newest_mark(self._folder / "checkpoint")
+        held = 0 if mark is None else mark.held_rows
+        words = f"{self._feed.rows:,} landed, {self._count_out():,} out, {held:,} held"
+        return f"{self._feed.seconds:.0f} s: {words}"
+
+    def look(self) -> Look:
+        """Audit what has come out so far, and tell."""
+        checkpoint = self._folder / "checkpoint"
+        mark = read_newest_mark(checkpoint)
+        gaps = []
+        if mark is not None:
+            try:
+                gaps = list_gaps(checkpoint, mark)["gaps"]
+            except FileNotFoundError:  # the stream went on meanwhile
+                gaps = []
+        outputs = {CAUSAL: self._read_ordered(mark), SORTED: self._list_sorted()}
+        late = count_late(self._events, {name: output.rows for name, output in outputs.items()})
+        look = Look(self._feed.seconds, self._feed.rows, mark, gaps, outputs, late)
+        for line in describe_look(look, self._last_look):
+            self._console.print(line, highlight=False, soft_wrap=True)
+        self._last_look = time.time() * 1000
+        return look
+
+    def _read_ordered(self, mark: Mark | None) -> JobOutput:
+        if mark is None:
+            return JobOutput(_NOTHING.empty_table(), 0)
+        checkpoint = self._folder / "checkpoint"
+        table = pq.read_table(self._folder / "tables" / "ordered")
+        table = table.filter(pc.less_equal(table["batch"], mark.batch)).sort_by([("position", "ascending")])
+        commits = checkpoint / "commits"
+        times = {
+            batch: (commits / f"{batch}.json").stat().st_mtime * 1000
+            for batch in list_marked_batches(checkpoint)
+        }
+        out = [times.get(batch, mark.time) for batch in table["batch"].to_pylist()]
+        table = table.append_column("out", pa.array(out, pa.float64()))
+        return JobOutput(table.select(_NOTHING.names).cast(_NOTHING), 0)
+
+    def _list_sorted(self) -> JobOutput:
+        tables = [table.select(_NOTHING.names).cast(_NOTHING) for table in list(self._sorting.sorted)]
+        return JobOutput(pa.concat_tables([_NOTHING.empty_table(), *tables]), self._sorting.dropped)
+
+
+_NOTHING = pa.schema(
+    {"room": pa.string(), "message": pa.string(), "landed": pa.float64(), "out": pa.float64()}
+)
+
+
+def count_late(events: pa.Table, orders: dict[str, pa.Table]) -> dict[str, int]:
+    """How many messages come behind something that depends on them, for a reader of each of these orders."""
+    from antecede import audit
+
+    readers = [_make_reader(name, rows) for name, rows in orders.items()]
+    findings = audit(pa.concat_tables([events, *readers], promote_options="default")).findings
+    late = findings.filter(pc.equal(findings["kind"], "late"))["process"].to_pylist()
+    return {name: late.count(name) for name in orders}
+
+
+def _make_reader(name: str, rows: pa.Table) -> pa.Table:
+    """Who reads the rows in this order, as a process of each room that they are delivered to."""
+    rooms = rows["room"].combine_chunks().dictionary_encode()
+    code = rooms.indices.to_numpy(zero_copy_only=False)
+    by_room = np.argsort(code, kind="stable")
+    starts = np.searchsorted(code[by_room], code[by_room])
+    index = np.empty(len(code), dtype=np.int64)
+    index[by_room] = np.arange(len(code)) - starts
+    numbers = pc.cast(pa.array(index), pa.string())
+    return pa.table(
+        {
+            "execution": rows["room"],
+            "process": pa.repeat(name, len(rows)),
+            "index": pa.array(index),
+            "event": pc.binary_join_element_wise(name, numbers, "#"),
+            "kind": pa.repeat("deliver", len(rows)),
+            "message": rows["message"],
+        }
+    )
+
+
+def describe_look(look: Look, since: float) -> Iterator[str]:
+    """Lines in rich's markup; latencies are those of rows that came out since a time in ms."""
+    yield f"[bold]{look.seconds:.0f} s[/], {look.landed:,} messages landed"
+    for name, output in look.outputs.items():
+        words = [f"{len(output.rows):>7,} out"]
+        if name == CAUSAL and look.mark is not None:
+            words.append(f"{look.mark.held_rows:,} held")
+        if output.dropped:
+            words.append(f"[red]{output.dropped:,} dropped[/]")
+        if latency := output.find_latency(since):
+            words.append(f"half within {latency[0]:.1f} s, 99 % within {latency[1]:.1f} s")
+        color = "red" if look.late[name] else "green"
+        words.append(f"audit: [{color}]{look.late[name]:,} behind their effects[/]")
+        yield f"  {name:<20}" + ", ".join(words)
+    if look.gaps:
+        gap = look.gaps[0]
+        place = f" in {gap['group']}"
+        yield f"  missing above all: {gap['missing']}{place}, for which {gap['waiting']:,} wait"
+
+
+def _conclude(console: Console, last: Look, messages: int) -> None:
+    ours, theirs = last.outputs[CAUSAL], last.outputs[SORTED]
+    if last.late[CAUSAL] or len(ours.rows) != messages:
+        raise AssertionError(
+            f"{len(ours.rows)} of {messages} messages came out, {last.late[CAUSAL]} behind their effects"
+        )
+    waiting = messages - len(theirs.rows) - theirs.dropped
+    console.print(
+        f"\nIn causal order: all {messages:,} messages, none behind an effect of it. "
+        f"Sorted behind a watermark: {last.late[SORTED]:,} behind their effects, {theirs.dropped:,} dropped, "
+        f"{waiting:,} still wait for the watermark.",
+        highlight=False,
+        soft_wrap=True,
+    )
