@@ -128,7 +128,7 @@ def test_only_files_that_count_are_kept(tmp_path: Path) -> None:
     named = set[str]()
     for batch in marks.list_marked_batches(checkpoint)[-2:]:
         named |= marks.read_mark(checkpoint, batch).list_state_files()
-    found = {str(file.relative_to(checkpoint)) for file in (checkpoint / "state").rglob("*.parquet")}
+    found = {str(file.relative_to(checkpoint)) for file in (checkpoint / "state").rglob("*.*")}
     last = f"state/{marks.list_marked_batches(checkpoint)[-1]}/"
     assert {path for path in found if not path.startswith(last)} <= named <= found
 

@@ -6,7 +6,7 @@ terminal.
 
     CHECKPOINT/commits/<batch>.json          the mark: names every state file that is valid behind the batch
                attempts/<batch>.json         when the batch was first tried, and by which rules it decides
-               state/<batch>/<bucket>.groups.parquet    what is remembered of the groups that it touched
+               state/<batch>/<bucket>.groups.arrow      what is remembered of the groups that it touched
                              <bucket>.held.parquet      rows that it left waiting
                                                         (and <bucket>.tick1... of ticks behind the batch)
     OUT/ordered/batch=<batch>/<bucket>.parquet          and so for late, held (for good) and quarantine

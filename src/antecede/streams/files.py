@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,10 +48,23 @@ class WaitingRows(NamedTuple):
 
 def write_parquet(table: pa.Table, file: Path) -> None:
     """Write a file that appears whole, or not at all."""
+    with _write_whole(file) as part:
+        pq.write_table(table, part)
+
+
+def _write_arrow(table: pa.Table, file: Path) -> None:
+    """The same as an Arrow file, of which a reader touches only the rows that it takes."""
+    with _write_whole(file) as part, pa.ipc.new_file(part, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+@contextmanager
+def _write_whole(file: Path) -> Iterator[Path]:
+    """The place for a file's content, which takes its own place when it is written."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
     try:
-        pq.write_table(table, part)
+        yield part
         os.replace(part, file)
     finally:
         part.unlink(missing_ok=True)
@@ -69,20 +84,27 @@ def read_states(
     parts = []
     known = pa.array([], pa.string())
     for file in reversed(files.groups):
-        place = checkpoint / file.path
-        brief = _read_parquet(place, ["group", "receiver", "oldest"])
-        brief_keys = list_state_keys(brief).combine_chunks()
-        is_newest = ~_is_among(brief_keys, known)
-        is_wanted = np.ones(len(brief), dtype=bool)
+        states = _map_arrow(checkpoint / file.path)
+        file_keys = list_state_keys(states).combine_chunks()
+        is_wanted = np.ones(len(states), dtype=bool)
         if keys is not None:
-            is_wanted = _is_among(brief_keys, keys)
+            is_wanted = _is_among(file_keys, keys)
         if oldest_before is not None:
-            is_wanted |= to_integers(brief["oldest"].combine_chunks(), 2**62) <= oldest_before
-        known = pa.concat_arrays([known, brief_keys])
-        chosen = np.flatnonzero(is_newest & is_wanted)
-        if len(chosen):
-            parts.append(_read_parquet(place).take(pa.array(chosen)).cast(STATES))
+            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= oldest_before
+        wanted = np.flatnonzero(is_wanted)
+        wanted_keys = file_keys.take(pa.array(wanted))
+        newest = wanted[~_is_among(wanted_keys, known)]
+        if len(newest):
+            parts.append(states.take(pa.array(newest)).cast(STATES))
+        # An older state may be wanted for its age, though there is a newer one that is not.
+        passed = wanted_keys if oldest_before is None else file_keys
+        known = pa.concat_arrays([known, passed])
     return pa.concat_tables([STATES.empty_table(), *parts])
+
+
+def _map_arrow(file: Path) -> pa.Table:
+    with pa.memory_map(str(file)) as source:
+        return pa.ipc.open_file(source).read_all()
 
 
 def _is_among(keys: pa.Array, others: pa.Array) -> Mask:
@@ -93,7 +115,7 @@ def write_states(
     checkpoint: Path, files: BucketFiles, states: pa.Table, batch: int, label: str
 ) -> tuple[StateFile, ...]:
     """Add a file with new states of some groups; merge it with others if there are too many."""
-    path = f"state/{batch}/{label}.groups.parquet"
+    path = f"state/{batch}/{label}.groups.arrow"
     base, *more = files.groups or (StateFile("", 0),)
     kept, merged = files.groups, files.groups[:0]
     if sum(file.rows for file in more) + len(states) > base.rows:
@@ -105,7 +127,7 @@ def write_states(
         others = read_states(checkpoint, BucketFiles(merged), None)
         is_replaced = _is_among(list_state_keys(others).combine_chunks(), new_keys)
         states = pa.concat_tables([others.filter(pa.array(~is_replaced)), states])
-    write_parquet(states, checkpoint / path)
+    _write_arrow(states, checkpoint / path)
     return (*kept, StateFile(path, len(states)))
 
 
