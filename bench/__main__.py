@@ -17,6 +17,7 @@ from bench import (
     pipeline,
     reading,
     simulator,
+    streams,
     studies,
 )
 from bench.measure import machine
@@ -33,6 +34,7 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
     "reading": reading.tables,
     "judging": judging.tables,
     "pipeline": pipeline.tables,
+    "streams": streams.tables,
 }
 WIDTH = 120  # so that no table is folded where the output is not a terminal
 
