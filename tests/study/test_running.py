@@ -241,3 +241,9 @@ def test_the_text_answers_with_intervals_and_shows_the_chart(tmp_path):
     assert (tmp_path / "charts" / "line_1.svg").read_text().startswith("<svg")
     assert "A small study" in (tmp_path / "page.html").read_text()
     assert run.written["page"] == str(tmp_path / "page.html")
+
+
+def test_a_long_answer_is_whole_on_the_page(tmp_path):
+    sentences = " ".join(f"Point {number} says nothing new." for number in range(200))
+    run_study(make_study(conclude=lambda results: sentences), str(tmp_path))
+    assert sentences in (tmp_path / "page.html").read_text()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pyarrow as pa
 
 from antecede.report.document import read_asset, render_document
-from antecede.report.text import escape_html
+from antecede.report.text import LONGEST_PARAGRAPH, escape_html
 
 if TYPE_CHECKING:
     import altair
@@ -213,7 +213,7 @@ def _escape_field(name: str) -> str:
 
 def _render_section(section: Section, first_chart: int) -> str:
     parts = [f"<section><h2>{escape_html(section.heading)}</h2>"]
-    parts += [f"<p>{escape_html(paragraph)}</p>" for paragraph in section.paragraphs]
+    parts += [f"<p>{escape_html(text, LONGEST_PARAGRAPH)}</p>" for text in section.paragraphs]
     parts += [_render_table(table) for table in section.tables]
     for number, drawn in enumerate(section.charts, start=first_chart):
         name = escape_html(drawn.chart.title)

@@ -11,24 +11,26 @@ LINE_ENDS = re.compile("\r\n|[\n\r\u2028\u2029]")
 WIDE = frozenset("WF")
 LONGEST = 600
 """Characters shown of one text."""
+LONGEST_PARAGRAPH = 20_000
+"""Characters shown of a paragraph, which has sentences of ours with texts among them."""
 LETTER_WIDTH = 0.56
 """The width of a letter of a sans serif, as a share of its height."""
 LONGEST_NUMBER = 18
 """Digits that are read as a number when names are sorted."""
 
 
-def make_visible(text: object) -> str:
+def make_visible(text: object, longest: int = LONGEST) -> str:
     """One line in which every character can be seen; a long one ends in dots."""
     line = str(text)
-    if len(line) > LONGEST:
-        line = line[: LONGEST - 1] + "…"
+    if len(line) > longest:
+        line = line[: longest - 1] + "…"
     line = LINE_ENDS.sub("↵", line).replace("\t", " ")
     return HIDDEN.sub("\ufffd", line)
 
 
-def escape_html(text: object) -> str:
+def escape_html(text: object, longest: int = LONGEST) -> str:
     """The same, for the content or the quoted attribute of an HTML or SVG element."""
-    return html.escape(make_visible(text), quote=True)
+    return html.escape(make_visible(text, longest), quote=True)
 
 
 def fit_to_width(text: object, width: float, size: float = 12) -> str:

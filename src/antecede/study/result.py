@@ -18,6 +18,7 @@ from antecede.report.charts import (
     write_chart_page,
     write_svg,
 )
+from antecede.report.text import pluralize
 from antecede.study.estimates import Results, show_value
 from antecede.study.experiment import Figure, Plot, Scale, Study
 from antecede.study.running import FinishedStudy, Spread, run_cells, run_in_process
@@ -203,7 +204,8 @@ def _list_lines(run: StudyRun, pictures: dict[str, list[str]]) -> Iterator[str]:
     """The lines of the text, in Markdown."""
     yield from (f"# {run.study.title}", "", run.study.about, "", describe_scale(run), "")
     if run.finished.failures:
-        yield from (f"**{len(run.finished.failures)} cells failed**; the costs table says why.", "")
+        failed = pluralize(len(run.finished.failures), "cell")
+        yield from (f"**{failed} failed**; the costs table says why.", "")
     for answer in run.answers:
         figure = answer.figure
         yield from (f"## {figure.title}", "", f"*{figure.question}*", "", answer.text, "")
