@@ -311,7 +311,7 @@ def test_a_sum_that_does_not_add_up_is_an_error(run, monkeypatch) -> None:
         (("log", "--group", "process", "--field", "process=host", "--out", "out"), "are for logs"),
         (
             ("log", "--group", "process", "--format", "shiviz", "--out", "out"),
-            "parquet, jsonl, csv, not 'shiviz'",
+            "parquet, jsonl, csv, debezium, not 'shiviz'",
         ),
         (("empty", "--group", "process", "--out", "out"), "is empty"),
     ],

@@ -25,6 +25,7 @@ from antecede.streams.status import list_status
 
 if TYPE_CHECKING:
     from antecede.spark.streams.batch import StreamSettings
+    from antecede.spark.streams.stream import PrepareBatch
 
 INTERVAL = "1 second"
 """Files are looked for so often."""
@@ -48,6 +49,17 @@ class FollowRequest(NamedTuple):
     max_held: int | None = None
     files_per_batch: int = 1000
     sink: str = "parquet"
+    to: str | None = None
+
+    @property
+    def is_changes(self) -> bool:
+        """Whether these are changes of a database."""
+        return self.format == "debezium"
+
+    @property
+    def folders(self) -> list[str]:
+        """What is not topics."""
+        return [text for text in self.inputs if not is_kafka_address(text)]
 
     @property
     def topics(self) -> KafkaTopics | None:
@@ -68,6 +80,7 @@ def follow_source(request: FollowRequest, json: bool) -> int:
         raise CallerError(
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
+    _check_sources(request)
     for option, count in (("max-held", request.max_held), ("files-per-batch", request.files_per_batch)):
         if count is not None and count < 1:
             raise CallerError(f"--{option} must be at least 1, and is {count}")
@@ -94,6 +107,17 @@ def _describe_end(facts: dict[str, Any]) -> Iterator[str]:
         yield from describe_gaps(drained)
 
 
+def _check_sources(request: FollowRequest) -> None:
+    """Refuse sources that cannot be followed together."""
+    if request.is_changes and (request.topics is None or request.folders):
+        raise CallerError(
+            "--format debezium follows topics, and topics alone: name them as kafka://HOST:PORT/TOPIC,..., "
+            "or leave out --follow for files"
+        )
+    if request.topics is not None and len(request.folders) > 1:
+        raise CallerError("--follow reads topics behind one folder of history: name one")
+
+
 def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
     """Refuse tables that are not those of the checkpoint."""
     is_new = not list_marked_batches(checkpoint)
@@ -116,7 +140,9 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
         stream = _open_stream(spark, request, settings)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
-            run_until_stopped(stream, settings, trigger, is_stopping.is_set, tell)
+            run_until_stopped(
+                stream, settings, trigger, is_stopping.is_set, tell, _choose_preparation(request, checkpoint)
+            )
         if not request.is_drain or is_stopping.is_set():
             return None
         waiting = list_status(checkpoint)
@@ -126,26 +152,55 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
 
 def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
     """A session that can read the source; a broker that is not there is told before Spark starts."""
-    if request.topics is None:
-        return o.open_spark(request.master)
     o.check_pyspark()
+    from antecede.spark.streams.kafka_sink import choose_topic
+
+    used = [topics for topics in (request.topics, choose_topic(request.to)) if topics is not None]
+    if not used:
+        return o.open_spark(request.master)
+    if len(used) > 1 and set(used[0].topics) & set(used[1].topics):
+        raise CallerError(f"--to {request.to}: is read by this stream, too; name another topic")
     from antecede.spark.kafka_connector import make_connector_settings
     from antecede.spark.streams.kafka import check_brokers
 
-    check_brokers(request.topics)
+    for topics in used:
+        check_brokers(topics)
     return o.open_spark(request.master, **make_connector_settings())
 
 
 def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -> Any:
     """The rows of the source."""
+    if request.topics is not None and request.is_changes:
+        from antecede.spark.streams.change_stream import follow_changes
+
+        return follow_changes(spark, request.topics)
     if request.topics is not None:
         from antecede.spark.streams.kafka import follow_topics
 
-        return follow_topics(spark, request.topics, settings.options, settings.checkpoint)
+        history = next(iter(request.folders), None)
+        place = (settings.options, settings.checkpoint, history, request.files_per_batch)
+        return follow_topics(spark, request.topics, *place)
     from antecede.spark.streams.follow import follow_folder
 
     read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
     return follow_folder(spark, request.inputs, request.format, read_options, request.files_per_batch)
+
+
+def _choose_horizon(request: FollowRequest) -> int | None:
+    if request.horizon is not None or not request.is_changes:
+        return request.horizon
+    from antecede.spark.streams.change_stream import HORIZON
+
+    return HORIZON
+
+
+def _choose_preparation(request: FollowRequest, checkpoint: Path) -> PrepareBatch | None:
+    """What is done with each micro-batch before it is put in order."""
+    if not request.is_changes:
+        return None
+    from antecede.spark.streams.change_stream import link_transactions
+
+    return lambda batch, number: link_transactions(batch, number, checkpoint.absolute())
 
 
 def _explain_errors(request: FollowRequest) -> AbstractContextManager[None]:
@@ -159,17 +214,19 @@ def _explain_errors(request: FollowRequest) -> AbstractContextManager[None]:
 
 def _make_settings(request: FollowRequest) -> StreamSettings:
     from antecede.spark.streams.batch import StreamSettings, check_sink_name
+    from antecede.spark.streams.kafka_sink import choose_topic
 
     return StreamSettings(
         Path(request.out).absolute(),
         Path(str(request.checkpoint)).absolute(),
         MessageOptions(**request.columns),
         request.give_up,
-        request.horizon,
+        _choose_horizon(request),
         buckets=None,
         partitions=None,
         max_held=request.max_held,
         sink=check_sink_name(request.sink),
+        to=choose_topic(request.to),
     )
 
 

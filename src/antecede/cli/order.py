@@ -15,6 +15,8 @@ from antecede.cli.order_words import describe_order, list_order_facts
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
+from antecede.formats.debezium import COLUMNS as CHANGE_COLUMNS
+from antecede.formats.debezium import is_change_log
 from antecede.formats.sources import list_files
 from antecede.kafka_address import is_kafka_address
 from antecede.ordering.forms import list_forms
@@ -68,6 +70,13 @@ MaxHeld = Annotated[
 FilesPerBatch = Annotated[
     int, typer.Option(help="With --follow: take at most so many files in a micro-batch.")
 ]
+To = Annotated[
+    str | None,
+    typer.Option(
+        metavar="kafka://HOST:PORT/TOPIC",
+        help="With --follow: write what comes out to this topic, too, at least once, with ids.",
+    ),
+]
 Sink = Annotated[
     str,
     typer.Option(
@@ -114,6 +123,7 @@ def order_command(
     max_held: MaxHeld = None,
     files_per_batch: FilesPerBatch = 1000,
     sink: Sink = "parquet",
+    to: To = None,
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
     json: Json = False,
@@ -147,6 +157,8 @@ def order_command(
         "members": None if members is None else [name.strip() for name in members.split(",")],
     }
     columns = {name: column for name, column in columns.items() if column is not None}
+    if not columns and _is_change_log(inputs, format):
+        columns, format = dict(CHANGE_COLUMNS), "debezium"
     settings = o.make_settings(regex, delimiter, field, kind)
     if columns and settings != Settings():
         raise CallerError("--regex, --delimiter, --field and --kind are for logs, not for tables of messages")
@@ -168,6 +180,7 @@ def order_command(
             max_held,
             files_per_batch,
             sink,
+            to,
         )
         raise typer.Exit(follow_source(wish, json))
     stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port, max_held)
@@ -175,11 +188,12 @@ def order_command(
         drain
         or give_up != "hold"
         or sink != "parquet"
+        or to is not None
         or any(option is not None for option in stream_options)
     ):
         raise CallerError(
-            "--checkpoint, --give-up, --after-..., --horizon, --drain, --max-held, --sink and --metrics-port "
-            "need --follow"
+            "--checkpoint, --give-up, --after-..., --horizon, --drain, --max-held, --sink, --to and "
+            "--metrics-port need --follow"
         )
     if any(map(is_kafka_address, inputs)):
         raise CallerError("topics have no end: give --follow, and --checkpoint DIR; --drain stops at the end")
@@ -192,3 +206,10 @@ def order_command(
     else:
         print_lines(describe_order(run))
     raise typer.Exit(0 if run.is_clean else 1)
+
+
+def _is_change_log(inputs: list[str], format: str | None) -> bool:
+    """Whether these are changes of a database, as Debezium writes them."""
+    if format is not None or any(map(is_kafka_address, inputs)):
+        return format == "debezium"
+    return is_change_log(inputs)

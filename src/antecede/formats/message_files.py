@@ -12,7 +12,7 @@ from antecede.formats.source import GZIP, UTF8, inflate_blocks
 from antecede.formats.sources import list_files
 from antecede.tables import MESSAGES
 
-KINDS = ("parquet", "jsonl", "csv")
+KINDS = ("parquet", "jsonl", "csv", "debezium")
 HEAD_BYTES = 1_000
 """Bytes at the beginning of a file that tell its kind."""
 

@@ -21,6 +21,7 @@ from antecede.formats.text_lines import (
     split_file,
 )
 from antecede.ordering.added_columns import name_added_columns
+from antecede.ordering.change_tables import BEGINS, FROM_LINES, list_begins, order_commits, parse_change_lines
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -78,7 +79,9 @@ def read_message_files(paths: list[str], kind: str | None, **options: Any) -> Lo
     """The table in these files, all of one kind. The options are those of `ask_text_table`."""
     files = list_files(paths)
     kind = find_table_kind(files, kind)
-    return _read_parquet(files) if kind == "parquet" else _read_text(kind, files, options)
+    if kind == "parquet":
+        return _read_parquet(files)
+    return _read_changes(files) if kind == "debezium" else _read_text(kind, files, options)
 
 
 def _read_parquet(files: list[str]) -> LocalMessageFiles:
@@ -107,14 +110,31 @@ def _read_parquet(files: list[str]) -> LocalMessageFiles:
     return LocalMessageFiles(rows, places, refused, "parquet", files)
 
 
-def _read_text(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
+def _read_changes(files: list[str]) -> LocalMessageFiles:
+    """Changes of a database: one look for the order of commits, and one for the rows."""
+    ranges = _plan_ranges(files)
+    commits = order_commits(pa.Table.from_batches(list_begins(_read_all_lines(ranges)), BEGINS))
+    rows = parse_change_lines(_read_all_lines(ranges), commits)
+    return _split_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
+
+
+def _plan_ranges(files: list[str]) -> list[LineRange]:
     ranges = [part for number, file in enumerate(files) for part in split_file(number, file)]
     ends = {(part.number, part.low): count_line_ends(part) for part in ranges if len(ranges) > len(files)}
-    ranges = number_first_lines(ranges, ends)
+    return number_first_lines(ranges, ends)
+
+
+def _read_text(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
+    ranges = _plan_ranges(files)
     question = ask_text_table(kind, files, ranges, **options)
     summary = summarize_lines(_read_all_lines(ranges), question)
     plan = plan_text_table(question, summary)
-    table = pa.Table.from_batches(parse_lines(_read_all_lines(ranges), plan), plan.schema)
+    return _split_rows(
+        pa.Table.from_batches(parse_lines(_read_all_lines(ranges), plan), plan.schema), kind, files
+    )
+
+
+def _split_rows(table: pa.Table, kind: str, files: list[str]) -> LocalMessageFiles:
     is_row = table[REASON].is_null()
     good = table.filter(is_row)
     unreadable = table.filter(table[REASON].is_valid()).select(list(PLACE_TYPES))

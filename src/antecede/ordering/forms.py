@@ -85,9 +85,9 @@ FORMS: dict[str, StampForm] = {
         "R entries that senders share, of which each has K",
     ),
     "parents": StampForm(
-        "array<string>",
+        "array<string> or struct<array<string>, array<string>>",
         ("id",),
-        "the ids of the messages directly before",
+        "the ids of the messages directly before; in a struct, also of those that must have come with it",
     ),
     "sequence": StampForm(
         "int",

@@ -130,12 +130,13 @@ def parse_records(batches: Iterable[pa.RecordBatch], plan: RecordPlan) -> Iterat
             records.append(record if reason is None else {})
             reasons.append(reason)
         columns = [make_user_column(records, name, plan.text) for name in asked]
-        columns += [_make_kafka_column(batch, name) for name in KAFKA_COLUMNS]
+        columns += [make_kafka_column(batch, name) for name in KAFKA_COLUMNS]
         columns.append(pa.array(reasons, pa.string()))
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _make_kafka_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def make_kafka_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A column that every record has."""
     if name == "kafka_key":
         keys = batch[name].to_pylist()
         return pa.array([None if key is None else key.decode(errors="backslashreplace") for key in keys])

@@ -5,9 +5,9 @@ the entries of row i are at `starts[i]:starts[i + 1]` of one array, and `rows` h
 What is not for the receiver of a row is dropped here: of a matrix only one column goes on to the kernel.
 
 The result has `sender` and `number` (who sent the message, and what it counts as there) and `needs` (the
-counts that must be there before it); where a form has them also `gains`, `past`, `receiver`, `keys` or `id`;
-`ordered_at`, where rows of a group are ordered apart from each other; and `fault`, the reason of rows that
-cannot be read.
+counts that must be there before it); where a form has them also `gains`, `past`, `receiver`, `keys`, `id` or
+`present`; `ordered_at`, where rows of a group are ordered apart from each other; and `fault`, the reason of
+rows that cannot be read.
 """
 
 from __future__ import annotations
@@ -277,9 +277,11 @@ def _project_shared(columns: Columns, plan: StampPlan) -> Columns:
 
 
 def _project_parents(columns: Columns, plan: StampPlan) -> Columns:
-    """The ids of the messages that came directly before."""
-    ids = columns["stamp"].cast(pa.list_(pa.string()))
-    return {"needs": ids, "id": to_text(columns["id"])}
+    """The ids of the messages that came directly before; in a struct, also of those that must have come."""
+    stamp = columns["stamp"]
+    lists = stamp.flatten() if pt.is_struct(stamp.type) else [stamp]
+    ids = (part.cast(pa.list_(pa.string())) for part in lists)
+    return {**dict(zip(("needs", "present"), ids, strict=False)), "id": to_text(columns["id"])}
 
 
 def _project_sequence(columns: Columns, plan: StampPlan) -> Columns:
@@ -333,7 +335,8 @@ def choose_reading(plan: StampPlan, stamp: pa.DataType) -> Reading:
         return Reading(shape, stretches=False, noun="time", members=members)
     if plan.form in ("log", "predecessors"):
         return Reading("pairs", stretches=False, silent=True)
-    return Reading(plan.form, whole=plan.form in ("shared", "parents"))
+    is_seen_whole = plan.form in ("shared", "parents") and not pt.is_struct(stamp)
+    return Reading(plan.form, whole=is_seen_whole)
 
 
 def _take_entry_at(counts: pa.Array, places: pa.Array) -> pa.Array:

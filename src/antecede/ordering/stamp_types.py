@@ -109,6 +109,10 @@ def _is_ids(kind: pa.DataType) -> bool:
     return _is_list_of(kind, is_name)
 
 
+def _is_parents(kind: pa.DataType) -> bool:
+    return _is_ids(kind) or _is_struct_of(kind, _is_ids, _is_ids)
+
+
 def _is_counts(kind: pa.DataType) -> bool:
     return _is_list_of(kind, pt.is_integer)
 
@@ -122,7 +126,7 @@ TYPE_CHECKS: dict[str, TypeCheck] = {
     "log": _is_log,
     "predecessors": _is_log,
     "shared": _is_counts,
-    "parents": _is_ids,
+    "parents": _is_parents,
     "sequence": pt.is_integer,
     "packets": pt.is_binary,
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.wire import LARGEST
-from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots, list_owners
 from antecede.kernels.repeats import find_repeats
 from antecede.ordering.columns import (
     CountLists,
@@ -24,6 +24,7 @@ from antecede.ordering.columns import (
     read_integers,
     read_name_lists,
 )
+from antecede.ordering.presence import NamedRows, find_absent
 from antecede.ordering.slots import Places, Slots, number_slots, place_singly
 
 
@@ -330,13 +331,32 @@ def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults)
     faults.add(np.unique(rows[is_zero]), "an entry of the sender is 0: it must count this message")
 
 
+def _append_lists(starts: Ints, items: Ints, more_starts: Ints, more_items: Ints) -> tuple[Ints, Ints]:
+    """Lists with the items of others behind their own."""
+    rows = np.concatenate((list_owners(starts), list_owners(more_starts)))
+    by_row = np.argsort(rows, kind="stable")
+    return starts + more_starts, np.concatenate((items, more_items))[by_row]
+
+
 def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
-    """Ids of what must come before; a list that is null has none."""
+    """Ids of what must come before, and of what must have come; a list that is null has none."""
     starts, parent_names = read_name_lists(table["needs"])
-    names, (own_id, parent) = encode_names(table["id"], parent_names)
-    rows = np.repeat(np.arange(len(own_id)), np.diff(starts))
+    has_present = "present" in table.column_names
+    present_starts, present_names = starts[:1], parent_names.slice(0, 0)
+    if has_present:
+        present_starts, present_names = read_name_lists(table["present"])
+    names, (own_id, parent, present) = encode_names(table["id"], parent_names, present_names)
+    rows = list_owners(starts)
     faults.add(own_id < 0, "there is no id")
     faults.add(np.unique(rows[parent < 0]), "a parent is null")
+    if has_present:
+        faults.add(np.unique(list_owners(present_starts)[present < 0]), "what must have come is null")
+        # The keys fit into 63 bits: there are no more groups, nor names, than rows and entries in memory.
+        base = group * len(names)
+        named = NamedRows(present_starts, np.repeat(base, np.diff(present_starts)) + present)
+        absent = find_absent(base + own_id, ~faults.bad, named)
+        starts, parent = _append_lists(starts, parent, absent.starts, absent.keys % max(len(names), 1))
+        rows = list_owners(starts)
     is_self = (parent == own_id[rows]) & (parent >= 0)
     selves = np.unique(rows[is_self])
     own_names = names.take(pa.array(own_id[selves]))

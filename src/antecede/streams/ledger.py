@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +50,8 @@ class Ledger(NamedTuple):
     """What tells this stream from others; Spark's id of the query."""
     sink: str = "parquet"
     """What the tables are: files of Parquet, or Delta tables of such files."""
+    publish: Callable[[Mark, Collection[str]], None] | None = None
+    """What else is done with the new files of tables before the mark is written; it may be done again."""
 
     def begin_batch(self, batch: int, time: int, buckets: int | None = None) -> Turn | None:
         """The turn of a batch at a time, in ms; None if it is done. A tick that was begun comes first."""
@@ -182,6 +184,7 @@ class Turn(NamedTuple):
         checkpoint = self.ledger.checkpoint
         if self.batch not in list_marked_batches(checkpoint):
             self._check_step_before()
+            self._publish(mark, mark.tables)
             mark = self._settle_tables(mark, mark.tables, schema)
             write_mark(checkpoint, mark)
         remove_unnamed_files(checkpoint, mark)
@@ -199,6 +202,7 @@ class Turn(NamedTuple):
         )
         check_sum(mark)
         self._check_step_before()
+        self._publish(mark, tick.tables)
         mark = self._settle_tables(mark, tick.tables, schema)
         write_mark(self.ledger.checkpoint, mark)
         return mark
@@ -240,6 +244,10 @@ class Turn(NamedTuple):
             self.tick,
             sink=self.ledger.sink,
         )
+
+    def _publish(self, mark: Mark, new: Collection[str]) -> None:
+        if self.ledger.publish is not None:
+            self.ledger.publish(mark, new)
 
     # -- what becomes of the files of tables -----------------------------------------------------------
 

@@ -41,7 +41,9 @@ def find_groups_to_load(
         is_touched = np.append(held > 0, False)[state_of_row]
         rows = np.flatnonzero(is_touched)
         touched = state_of_row[rows]
-        if "receiver" in arriving.column_names:  # what rows need depends on which rows are there
+        if {"receiver", "present"} & set(
+            arriving.column_names
+        ):  # what rows need depends on which rows are there
             is_loaded[touched] = True
         else:
             is_loaded[touched[_can_wake(arriving, rows, touched, states, reading)]] = True

@@ -22,6 +22,7 @@ from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import find_parquet_fault, find_table_kind
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import LineRange
+from antecede.ordering.change_tables import BEGINS, FROM_LINES, list_begins, order_commits, parse_change_lines
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -86,6 +87,8 @@ def read_message_files(
     if kind == "parquet":
         with _explain_name_clashes():
             return _read_parquet(spark, files)
+    if kind == "debezium":
+        return _read_changes(spark, files)
     return _read_text(spark, kind, files, options)
 
 
@@ -97,7 +100,23 @@ def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[s
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_lines(batches, plan)
 
-    rows = map_lines(spark, ranges, parse, plan.schema).persist(StorageLevel.DISK_ONLY)
+    return _split_rows(map_lines(spark, ranges, parse, plan.schema), kind, files)
+
+
+def _read_changes(spark: SparkSession, files: list[str]) -> MessageFiles:
+    """Changes of a database: one job for the order of commits, and one for the rows."""
+    ranges = plan_ranges(spark, files)
+    commits = order_commits(map_lines(spark, ranges, list_begins, BEGINS).toArrow())
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return parse_change_lines(batches, commits)
+
+    return _split_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
+
+
+def _split_rows(lines: DataFrame, kind: str, files: list[str]) -> MessageFiles:
+    """The rows that can be read, and those that cannot; both are kept on disk."""
+    rows = lines.persist(StorageLevel.DISK_ONLY)
     reason = quote_column(REASON)
     good = rows.where(reason.isNull()).drop(RAW, REASON)
     unreadable = rows.where(reason.isNotNull()).select(*PLACE_TYPES)

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from antecede.core.errors import CallerError
+from antecede.kafka_address import KafkaTopics
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.text_tables import RAW, REASON
@@ -21,6 +22,7 @@ from antecede.spark.arrow_batches import lift_arrow_batch_limit
 from antecede.spark.ordering.message_order import find_arrow_type
 from antecede.spark.ordering.outcome import compares_exactly
 from antecede.spark.partition_kernel import count_partitions, quote_column
+from antecede.spark.streams.kafka_sink import choose_topic, make_publisher
 from antecede.streams.bucket import BucketReport, order_bucket
 from antecede.streams.ledger import Ledger, Turn
 from antecede.streams.marks import Mark
@@ -45,10 +47,16 @@ class StreamSettings(NamedTuple):
     query: str | None = None
     max_held: int | None = None
     sink: str = "parquet"
+    to: KafkaTopics | None = None
+    """A topic that rows which come out are written to, too."""
 
     def make_ledger(self, frame: DataFrame) -> Ledger:
         """The ledger of a stream with the columns of this frame; a sentence if there can be none."""
-        return Ledger(self.checkpoint, self.out, self._plan(frame), self.query, self.sink)
+        plan = self._plan(frame)
+        publish = None
+        if self.to is not None:
+            publish = make_publisher(frame.sparkSession, self.to, self.out, plan)
+        return Ledger(self.checkpoint, self.out, plan, self.query, self.sink, publish)
 
     def _plan(self, frame: DataFrame) -> StreamPlan:
         names = [name for name in frame.columns if name not in (RAW, REASON)]
@@ -81,6 +89,7 @@ def make_settings(
     query: str | None = None,
     max_held: int | None = None,
     sink: str = "parquet",
+    to: str | None = None,
 ) -> StreamSettings:
     """The settings that a caller's arguments make."""
     options = MessageOptions(group, sender, stamp, form, receiver, number, None, id, arrival, time, members)
@@ -99,6 +108,7 @@ def make_settings(
         query,
         max_held,
         check_sink_name(sink),
+        choose_topic(to),
     )
 
 
@@ -206,6 +216,7 @@ def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[Buc
     rows = batch.withColumns({_BUCKET: _choose_bucket(turn), _NO_ROW: sf.lit(False)})
     if expired := turn.list_expired_buckets():
         rows = rows.union(_make_no_rows(rows, expired))
+    turn = turn._replace(ledger=turn.ledger._replace(publish=None))  # that is for the driver to do
     spread = rows.repartitionById(tasks, sf.pmod(sf.col(f"`{_BUCKET}`"), sf.lit(tasks)))
 
     def order_partition_of_buckets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

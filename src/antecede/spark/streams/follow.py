@@ -17,7 +17,7 @@ from antecede.spark.reading.lines import plan_ranges
 from antecede.spark.reading.message_tables import plan_text
 from antecede.spark.reading.native import as_path
 from antecede.spark.streams.batch import StreamSettings
-from antecede.spark.streams.stream import start_stream
+from antecede.spark.streams.stream import PrepareBatch, start_stream
 
 _PAUSE = 1
 """Seconds between two looks at a query."""
@@ -78,12 +78,15 @@ def run_until_stopped(
     trigger: dict[str, Any],
     is_stopping: Callable[[], bool],
     tell: Callable[[], None],
+    prepare: PrepareBatch | None = None,
 ) -> None:
     """Run a stream until its trigger ends it or it is to stop; no micro-batch is broken off then.
 
     `tell` is called now and then meanwhile.
     """
-    query = start_stream(stream, settings, trigger=trigger, may_begin=lambda: not is_stopping())
+    query = start_stream(
+        stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
+    )
     try:
         while not query.awaitTermination(_PAUSE):
             tell()

@@ -28,6 +28,7 @@ from antecede.ordering.kafka_records import (
     plan_records,
 )
 from antecede.ordering.message_plan import MessageOptions
+from antecede.spark.streams.history import check_history_named, find_history, put_history_before
 from antecede.streams.marks import write_file
 
 ANSWER_TIME = 10
@@ -52,16 +53,34 @@ def check_brokers(topics: KafkaTopics) -> None:
     raise _refuse_brokers(", ".join(faults))
 
 
+def read_records(spark: SparkSession, topics: KafkaTopics) -> DataFrame:
+    """A stream of the records of topics, from their beginnings on."""
+    return _select_records(spark.readStream.format("kafka").options(**_locate(topics)).load())
+
+
 def follow_topics(
-    spark: SparkSession, topics: KafkaTopics, options: MessageOptions, checkpoint: Path
+    spark: SparkSession,
+    topics: KafkaTopics,
+    options: MessageOptions,
+    checkpoint: Path,
+    history: str | None = None,
+    files_per_batch: int = 1000,
 ) -> DataFrame:
-    """The rows of topics, from their beginnings on; those that are none have the reason beside them."""
+    """The rows of topics, from their beginnings on; those that are none have the reason beside them.
+
+    With a folder of history, what is there comes from the folder, and the topics go on behind it.
+    """
     kind = _find_stamp_kind(spark, topics, options, checkpoint)
-    stream = _select_records(spark.readStream.format("kafka").options(**_locate(topics)).load())
-    return parse_topics(stream, plan_records(options, kind))
+    records = read_records(spark, topics)
+    if history is None:
+        check_history_named(checkpoint)
+    else:
+        kept = find_history(spark, history, topics, checkpoint)
+        records = put_history_before(spark, kept, records, files_per_batch)
+    return _parse_topics(records, plan_records(options, kind))
 
 
-def parse_topics(records: DataFrame, plan: RecordPlan) -> DataFrame:
+def _parse_topics(records: DataFrame, plan: RecordPlan) -> DataFrame:
     """The rows of a stream of records."""
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -75,7 +94,7 @@ def _find_stamp_kind(
 ) -> str:
     """What stamps are: as when the stream began, or the only thing that they can be, or as most are now."""
     file = checkpoint / _KIND_FILE
-    sample = _read_sample(spark, topics)
+    sample = _read_sample(spark, topics, SAMPLE)
     if file.exists():
         return msgspec.json.decode(file.read_bytes(), type=str)
     kinds = list_possible_kinds(options)
@@ -86,13 +105,19 @@ def _find_stamp_kind(
     return kind
 
 
-def _read_sample(spark: SparkSession, topics: KafkaTopics) -> pa.Table:
+def check_topics(spark: SparkSession, topics: KafkaTopics) -> None:
+    """A sentence if the broker does not answer, or a topic is not there."""
+    check_brokers(topics)
+    _read_sample(spark, topics, 1)
+
+
+def _read_sample(spark: SparkSession, topics: KafkaTopics, most: int) -> pa.Table:
     """Some of the first records; a sentence if the broker does not answer, or a topic is not there."""
     with explain_errors(topics):
         times = {name: str(1000 * ANSWER_TIME) for name in _TIMES}
         reader = spark.read.format("kafka").options(**_locate(topics), **times)
         frame = reader.option("fetchOffset.numRetries", 1).load()
-        rows = _select_records(frame).limit(SAMPLE).collect()
+        rows = _select_records(frame).limit(most).collect()
     return pa.Table.from_pylist([row.asDict(recursive=True) for row in rows], RECORDS)
 
 

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
+from antecede.spark.streams.kafka import check_topics
 from antecede.spark.streams.ticks import give_up_while_active
 from antecede.streams.back_pressure import list_pauses
 from antecede.streams.marks import read_newest_mark
@@ -22,6 +23,8 @@ class StoppedError(AntecedeError):
     """A stream was asked to stop."""
 
 
+PrepareBatch = Callable[[DataFrame, int], DataFrame]
+"""From the rows of a batch and its number to rows with the same columns."""
 SPARK = "spark"
 """Spark's own checkpoint, inside ours."""
 
@@ -50,6 +53,7 @@ def order_stream(
     partitions: int | None = None,
     max_held: int | None = None,
     sink: str = "parquet",
+    to: str | None = None,
     trigger: dict[str, Any] | None = None,
     name: str | None = None,
 ) -> StreamingQuery:
@@ -74,6 +78,9 @@ def order_stream(
     `maxOffsetsPerTrigger`).
 
     With `sink="delta"` the tables are Delta tables (extra `delta`); a micro-batch is one commit in each.
+
+    `to="kafka://host:port/topic"` writes what comes out (ordered and late) to a topic as well, at least once:
+    the key is the group, the headers `antecede_stream` and `antecede_position` tell a row that came again.
 
     `horizon` bounds the ids that form `parents` remembers to those of each group's last rows. Groups are
     spread over `buckets`, for ever; `partitions` are the tasks of a micro-batch. `trigger` and `name` are
@@ -101,6 +108,7 @@ def order_stream(
         partitions=partitions,
         max_held=max_held,
         sink=sink,
+        to=to,
     )
     return start_stream(messages, settings, trigger=trigger, name=name)
 
@@ -112,11 +120,17 @@ def start_stream(
     trigger: dict[str, Any] | None = None,
     name: str | None = None,
     may_begin: Callable[[], bool] = lambda: True,
+    prepare: PrepareBatch | None = None,
 ) -> StreamingQuery:
-    """The same, with the settings in one piece; the query ends before a batch that may not begin."""
+    """The same, with the settings in one piece; the query ends before a batch that may not begin.
+
+    What is to be put in order is what `prepare` makes of a batch, if it is there.
+    """
     if not messages.isStreaming:
         raise CallerError("this DataFrame is a table and not a stream: antecede.spark.order puts it in order")
     _check_checkpoint(messages, settings)
+    if settings.to is not None:
+        check_topics(messages.sparkSession, settings.to)
     place = settings.checkpoint / SPARK
     is_working = threading.Lock()
 
@@ -126,6 +140,8 @@ def start_stream(
             sleep(pause)
         _check_may_begin(may_begin, batch_id)
         with is_working:
+            if prepare is not None:
+                batch = prepare(batch, batch_id)
             write_batch(batch, batch_id, settings._replace(query=_read_query_id(place)))
 
     writer = messages.writeStream.foreachBatch(write).option("checkpointLocation", str(place))

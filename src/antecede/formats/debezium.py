@@ -1,0 +1,204 @@
+"""Change events of Debezium, and its topic of transactions: what each record is, and what it must wait for.
+
+A database's changes come through a topic for each table. With `provide.transaction.metadata` each change
+tells its transaction and its place in it, and one more topic has a BEGIN and an END for each transaction, in
+the order of commits; the END tells how many changes there are. So
+
+    begin of t     comes behind the end of the transaction before it, once the end of t and all of t have come
+    change k of t  comes behind change k - 1 of t, the first one behind the begin
+    end of t       comes behind the last change
+
+and a transaction comes out whole, in the order of commits, or is held with what it lacks. What is in no
+transaction (rows of a snapshot, tombstones, changes of a connector that tells none) waits for nothing.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from antecede.core.errors import InputError
+from antecede.formats.rows import Refused
+from antecede.formats.source import GZIP, UTF8, inflate_blocks
+from antecede.formats.sources import list_files
+
+TRANSACTIONS = "transactions"
+"""The group of all that is in transactions; the rest is in groups by table."""
+STAMP = pa.struct([("behind", pa.list_(pa.string())), ("with", pa.list_(pa.string()))])
+CHANGES = pa.schema(
+    {
+        "group": pa.string(),
+        "id": pa.string(),
+        "stamp": STAMP,
+        "kind": pa.string(),  # begin, end, change, outside (of transactions) or tombstone
+        "transaction": pa.string(),
+        "total_order": pa.int64(),
+        "event_count": pa.int64(),
+        "table": pa.string(),
+        "op": pa.string(),
+        "place": pa.int64(),  # the offset in the partition, or the line
+    }
+)
+"""What is read of each record."""
+COLUMNS = {"group": "group", "id": "id", "stamp": "stamp", "time": "place"}
+"""The options under which such rows are put in order."""
+LONGEST_LINE = 1 << 20
+"""Bytes at the beginning of a file in which its first line must end."""
+REMEMBERED = 1_000
+"""Transactions whose places are remembered: after a failure Debezium may send the last ones again."""
+
+
+class Change(NamedTuple):
+    """A record of Debezium; what it does not tell is null."""
+
+    kind: str
+    transaction: str | None = None
+    order: int | None = None
+    event_count: int | None = None
+    table: str | None = None
+    op: str | None = None
+
+
+class Commits(msgspec.Struct, frozen=True):
+    """The transactions that began so far: the last one, and which ones the last so many came behind."""
+
+    last: str | None = None
+    before: dict[str, str | None] = {}
+
+    def follow(self, begins: Iterable[str], most: int | None = REMEMBERED) -> Commits:
+        """The same with more transactions, in the order of commits; those sent again keep their places.
+
+        Of the earlier ones the last `most` are kept.
+        """
+        last, before = self.last, dict(self.before)
+        for transaction in begins:
+            before.setdefault(transaction, last)
+            last = transaction
+        recent = list(before.items())
+        return Commits(last, dict(recent if most is None else recent[-most:]))
+
+
+def is_change_log(paths: list[str]) -> bool:
+    """Whether the first line of these files that has anything on it is a record of Debezium."""
+    for file in list_files(paths):
+        if line := _read_first_line(file):
+            return looks_like_change(_decode(line))
+    return False
+
+
+def _read_first_line(file: str) -> bytes:
+    """The first line that is not blank, if it is not too long to be a record."""
+    try:
+        with open(file, "rb") as stream:
+            head = stream.read(LONGEST_LINE)
+        if head.startswith(GZIP):
+            head = next(inflate_blocks(io.BytesIO(head)), b"")
+    except (OSError, InputError):
+        return b""
+    return head.removeprefix(UTF8).lstrip().partition(b"\n")[0]
+
+
+def _decode(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def looks_like_change(value: Any) -> bool:
+    """Whether a JSON value is a record of Debezium."""
+    payload = _open_envelope(value)
+    if not isinstance(payload, dict):
+        return False
+    is_change = isinstance(payload.get("op"), str) and isinstance(payload.get("source"), dict)
+    is_mark = payload.get("status") in ("BEGIN", "END") and "event_count" in payload
+    return is_change or is_mark
+
+
+def read_change(value: Any) -> Change:
+    """What a record says; null is a tombstone. Raises Refused."""
+    if value is None:
+        return Change("tombstone")
+    payload = _open_envelope(value)
+    if payload is None:
+        return Change("tombstone")
+    if not isinstance(payload, dict):
+        raise Refused("no JSON object")
+    if payload.get("status") in ("BEGIN", "END"):
+        return _read_mark(payload)
+    op, source = payload.get("op"), payload.get("source")
+    if not isinstance(op, str) or not isinstance(source, dict):
+        raise Refused("neither a change, with op and source, nor the BEGIN or END of a transaction")
+    table = ".".join(str(source[key]) for key in ("db", "schema", "table", "collection") if source.get(key))
+    transaction = payload.get("transaction")
+    if transaction is None:
+        return Change("outside", table=table, op=op)
+    if not isinstance(transaction, dict):
+        raise Refused("its transaction is no object")
+    order = _read_count(transaction.get("total_order"), "total_order", least=1)
+    return Change("change", _read_id(transaction), order, table=table, op=op)
+
+
+def _open_envelope(value: Any) -> Any:
+    """The payload, where the converter writes the schema beside it."""
+    is_envelope = isinstance(value, dict) and "payload" in value and value.keys() <= {"schema", "payload"}
+    return value["payload"] if is_envelope else value
+
+
+def _read_mark(payload: dict[str, Any]) -> Change:
+    if payload["status"] == "BEGIN":
+        return Change("begin", _read_id(payload))
+    count = _read_count(payload.get("event_count"), "event_count", least=0)
+    return Change("end", _read_id(payload), event_count=count)
+
+
+def _read_id(mapping: dict[str, Any]) -> str:
+    name = mapping.get("id")
+    if not isinstance(name, str | int) or name == "":
+        raise Refused("its transaction has no id")
+    return str(name)
+
+
+def _read_count(value: Any, name: str, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise Refused(f"{name} is no number from {least} on: {str(value)[:80]}")
+    return value
+
+
+def name_change(transaction: str, order: int) -> str:
+    """The id of a change."""
+    return f"change {order} of {transaction}"
+
+
+def make_row(change: Change, place_name: str, place: int, commits: Commits) -> dict[str, Any]:
+    """The row of a record; `place_name` is the id of one that is in no transaction."""
+    transaction, order = change.transaction, change.order
+    name, behind, together = place_name, [], []
+    if change.kind == "begin":
+        name, together = f"begin of {transaction}", [f"end of {transaction}"]
+        before = commits.before.get(str(transaction))
+        behind = [] if before is None else [f"end of {before}"]
+    elif change.kind == "end":
+        name = f"end of {transaction}"
+        together = [name_change(str(transaction), k) for k in range(1, (change.event_count or 0) + 1)]
+        behind = together[-1:] or [f"begin of {transaction}"]
+    elif change.kind == "change":
+        assert order is not None
+        name = name_change(str(transaction), order)
+        behind = [name_change(str(transaction), order - 1) if order > 1 else f"begin of {transaction}"]
+    return {
+        "group": TRANSACTIONS if transaction is not None else change.table or "",
+        "id": name,
+        "stamp": {"behind": behind, "with": together},
+        "kind": change.kind,
+        "transaction": transaction,
+        "total_order": order,
+        "event_count": change.event_count,
+        "table": change.table,
+        "op": change.op,
+        "place": place,
+    }

@@ -1,0 +1,93 @@
+"""Change events of Debezium as tables of messages: from lines of files, and from records of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from antecede.formats.debezium import CHANGES, Commits, make_row, read_change
+from antecede.formats.rows import Refused
+from antecede.ordering.kafka_records import KAFKA_COLUMNS, make_kafka_column
+from antecede.ordering.strict_json import RepeatedKeyError, decode_json
+from antecede.ordering.text_tables import FILE, LINE, PLACE_TYPES, RAW, REASON
+
+FROM_LINES = pa.schema([*CHANGES, ("value", pa.string()), *PLACE_TYPES.items()])
+FROM_RECORDS = pa.schema([*CHANGES, *KAFKA_COLUMNS.items(), (REASON, pa.string())])
+BEGINS = pa.schema({FILE: pa.int32(), LINE: pa.int64(), "transaction": pa.string()})
+"""Where transactions begin in files."""
+
+
+class _Read(NamedTuple):
+    """The row of a record, or the reason why there is none."""
+
+    row: dict[str, Any]
+    reason: str | None
+
+
+def list_begins(lines: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The transactions that begin on these lines."""
+    for batch in lines:
+        rows = []
+        for file, line, text, _ in _list_lines(batch):
+            change = _read_text(text, "", 0, Commits()).row
+            if change.get("kind") == "begin":
+                rows.append({FILE: file, LINE: line, "transaction": change["transaction"]})
+        yield pa.RecordBatch.from_pylist(rows, BEGINS)
+
+
+def order_commits(begins: pa.Table) -> Commits:
+    """The transactions in the order in which files tell of their begins."""
+    by_place = begins.sort_by([(FILE, "ascending"), (LINE, "ascending")])
+    return Commits().follow(by_place["transaction"].to_pylist(), most=None)
+
+
+def parse_change_lines(lines: Iterable[pa.RecordBatch], commits: Commits) -> Iterator[pa.RecordBatch]:
+    """The rows of lines; where there is a reason, the columns of changes are null."""
+    for batch in lines:
+        rows = []
+        for file, line, text, error in _list_lines(batch):
+            found = _Read({}, error)
+            if text is not None:
+                found = _read_text(text, f"line {line} of file {file}", line, commits)
+            value = None if text is None else text.decode(errors="replace")
+            raw = None if found.reason is None else value
+            place = {FILE: file, LINE: line, RAW: raw, REASON: found.reason}
+            rows.append({**found.row, "value": value, **place})
+        yield pa.RecordBatch.from_pylist(rows, FROM_LINES)
+
+
+def _list_lines(batch: pa.RecordBatch) -> Iterator[tuple[int, int, bytes | None, str | None]]:
+    """File, line, text and error of all lines that are not blank."""
+    for file, line, text, error in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        if text is None or text.strip():
+            yield file, line, text, error
+
+
+def parse_change_records(records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of records; which transaction came before each one is still to be told."""
+    for batch in records:
+        names = ("kafka_topic", "kafka_partition", "kafka_offset", "kafka_value")
+        rows, reasons = [], []
+        for topic, partition, offset, value in zip(*(batch[name].to_pylist() for name in names), strict=True):
+            found = _read_text(value, f"{topic}/{partition}/{offset}", offset, Commits())
+            if found.reason is None and found.row["kind"] == "tombstone":
+                found.row["group"] = found.row["table"] = topic
+            rows.append(found.row)
+            reasons.append(found.reason)
+        changes = pa.RecordBatch.from_pylist(rows, CHANGES)
+        own = [make_kafka_column(batch, name) for name in KAFKA_COLUMNS]
+        columns = [*changes.columns, *own, pa.array(reasons, pa.string())]
+        yield pa.RecordBatch.from_arrays(columns, schema=FROM_RECORDS)
+
+
+def _read_text(text: bytes | None, place_name: str, place: int, commits: Commits) -> _Read:
+    try:
+        value = None if text is None else decode_json(text.decode())
+        return _Read(make_row(read_change(value), place_name, place, commits), None)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _Read({}, "no JSON object")
+    except (RepeatedKeyError, Refused) as error:
+        return _Read({}, str(error))

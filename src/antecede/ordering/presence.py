@@ -1,0 +1,66 @@
+"""Needs that others have come, not that they are out: so rows come out together, or none of them.
+
+The end of a transaction names all changes of it, and its begin names the end. The changes wait for the begin;
+so if the begin waited until they are out, all would wait for ever. It waits until they are *whole*: a row is
+whole if it has come, and all that it names so is whole. (Rows that name each other are whole together.)
+
+What a row lacks so is what has not come at all: of a row that has come and is not whole, what that one lacks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from antecede.kernels.ragged import Ints, expand_ranges, list_owners
+from antecede.ordering.columns import Mask
+
+
+class NamedRows(NamedTuple):
+    """For each row those that must have come, by keys; those of row i are at starts[i]:starts[i + 1]."""
+
+    starts: Ints
+    keys: Ints
+
+
+def find_absent(own: Ints, is_good: Mask, present: NamedRows) -> NamedRows:
+    """What has not come of that which must have come before each row; `own` are the keys of the rows."""
+    rows = list_owners(present.starts)
+    came, at = np.unique(own[is_good], return_inverse=True)
+    # For each key that came, one row that has it.
+    row_of_key = np.zeros(len(came) + 1, dtype=np.int64)
+    row_of_key[at] = np.flatnonzero(is_good)
+    place = np.searchsorted(came, present.keys)
+    has_come = np.append(came, -1)[place] == present.keys
+    named_row = np.where(has_come, row_of_key[place], -1)
+    is_whole = _find_whole(len(own), rows, named_row)
+    absent = np.unique(np.stack((rows[~has_come], present.keys[~has_come])), axis=1)
+    is_link = has_come & ~is_whole[named_row]
+    absent = _pass_on(absent, rows[is_link], named_row[is_link], len(own))
+    starts = np.searchsorted(absent[0], np.arange(len(own) + 1))
+    return NamedRows(starts, absent[1])
+
+
+def _find_whole(size: int, rows: Ints, named_row: Ints) -> Mask:
+    """Which rows are whole; -1 names one that has not come."""
+    is_whole = np.ones(size + 1, dtype=bool)
+    is_whole[-1] = False
+    while True:
+        broken = np.unique(rows[~is_whole[named_row]])
+        if not is_whole[broken].any():
+            return is_whole
+        is_whole[broken] = False
+
+
+def _pass_on(absent: Ints, to_row: Ints, from_row: Ints, size: int) -> Ints:
+    """Pairs of a row and a key that it lacks, with what rows lack because of those that they name."""
+    while True:
+        starts = np.searchsorted(absent[0], np.arange(size + 1))
+        lengths = np.diff(starts)[from_row]
+        keys = absent[1][expand_ranges(starts[from_row], lengths)]
+        more = np.stack((np.repeat(to_row, lengths), keys))
+        grown = np.unique(np.concatenate((absent, more), axis=1), axis=1)
+        if grown.shape == absent.shape:
+            return absent
+        absent = grown
