@@ -29,7 +29,7 @@ _NEEDED = ("kafka_topic", "kafka_partition", "kafka_offset", "kafka_value")
 _SAMPLE_TIME = 10_000
 
 
-class History(msgspec.Struct, frozen=True):
+class TopicHistory(msgspec.Struct, frozen=True):
     """A folder of records, and the offset behind the last record of each partition, by topic."""
 
     folder: str
@@ -43,7 +43,7 @@ class History(msgspec.Struct, frozen=True):
         return sf.try_element_at(sf.create_map(*pairs), place)
 
 
-def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoint: Path) -> History:
+def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoint: Path) -> TopicHistory:
     """The history that the stream began with, or that is in the folder now."""
     folder = os.path.abspath(folder)
     if (kept := _read_kept_history(checkpoint)) is not None:
@@ -68,7 +68,7 @@ def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoi
         raise CallerError(
             f"{folder}: has {found}, and the topics are {', '.join(topics.topics)}: name all of them"
         )
-    history = History(folder, ends)
+    history = TopicHistory(folder, ends)
     _check_no_gap(spark, history, topics)
     write_file(checkpoint / _FILE, msgspec.json.encode(history))
     return history
@@ -80,13 +80,13 @@ def check_history_named(checkpoint: Path) -> None:
         raise CallerError(f"the stream began with the history in {kept.folder}: name it before the topics")
 
 
-def _read_kept_history(checkpoint: Path) -> History | None:
+def _read_kept_history(checkpoint: Path) -> TopicHistory | None:
     file = checkpoint / _FILE
-    return msgspec.json.decode(file.read_bytes(), type=History) if file.exists() else None
+    return msgspec.json.decode(file.read_bytes(), type=TopicHistory) if file.exists() else None
 
 
 def put_history_before(
-    spark: SparkSession, history: History, records: DataFrame, files_per_batch: int
+    spark: SparkSession, history: TopicHistory, records: DataFrame, files_per_batch: int
 ) -> DataFrame:
     """A stream of the records in the files and of those in the topics, each once."""
     place = as_path(history.folder)
@@ -116,7 +116,7 @@ def _select_records(frame: DataFrame, folder: str) -> DataFrame:
     return frame.select(*columns)
 
 
-def _check_no_gap(spark: SparkSession, history: History, topics: KafkaTopics) -> None:
+def _check_no_gap(spark: SparkSession, history: TopicHistory, topics: KafkaTopics) -> None:
     """Refuse history whose last records the topics no longer have: nobody could tell what was in between."""
     partitions = {topic: sorted(map(int, ends)) for topic, ends in history.ends.items()}
     last = {topic: {p: end - 1 for p, end in ends.items()} for topic, ends in history.ends.items()}
