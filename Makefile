@@ -24,7 +24,7 @@ chat: .venv/.stamp ## three people and a slow link: what one of them reads with 
 	$(BIN)/python examples/chat.py
 
 test: .venv/.stamp ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, tests
 	$(BIN)/ruff format --check .
@@ -32,7 +32,7 @@ check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, h
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/house_rules.py
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
