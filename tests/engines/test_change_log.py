@@ -56,7 +56,11 @@ def test_a_transaction_that_lacks_something_is_held_with_all_behind_it(run) -> N
     kept = [record for one in transactions for record in one]
     lost = transactions[2][2]
     kept.remove(lost)
-    bad = [ChangeRecord("shop.orders", {"op": "u"}), ChangeRecord("shop.orders", [1])]
+    bad = [
+        ChangeRecord("shop.orders", {"op": "u"}),
+        ChangeRecord("shop.orders", [1]),
+        ChangeRecord("shop.orders", {"status": "END", "id": "x", "event_count": 10**18}),
+    ]
     write_topics(kept + bad, False)
     done = run("--json")
     facts = json.loads(done.out)
@@ -71,4 +75,5 @@ def test_a_transaction_that_lacks_something_is_held_with_all_behind_it(run) -> N
     assert reasons == {
         "neither a change, with op and source, nor the BEGIN or END of a transaction",
         "no JSON object",
+        "event_count is 1e+18, and 10,000,000 changes can be held together",
     }

@@ -48,6 +48,8 @@ COLUMNS = {"group": "group", "id": "id", "stamp": "stamp", "time": "place"}
 """The options under which such rows are put in order."""
 LONGEST_LINE = 1 << 20
 """Bytes at the beginning of a file in which its first line must end."""
+MOST_CHANGES = 10_000_000
+"""Changes of a transaction that can be waited for together: each is named, in some 50 bytes."""
 REMEMBERED = 1_000
 """Transactions whose places are remembered: after a failure Debezium may send the last ones again."""
 
@@ -153,6 +155,8 @@ def _read_mark(payload: dict[str, Any]) -> Change:
     if payload["status"] == "BEGIN":
         return Change("begin", _read_id(payload))
     count = _read_count(payload.get("event_count"), "event_count", least=0)
+    if count > MOST_CHANGES:
+        raise Refused(f"event_count is {count:.7g}, and {MOST_CHANGES:,} changes can be held together")
     return Change("end", _read_id(payload), event_count=count)
 
 
