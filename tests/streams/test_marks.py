@@ -151,7 +151,13 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"group": None}, "group was 'group' and is None"),
     ({"receiver": "id"}, "receiver was None and is 'id'"),
     ({"members": ["a", "b"]}, r"members was None and is \['a', 'b'\]"),
-    ({"form": "sequence", "number": "count"}, "form was 'vector' and is 'sequence'"),
+    ({"stamp": "other"}, "stamp was 'stamp' and is 'other'"),
+    ({"stamp": "places", "members": ["a", "b"]}, "entries was 'pairs' and is 'entries'"),
+    (
+        {"form": "sequence", "number": "count"},
+        "form was 'vector' and is 'sequence', .*stamp was 'stamp' and is 'count'",
+    ),
+    ({"form": "parents", "stamp": "parents", "id": "id"}, "id was None and is 'id'"),
 ]
 
 
@@ -159,7 +165,14 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 def test_options_that_would_corrupt_what_is_remembered_are_refused(
     tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
-    schema = FORM.schema.append(FORMS["sequence"].schema.field("stamp").with_name("count"))
+    stamps = {
+        "count": "sequence",
+        "other": "vector by name",
+        "places": "vector by place",
+        "parents": "parents",
+    }
+    fields = {name: FORMS[form].schema.field("stamp").type for name, form in stamps.items()}
+    schema = pa.schema({**{field.name: field.type for field in FORM.schema}, **fields})
     Driver(tmp_path, schema, group="group").run_batch(0, [])
     other = Driver(tmp_path, schema, **{"group": "group", **change})
     with pytest.raises(CallerError, match=f"{words}.*; set them back, or start with a new checkpoint"):
