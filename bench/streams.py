@@ -26,6 +26,7 @@ from antecede.streams.bucket import order_bucket
 from antecede.streams.ledger import Ledger
 from antecede.streams.stream_plan import plan_stream
 from bench.measure import Spent, count, spent, verdict
+from bench.stream_latency import measure_latency
 from bench.workload import updates
 
 GROUPS, WIDTH = 200, 50
@@ -44,6 +45,9 @@ def tables(quick: bool) -> Iterator[Table]:
         yield _compare_batches(Path(folder), 20_000 if quick else 500_000)
     yield _grow_held([1_000, 10_000] if quick else [10_000, 100_000, 1_000_000, 10_000_000])
     yield _grow_groups([1_000, 10_000] if quick else [1_000, 10_000, 100_000, 1_000_000])
+    with tempfile.TemporaryDirectory(prefix="antecede-bench-") as folder:
+        rate, seconds, warm = (1_000, 6, 4) if quick else (20_000, 45, 20)
+        yield measure_latency(Path(folder), rate, seconds, warm)
 
 
 # -- micro-batches on Spark ----------------------------------------------------------------------------
