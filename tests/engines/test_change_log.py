@@ -51,6 +51,13 @@ def test_changes_come_out_in_commit_order(run, with_schema: bool) -> None:
     assert {row["op"] for row in ordered} == {None, "r", "u"}
 
 
+def test_change_events_are_no_log_of_messages(monkeypatch, capsys, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_topics(commit_transactions(Random(2), 1)[0], False)
+    done = here(monkeypatch, capsys, "audit", "log")
+    assert done.code == 2 and "change events of Debezium" in done.err and "antecede order" in done.err
+
+
 def test_a_transaction_that_lacks_something_is_held_with_all_behind_it(run) -> None:
     transactions = commit_transactions(Random(3), 5)
     kept = [record for one in transactions for record in one]

@@ -41,6 +41,18 @@ def test_what_is_malformed_has_not_come() -> None:
     assert left == {"a": ["b"], "b": "a parent is null", "c": "what must have come is null"}
 
 
+def test_what_waits_has_come(tmp_path: Path) -> None:
+    """Whatever a row was found to lack first, it comes out when the last of it has come."""
+    driver = Driver(tmp_path, SCHEMA, id="id")
+    for number, (name, behind, together) in enumerate(
+        [("a", ["p"], []), ("y", [], ["a", "q"]), ("q", [], [])]
+    ):
+        driver.run_batch(number, [{"id": name, "stamp": {"behind": behind, "with": together}}])
+    tables = driver.read()
+    assert [row["id"] for row in tables.waiting] == ["a"]
+    assert {row["id"] for row in tables.ordered if row["batch"] == 2} == {"q", "y"}
+
+
 # -- transactions ------------------------------------------------------------------------------------------
 
 

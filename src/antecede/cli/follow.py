@@ -50,6 +50,7 @@ class FollowRequest(NamedTuple):
     files_per_batch: int = 1000
     sink: str = "parquet"
     to: str | None = None
+    records_per_batch: int = 1_000_000
 
     @property
     def is_changes(self) -> bool:
@@ -81,7 +82,11 @@ def follow_source(request: FollowRequest, json: bool) -> int:
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
     _check_sources(request)
-    for option, count in (("max-held", request.max_held), ("files-per-batch", request.files_per_batch)):
+    for option, count in (
+        ("max-held", request.max_held),
+        ("files-per-batch", request.files_per_batch),
+        ("records-per-batch", request.records_per_batch),
+    ):
         if count is not None and count < 1:
             raise CallerError(f"--{option} must be at least 1, and is {count}")
     checkpoint = Path(request.checkpoint)
@@ -173,13 +178,14 @@ def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -
     if request.topics is not None and request.is_changes:
         from antecede.spark.streams.change_stream import follow_changes
 
-        return follow_changes(spark, request.topics)
+        return follow_changes(spark, request.topics, request.records_per_batch)
     if request.topics is not None:
         from antecede.spark.streams.kafka import follow_topics
 
         history = next(iter(request.folders), None)
-        place = (settings.options, settings.checkpoint, history, request.files_per_batch)
-        return follow_topics(spark, request.topics, *place)
+        place = (settings.options, settings.checkpoint, history)
+        most = (request.files_per_batch, request.records_per_batch)
+        return follow_topics(spark, request.topics, *place, *most)
     from antecede.spark.streams.follow import follow_folder
 
     read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}

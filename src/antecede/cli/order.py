@@ -70,6 +70,9 @@ MaxHeld = Annotated[
 FilesPerBatch = Annotated[
     int, typer.Option(help="With --follow: take at most so many files in a micro-batch.")
 ]
+RecordsPerBatch = Annotated[
+    int, typer.Option(help="With --follow: take at most so many records of topics in a micro-batch.")
+]
 To = Annotated[
     str | None,
     typer.Option(
@@ -124,6 +127,7 @@ def order_command(
     files_per_batch: FilesPerBatch = 1000,
     sink: Sink = "parquet",
     to: To = None,
+    records_per_batch: RecordsPerBatch = 1_000_000,
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
     json: Json = False,
@@ -181,6 +185,7 @@ def order_command(
             files_per_batch,
             sink,
             to,
+            records_per_batch,
         )
         raise typer.Exit(follow_source(wish, json))
     stream_options = (checkpoint, after_seconds, after_rows, after_bytes, horizon, metrics_port, max_held)

@@ -8,6 +8,7 @@ from typing import Any
 from antecede.core.errors import InputError
 from antecede.formats import jsons, ndjson
 from antecede.formats.csv_table import find_separator
+from antecede.formats.debezium import looks_like_change
 from antecede.formats.mapped import OWN
 from antecede.formats.rows import Refused
 from antecede.formats.settings import DEFAULT, Settings
@@ -54,6 +55,11 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
         return "shiviz"
     if _is_table(head if "\n" in head.lstrip() else source.text(), settings):
         return "csv"
+    if looks_like_change(next(_sample_objects(data), None)):
+        raise InputError(
+            "these are change events of Debezium, which tell of commits and not of messages: antecede order "
+            "puts them in the order of commits"
+        )
     if found := _find_stamps(data):
         raise InputError(
             f"{found!r} looks like clocks or stamps, but nothing tells the process; name it with --field "

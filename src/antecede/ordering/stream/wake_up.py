@@ -41,9 +41,8 @@ def find_groups_to_load(
         is_touched = np.append(held > 0, False)[state_of_row]
         rows = np.flatnonzero(is_touched)
         touched = state_of_row[rows]
-        if {"receiver", "present"} & set(
-            arriving.column_names
-        ):  # what rows need depends on which rows are there
+        # Here what rows need depends on which rows are there.
+        if {"receiver", "present"} & set(arriving.column_names):
             is_loaded[touched] = True
         else:
             is_loaded[touched[_can_wake(arriving, rows, touched, states, reading)]] = True

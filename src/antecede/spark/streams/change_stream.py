@@ -33,10 +33,11 @@ class _Begins(msgspec.Struct, frozen=True):
     commits: Commits
 
 
-def follow_changes(spark: SparkSession, topics: KafkaTopics) -> DataFrame:
+def follow_changes(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
     """The rows of topics that Debezium writes; `link_transactions` tells the rest of each batch."""
     check_topics(spark, topics)
-    return read_records(spark, topics).mapInArrow(parse_change_records, from_arrow_schema(FROM_RECORDS))
+    records = read_records(spark, topics, records_per_batch)
+    return records.mapInArrow(parse_change_records, from_arrow_schema(FROM_RECORDS))
 
 
 def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:

@@ -33,6 +33,8 @@ from antecede.streams.marks import write_file
 
 ANSWER_TIME = 10
 """Seconds in which a broker must answer."""
+RECORDS_PER_BATCH = 1_000_000
+"""So many records are taken in a micro-batch at most, unless the user says otherwise."""
 SAMPLE = 1000
 """Records that are looked at to tell what stamps are."""
 _TIMES = ("kafka.default.api.timeout.ms", "kafka.request.timeout.ms")
@@ -53,9 +55,10 @@ def check_brokers(topics: KafkaTopics) -> None:
     raise _refuse_brokers(", ".join(faults))
 
 
-def read_records(spark: SparkSession, topics: KafkaTopics) -> DataFrame:
+def read_records(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
     """A stream of the records of topics, from their beginnings on."""
-    return _select_records(spark.readStream.format("kafka").options(**_locate(topics)).load())
+    reader = spark.readStream.format("kafka").options(**_locate(topics))
+    return _select_records(reader.option("maxOffsetsPerTrigger", records_per_batch).load())
 
 
 def follow_topics(
@@ -65,13 +68,14 @@ def follow_topics(
     checkpoint: Path,
     history: str | None = None,
     files_per_batch: int = 1000,
+    records_per_batch: int = RECORDS_PER_BATCH,
 ) -> DataFrame:
     """The rows of topics, from their beginnings on; those that are none have the reason beside them.
 
     With a folder of history, what is there comes from the folder, and the topics go on behind it.
     """
     kind = _find_stamp_kind(spark, topics, options, checkpoint)
-    records = read_records(spark, topics)
+    records = read_records(spark, topics, records_per_batch)
     if history is None:
         check_history_named(checkpoint)
     else:
