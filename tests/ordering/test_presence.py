@@ -7,7 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from antecede.formats.debezium import CHANGES, COLUMNS, TRANSACTIONS, Change, Commits, make_row
+from antecede.formats.debezium import (
+    CHANGES,
+    COLUMNS,
+    REMEMBERED,
+    TRANSACTIONS,
+    Change,
+    Commits,
+    make_row,
+)
 from antecede.local.message_order import order
 from tests.message_rows import Row
 from tests.streams.driving import Driver, Tables, check_positions, cut
@@ -130,3 +138,10 @@ def test_a_transaction_that_is_not_whole_is_held_with_what_it_lacks() -> None:
     assert outcome.gaps.to_pylist() == [
         {"group": TRANSACTIONS, "receiver": None, "missing": "change 2 of 7", "waiting": 6},
     ]
+
+
+def test_transactions_that_are_sent_again_keep_their_places() -> None:
+    commits = Commits().follow(["a", "b"]).follow(["a", "b", "c"])
+    assert commits.before == {"a": None, "b": "a", "c": "b"} and commits.last == "c"
+    many = commits.follow(str(number) for number in range(REMEMBERED))
+    assert len(many.before) == REMEMBERED and many.before["0"] == "c"

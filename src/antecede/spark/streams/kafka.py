@@ -98,9 +98,10 @@ def _find_stamp_kind(
 ) -> str:
     """What stamps are: as when the stream began, or the only thing that they can be, or as most are now."""
     file = checkpoint / _KIND_FILE
-    sample = _read_sample(spark, topics, SAMPLE)
     if file.exists():
+        check_topics(spark, topics)
         return msgspec.json.decode(file.read_bytes(), type=str)
+    sample = _read_sample(spark, topics, SAMPLE)
     kinds = list_possible_kinds(options)
     if not kinds:
         raise CallerError(f"stamps of form {options.form!r} cannot be put in order while rows come")
