@@ -32,7 +32,7 @@ from bench.workload import updates
 GROUPS, WIDTH = 200, 50
 MEMBERS = [f"replica {number}" for number in range(WIDTH)]
 MEMORY = "6g"
-WARM, ROUNDS = 2, 3
+WARM, ROUNDS = 4, 5
 DISPLACED = 20.0
 """By so many places of its group a row comes later than it was written, on average."""
 ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

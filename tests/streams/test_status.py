@@ -86,8 +86,10 @@ def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
         assert watching.stdout is not None
         assert json.loads(watching.stdout.readline())["held"] == 1
-        driver.run_batch(1, [say(2)])
+        driver.run_batch(1, [say(2), say(5)])
         assert json.loads(watching.stdout.readline())["totals"]["ordered"] == 3
+        driver.ledger.drain(9000)
+        assert json.loads(watching.stdout.readline())["totals"]["diverted"] == 1
         watching.terminate()
 
 

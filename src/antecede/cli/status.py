@@ -31,7 +31,8 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
     facts = _print_status(checkpoint, json)
     while watch:
         time.sleep(_PAUSE)
-        if find_newest_mark(checkpoint).batch != facts["batch"]:
+        mark = find_newest_mark(checkpoint)
+        if (mark.batch, mark.tick) != (facts["batch"], facts["tick"]):
             facts = _print_status(checkpoint, json)
     raise typer.Exit(1 if facts["held"] else 0)
 

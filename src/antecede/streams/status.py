@@ -68,6 +68,7 @@ def list_figures(mark: Mark) -> dict[str, Any]:
         oldest_wait = max(0, mark.time - mark.oldest)
     return {
         "batch": mark.batch,
+        "tick": mark.tick,
         "time": mark.time,
         "took": mark.took,
         "rows_per_second": rows_per_second,
