@@ -19,7 +19,9 @@ Folder = Annotated[Path, typer.Option("--out", help="Folder for its files; --fol
 def demo_command(
     follow: Follow = False, seconds: Seconds = 45.0, out: Folder = Path("antecede-demo")
 ) -> None:
-    """Show what antecede does, on a shop that is simulated: protocols, then order and audit on Spark.
+    """Show what antecede does, on a shop that is simulated; with --follow, live.
+
+    Protocols first, then order and audit on Spark.
 
     Example: antecede demo --follow
     """
