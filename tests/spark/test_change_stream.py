@@ -60,13 +60,19 @@ def test_transactions_come_out_whole_across_restarts(
     done = follow()
     assert done.code == 0, done
     assert read_line() == [record.name for one in transactions[:4] for record in one]
-    asyncio.run(publish(topics.brokers, write_records(random, prefix, [*again, *rest])))
+    bad = [Record(f"{prefix}.shop.orders", 0, b"no JSON", {}), Record(topics.topics[0], 0, b"{}", {})]
+    asyncio.run(publish(topics.brokers, write_records(random, prefix, [*again, *rest]) + bad))
     done = follow()
     facts = json.loads(done.out)
     assert read_line() == [record.name for one in transactions[:6] for record in one]
     assert facts["drained"]["gaps"][0]["missing"] == lost.name
     assert facts["totals"]["duplicates"] == len(again)
-    assert facts["totals"]["input"] == len(OUTSIDE) + len(log) - 1 + len(again)
+    assert facts["totals"]["input"] == len(OUTSIDE) + len(log) - 1 + len(again) + len(bad)
+    refused = pq.read_table(tmp_path / "out" / "quarantine").to_pylist()
+    assert {(row["kafka_value"], row["reason"]) for row in refused if row["kind"] is None} == {
+        (b"no JSON", "no JSON object"),
+        (b"{}", "neither a change, with op and source, nor the BEGIN or END of a transaction"),
+    }
     kinds = [row["kind"] for row in pq.read_table(tmp_path / "out" / "ordered").to_pylist()]
     assert sorted(kind for kind in kinds if kind in ("outside", "tombstone")) == [
         "outside",
@@ -78,13 +84,34 @@ def test_transactions_come_out_whole_across_restarts(
 
 
 def test_transactions_of_several_partitions_have_no_order(spark, tmp_path: Path) -> None:
-    rows: list[Any] = [("t", 0, 5, "begin", "x", "begin of x"), ("t", 1, 3, "begin", "y", "begin of y")]
-    place = "kafka_topic string, kafka_partition int, kafka_offset bigint"
-    columns = f"{place}, kind string, transaction string, id string"
-    batch = spark.createDataFrame(rows, columns)
+    batch = make_begins(spark, ("t", 0, 5, "x"), ("t", 1, 3, "y"))
     with pytest.raises(CallerError, match="begin in partition 0 of t and in partition 1 of t"):
         link_transactions(batch, 0, tmp_path)
-    done = link_transactions(batch.where("kafka_partition = 0"), 0, tmp_path)
-    assert done.count() == 1
+    link_transactions(batch.where("kafka_partition = 0"), 0, tmp_path)
     with pytest.raises(CallerError, match="a transaction topic has one partition"):
         link_transactions(batch.where("kafka_partition = 1"), 1, tmp_path)
+
+
+def test_a_batch_that_is_tried_again_has_the_same_order_of_commits(spark, tmp_path: Path) -> None:
+    first = make_begins(spark, ("t", 0, 1, "x"))
+    second = make_begins(spark, ("t", 0, 7, "z"), ("t", 0, 3, "y"))
+    for _ in range(2):
+        assert find_behind(link_transactions(first, 0, tmp_path)) == {"begin of x": []}
+    for _ in range(2):
+        linked = link_transactions(second, 1, tmp_path)
+        assert find_behind(linked) == {"begin of y": ["end of x"], "begin of z": ["end of y"]}
+        assert linked.schema == second.schema
+
+
+def make_begins(spark: Any, *begins: tuple[str, int, int, str]) -> Any:
+    """Rows of begins by topic, partition, offset and transaction."""
+    schema = (
+        "kafka_topic string, kafka_partition int, kafka_offset bigint, transaction string, id string, "
+        "kind string, stamp struct<behind: array<string>, with: array<string>>"
+    )
+    rows = [(*begin, f"begin of {begin[-1]}", "begin", ([], [f"end of {begin[-1]}"])) for begin in begins]
+    return spark.createDataFrame(rows, schema)
+
+
+def find_behind(batch: Any) -> dict[str, list[str]]:
+    return {row["id"]: row["stamp"]["behind"] for row in batch.collect()}
