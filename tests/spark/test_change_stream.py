@@ -109,7 +109,9 @@ def make_begins(spark: Any, *begins: tuple[str, int, int, str]) -> Any:
         "kafka_topic string, kafka_partition int, kafka_offset bigint, transaction string, id string, "
         "kind string, stamp struct<behind: array<string>, with: array<string>>"
     )
-    rows = [(*begin, f"begin of {begin[-1]}", "begin", ([], [f"end of {begin[-1]}"])) for begin in begins]
+    rows: list[Any] = [
+        (*begin, f"begin of {begin[-1]}", "begin", ([], [f"end of {begin[-1]}"])) for begin in begins
+    ]
     return spark.createDataFrame(rows, schema)
 
 
