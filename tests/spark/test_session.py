@@ -50,3 +50,15 @@ print(get_session() is mine, get_session(master="local[9]").conf.get("spark.mast
 def test_rooms_that_need_no_spark_start_none() -> None:
     code = "import sys, antecede, antecede.cli.main, antecede.demo; print('pyspark' in sys.modules)"
     assert python(code).stdout == "False\n"
+
+
+def test_packages_that_cannot_be_had_are_told_with_the_remedy() -> None:
+    code = """
+from antecede.spark.running import open_session
+with open_session(spark_jars_packages="no such package"):
+    print("started")
+"""
+    done = python(code)
+    assert "started" not in done.stdout
+    assert "SetupError: Spark does not start" in done.stderr
+    assert "cannot fetch no such package: install Maven" in done.stderr

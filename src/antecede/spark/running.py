@@ -23,6 +23,13 @@ def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSe
     try:
         yield existing or get_session(master, **settings)
     except (PySparkException, Py4JError) as error:
+        packages = settings.get("spark_jars_packages")
+        if packages and "JAVA_GATEWAY_EXITED" in str(error):
+            raise SetupError(
+                f"Spark does not start, most likely since it cannot fetch {packages}: install Maven (Debian: "
+                "apt-get install maven), or put that jar and what it needs into the folder jars of pyspark "
+                f"({locate_log()} has what Spark said)"
+            ) from error
         raise translate_error(error) from error
     finally:
         started = SparkSession.getActiveSession()
