@@ -139,7 +139,7 @@ def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> Wait
     keys = list_state_keys(states).combine_chunks()
     filed = to_integers(states["filed"].combine_chunks(), 0)
     parts = []
-    for file in files.held:
+    for file in files.held if len(keys) else ():
         place = checkpoint / file.path
         brief = _read_parquet(place, [STEP, GROUP, RECEIVER])
         chosen = np.flatnonzero(_find_live(brief, keys, filed))
