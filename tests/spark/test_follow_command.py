@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame
 
+from antecede.spark.streams import source_files
 from antecede.streams.marks import list_marked_batches
 from tests.commands import Done, here
 from tests.spark.test_order_stream import make_batches, read, write_files
@@ -125,10 +129,83 @@ def test_wrong_usage_is_told_with_the_remedy(
         ((source, "--follow", *out, *checkpoint), "name their columns"),
         ((source, "--follow", *out, *checkpoint, *group, "--overwrite"), "leave out --overwrite"),
         ((source, "--follow", "--out", tmp_path / "full", *checkpoint, *group), "name a new folder"),
-        ((source, "--follow", *out, *checkpoint, *group, "--give-up", "release"), "needs a limit"),
+        ((source, "--follow", *out, *checkpoint, *group, "--give-up", "release"), "needs a limit: --after-"),
+        ((source, "--follow", *out, *checkpoint, *group, "--give-up", "x"), "--give-up 'x': choose one of"),
+        ((source, "--follow", "--out", source / "out", *checkpoint, *group), "would be read as input"),
+        ((source, "--follow", *out, "--checkpoint", source / "state", *group), "would be read as input"),
+        ((source, "--follow", "--out", tmp_path / "full" / "something", *checkpoint, *group), "is a file"),
         ((tmp_path / "lines", "--follow", *out, *checkpoint, "--stamp", "stamp"), "and not CSV"),
         ((source, source, "--follow", *out, *checkpoint, *group), "reads one folder"),
         ((source, *out, *group, "--drain"), "need --follow"),
     ):
         done = here(monkeypatch, capsys, "order", *words)
         assert done.code == 2 and told in done.err, (words, done)
+
+
+@pytest.fixture
+def follow_lines(spark, tmp_path, monkeypatch, capsys):
+    """Run the command on JSON lines in the folder `lines`."""
+    monkeypatch.chdir(tmp_path)
+    Path("lines").mkdir()
+
+    def run(*words: object, source: str = "lines") -> Done:
+        places = ("--out", "out", "--checkpoint", "checkpoint", "--sender", "who", "--stamp", "clock")
+        return here(monkeypatch, capsys, "order", source, "--follow", *places, *words)
+
+    return run
+
+
+def write_line(name: str, number: int, **more: object) -> None:
+    Path("lines", name).write_text(json.dumps({"who": "a", "clock": {"a": number}, **more}))
+
+
+def test_columns_and_types_that_come_later_are_kept(follow_lines) -> None:
+    checkpoint = Path("checkpoint").absolute()
+    write_line("1.json", 1, size=1, more={"x": 1})
+
+    def write_another() -> None:
+        while not list_marked_batches(checkpoint):
+            time.sleep(0.05)
+        write_line("2.json", 2, size="large", colour="red", more={"x": 1, "y": 2})
+
+    writer = threading.Thread(target=write_another)
+    writer.start()
+    with stop_when_done(checkpoint, 2):
+        done = follow_lines()
+    writer.join()
+    assert done.code == 0, done
+    first, second = (pq.read_table(f"out/ordered/batch={number}").to_pylist()[0] for number in range(2))
+    assert first["size"] == 1 and first["more"] == {"x": 1}
+    assert (second["size"], second["colour"], second["more"]) == ("large", "red", {"x": 1, "y": 2})
+
+
+def test_a_file_that_is_gone_before_it_is_read_stops_the_stream(follow_lines, monkeypatch) -> None:
+    for number in (1, 2):
+        write_line(f"{number}.json", number)
+        os.utime(f"lines/{number}.json", (number, number))
+    check = source_files.check_new_files
+
+    def delete_and_check(batch: DataFrame, number: int, checkpoint: Path) -> DataFrame:
+        if number == 1:
+            Path("lines/2.json").unlink()
+        return check(batch, number, checkpoint)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(source_files, "check_new_files", delete_and_check)
+        done = follow_lines("--drain", "--files-per-batch", 1)
+    assert done.code == 2 and "lines/2.json: was there a moment ago" in done.err, done
+    write_line("2.json", 2)
+    again = follow_lines("--drain")
+    assert again.code == 0 and "2 rows, 2 ordered" in again.out, again
+
+
+def test_a_run_that_was_killed_in_its_first_micro_batch_goes_on(follow_lines) -> None:
+    write_line("1.json", 1)
+    assert follow_lines("--drain").code == 0
+    for folder in ("checkpoint/commits", "checkpoint/spark/commits"):
+        shutil.rmtree(folder)
+    done = follow_lines("--drain")
+    assert done.code == 0 and "1 row, 1 ordered" in done.out, done
+    Path("lines").rename("elsewhere")
+    moved = follow_lines("--drain", source="elsewhere")
+    assert moved.code == 2 and "began with" in moved.err and "lines, not with" in moved.err, moved

@@ -1,5 +1,6 @@
 """Giving up: who has waited too long comes out flagged or is put aside; what comes after all is late."""
 
+import math
 from pathlib import Path
 from random import Random
 
@@ -164,10 +165,11 @@ def test_every_row_ends_in_one_table_and_what_is_passed_is_late(
 
 def test_rules_that_make_no_sense_are_refused() -> None:
     for give_up, words in (
-        (GiveUp("drop"), "hold, release, divert, not 'drop'"),
-        (GiveUp("hold", seconds=3), "'hold' waits for ever: leave out seconds"),
+        (GiveUp("drop"), "give_up='drop': choose one of hold, release, divert"),
+        (GiveUp("hold", seconds=3), "'hold' waits for ever: leave out after_seconds="),
         (GiveUp("release"), "'release' needs a limit"),
-        (GiveUp("divert", rows=-1), "rows must not be below 0"),
+        (GiveUp("divert", rows=-1), "after_rows= must not be below 0"),
+        (GiveUp("release", seconds=math.nan), "after_seconds= must not be below 0, and is nan"),
     ):
         with pytest.raises(CallerError, match=words):
             give_up.check()

@@ -1,6 +1,7 @@
 """What a checkpoint tells of its stream: counts, what waits and since when, and the root gaps by name."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,10 @@ def test_the_command_tells_people_and_programs(
     facts = json.loads(done.out)
     assert done.code == 0
     assert (facts["batch"], facts["held"], facts["totals"]["input"], facts["gaps"]) == (1, 0, 5, [])
+    driver.run_batch(2, [say(6)])
+    shutil.rmtree(checkpoint / "state")
+    broken = here(monkeypatch, capsys, "status", checkpoint)
+    assert broken.code == 2 and "lacks a file that its newest mark names" in broken.err, broken
 
 
 def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:

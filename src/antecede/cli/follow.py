@@ -15,18 +15,20 @@ from antecede.cli.order_runs import READ_OPTIONS, name_options
 from antecede.cli.output import print_json, print_lines
 from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream
-from antecede.core.errors import CallerError
+from antecede.core.errors import CallerError, NewColumnsError
 from antecede.kafka_address import KafkaTopics, is_kafka_address, split_kafka_address
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.report.text import pluralize
-from antecede.streams.marks import list_marked_batches
+from antecede.streams.marks import list_marked_batches, write_file
 from antecede.streams.status import list_status
 
 if TYPE_CHECKING:
     from antecede.spark.streams.batch import StreamSettings
     from antecede.spark.streams.stream import PrepareBatch
 
+SOURCE_FILE = "source.txt"
+"""In the checkpoint: what the stream reads."""
 INTERVAL = "1 second"
 """Files are looked for so often."""
 
@@ -63,6 +65,11 @@ class FollowRequest(NamedTuple):
         return [text for text in self.inputs if not is_kafka_address(text)]
 
     @property
+    def source(self) -> str:
+        """The folder that a checkpoint belongs to; topics may be added, so they are one."""
+        return "topics" if self.topics is not None else str(Path(self.inputs[0]).resolve())
+
+    @property
     def topics(self) -> KafkaTopics | None:
         """Topics of Kafka, if these are to be followed."""
         addresses = [text for text in self.inputs if is_kafka_address(text)]
@@ -82,6 +89,8 @@ def follow_source(request: FollowRequest, json: bool) -> int:
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
     _check_sources(request)
+    with name_options():
+        request.give_up.check()
     for option, count in (
         ("max-held", request.max_held),
         ("files-per-batch", request.files_per_batch),
@@ -124,12 +133,29 @@ def _check_sources(request: FollowRequest) -> None:
 
 
 def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
-    """Refuse tables that are not those of the checkpoint."""
-    is_new = not list_marked_batches(checkpoint)
+    """Refuse folders that are none, that would be read as input, or that are not of one stream."""
     out = Path(request.out)
-    if is_new and out.is_dir() and any(out.iterdir()):
+    for option, folder in (("out", out), ("checkpoint", checkpoint)):
+        if folder.exists() and not folder.is_dir():
+            raise CallerError(f"--{option} {folder}: is a file; name a folder")
+        for source in request.folders:
+            if folder.resolve().is_relative_to(Path(source).resolve()):
+                raise CallerError(
+                    f"--{option} {folder}: is inside of {source}, so what is written there would be read as "
+                    "input; name a folder elsewhere"
+                )
+    # A run that was killed in its first micro-batch has written tables, but no mark.
+    has_begun = bool(list_marked_batches(checkpoint)) or (checkpoint / "spark" / "metadata").exists()
+    if not has_begun and out.is_dir() and any(out.iterdir()):
         raise CallerError(
             f"--out {request.out}: is not empty, and the checkpoint knows nothing of it; name a new folder"
+        )
+    source_file = checkpoint / SOURCE_FILE
+    kept = source_file.read_text() if has_begun and source_file.exists() else request.source
+    if kept != request.source:
+        raise CallerError(
+            f"the stream of --checkpoint {checkpoint} began with {kept}, not with {request.source}: name "
+            "that, or a new checkpoint and a new output folder"
         )
 
 
@@ -139,15 +165,27 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
     Tells what waited before it was put aside.
     """
     with _open_spark(request) as spark, name_options(), _explain_errors(request):
+        from pyspark.errors import PySparkException
+
+        from antecede.spark.running import translate_error
         from antecede.spark.streams.follow import run_until_stopped
 
         settings = _make_settings(request)
-        stream = _open_stream(spark, request, settings)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
+        prepare = _choose_preparation(request, checkpoint)
         with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
-            run_until_stopped(
-                stream, settings, trigger, is_stopping.is_set, tell, _choose_preparation(request, checkpoint)
-            )
+            looked = None
+            while True:
+                stream = _open_stream(spark, request, settings)
+                write_file(checkpoint / SOURCE_FILE, request.source.encode())
+                try:
+                    run_until_stopped(stream, settings, trigger, is_stopping.is_set, tell, prepare)
+                    break
+                except PySparkException as error:
+                    found = (str(translate_error(error)), list_marked_batches(checkpoint))
+                    if not isinstance(translate_error(error), NewColumnsError) or found == looked:
+                        raise
+                    looked = found  # Columns are found anew, once, and the micro-batch is tried again.
         if not request.is_drain or is_stopping.is_set():
             return None
         waiting = list_status(checkpoint)
@@ -202,11 +240,15 @@ def _choose_horizon(request: FollowRequest) -> int | None:
 
 def _choose_preparation(request: FollowRequest, checkpoint: Path) -> PrepareBatch | None:
     """What is done with each micro-batch before it is put in order."""
-    if not request.is_changes:
-        return None
-    from antecede.spark.streams.change_stream import link_transactions
+    if request.is_changes:
+        from antecede.spark.streams.change_stream import link_transactions
 
-    return lambda batch, number: link_transactions(batch, number, checkpoint.absolute())
+        return lambda batch, number: link_transactions(batch, number, checkpoint.absolute())
+    if request.topics is not None:
+        return None
+    from antecede.spark.streams.source_files import check_new_files
+
+    return lambda batch, number: check_new_files(batch, number, checkpoint.absolute() / "spark")
 
 
 def _explain_errors(request: FollowRequest) -> AbstractContextManager[None]:

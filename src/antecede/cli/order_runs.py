@@ -29,7 +29,10 @@ TABLES = {"ordered": "ordered", "held": "held", "quarantined": "quarantine"}
 """The parts of the sum, and the tables that hold them."""
 READ_OPTIONS = ("sender", "stamp", "form", "number", "id")
 """Options that matter when a table of messages in text is read."""
-_OPTION = re.compile(r"\b(members|form|receiver|number|keys|id)=(?=,)")
+_OPTION = re.compile(
+    r"\b(members|form|receiver|number|keys|id)=(?=,)"
+    r"|\b(give_up|after_seconds|after_rows|after_bytes|horizon|sink)="
+)
 """An option as the errors of `antecede.order` name it."""
 
 
@@ -94,7 +97,14 @@ def name_options() -> Iterator[None]:
     try:
         yield
     except CallerError as error:
-        raise CallerError(_OPTION.sub(r"--\1", str(error))) from None
+        raise CallerError(_OPTION.sub(_write_as_option, str(error))) from None
+
+
+def _write_as_option(match: re.Match[str]) -> str:
+    """A name as the command line has it, apart from a value that follows it."""
+    option = "--" + match[0].removesuffix("=").replace("_", "-")
+    has_value = re.match(r"[\w'\"-]", match.string[match.end() :])
+    return f"{option} " if has_value else option
 
 
 def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:

@@ -13,6 +13,10 @@ class TooEarlyError(CallerError):
     """What the caller asked for cannot be done yet. It may ask again."""
 
 
+class NewColumnsError(CallerError):
+    """Rows have columns, or types, that were not there when somebody looked. Who looks again finds them."""
+
+
 class InputError(AntecedeError, ValueError):
     """Bytes, a packet or a record from outside is malformed or does not belong here."""
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from antecede.core.errors import CallerError
+from antecede.core.errors import CallerError, NewColumnsError
 from antecede.formats.csv_table import find_separator
 from antecede.formats.text_lines import LineRange, read_lines
 from antecede.ordering.added_columns import index_names
@@ -242,13 +242,40 @@ def parse_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[p
     """Rows with the columns of the plan; where there is a reason, the user's columns are null."""
     schema = plan.schema
     for batch in batches:
+        yield _make_batch(_read_rows(batch, plan.question), plan, schema)
+
+
+def parse_new_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[pa.RecordBatch]:
+    """The same, for lines of JSON that came after the plan was made.
+
+    Raises NewColumnsError if the plan has no room for them: nothing is left out, and nothing is guessed.
+    """
+    schema = plan.schema
+    for batch in batches:
         rows = _read_rows(batch, plan.question)
-        records, reasons = _convert_rows(rows, plan)
-        columns = [make_user_column(records, name, plan) for name in plan.columns]
-        raws = [None if reason is None else row.text for row, reason in zip(rows, reasons, strict=True)]
-        places = ([row.file for row in rows], [row.line for row in rows], raws, reasons)
-        columns += [pa.array(values, kind) for values, kind in zip(places, PLACE_TYPES.values(), strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        _check_columns(rows, plan)
+        yield _make_batch(rows, plan, schema)
+
+
+def _check_columns(rows: list[_Row], plan: TextPlan) -> None:
+    records = [row.record for row in rows if row.record is not None]
+    changed = []
+    for name, kind in _find_types(records, plan.question).items():
+        known = plan.columns.get(name)
+        if known is None or merge_types(known, kind) != known:
+            changed.append(name)
+    if changed:
+        names = ", ".join(repr(name) for name in sorted(changed))
+        raise NewColumnsError(f"columns are new, or of another type than before: {names[:300]}")
+
+
+def _make_batch(rows: list[_Row], plan: TextPlan, schema: pa.Schema) -> pa.RecordBatch:
+    records, reasons = _convert_rows(rows, plan)
+    columns = [make_user_column(records, name, plan) for name in plan.columns]
+    raws = [None if reason is None else row.text for row, reason in zip(rows, reasons, strict=True)]
+    places = ([row.file for row in rows], [row.line for row in rows], raws, reasons)
+    columns += [pa.array(values, kind) for values, kind in zip(places, PLACE_TYPES.values(), strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _convert_rows(rows: list[_Row], plan: TextPlan) -> tuple[list[dict[str, Any]], list[str | None]]:

@@ -9,9 +9,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from antecede.core import errors
-from antecede.core.errors import AntecedeError, SetupError
+from antecede.core.errors import AntecedeError, CallerError, SetupError
 from antecede.spark.session import get_session, locate_log
 
+_CAUSE = re.compile(r"(Caused by: )?([\w$]+\.)*[\w$]+(Error|Exception|Invalid): .|\[[A-Z_.]+\] .")
+"""A line of a stack trace, Java's or Python's, that says what went wrong."""
 SHOWN = 300
 """Characters of what Spark says that are shown."""
 
@@ -44,6 +46,14 @@ def translate_error(error: Exception) -> AntecedeError:
         kind = getattr(errors, match[1], None)
         if isinstance(kind, type) and issubclass(kind, AntecedeError):
             return kind(match[2])
+    if "Multiple streaming queries are concurrently using" in text:
+        return CallerError("another run works with this checkpoint: stop that one first, or name another")
+    said = _find_cause(text) or type(error).__name__
+    return SetupError(f"Spark failed: {said} (run antecede doctor; {locate_log()} has what Spark said)")
+
+
+def _find_cause(text: str) -> str:
+    """The line that tells most: of a stack of errors around one another, the innermost one's."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    first = lines[0][:SHOWN] if lines else type(error).__name__
-    return SetupError(f"Spark failed: {first} (run antecede doctor; {locate_log()} has what Spark said)")
+    causes = [line for line in lines if _CAUSE.match(line)] or lines[:1]
+    return causes[-1][:SHOWN] if causes else ""

@@ -90,7 +90,8 @@ class StreamMetricsServer:
             self._server, self._thread = start_http_server(port, host, registry)
         except (OSError, OverflowError) as error:
             raise CallerError(
-                f"metrics cannot be served at {host}:{port}: {error}; choose another --metrics-port"
+                f"metrics cannot be served at {host}:{port}: {error}; choose another --metrics-port or "
+                "--metrics-host"
             ) from None
         registry.register(StreamCollector(checkpoint))
         self.port: int = self._server.server_port

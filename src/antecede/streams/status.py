@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.core.errors import CallerError
+from antecede.core.errors import CallerError, InputError
 from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.message_plan import MessageOptions, MessagePlan, TableColumns, plan_messages
 from antecede.ordering.plain_types import to_plain_types
@@ -54,8 +54,10 @@ def list_status(checkpoint: Path) -> dict[str, Any]:
         with suppress(FileNotFoundError):  # the stream went on meanwhile, and removed what it had
             mark = find_newest_mark(checkpoint)
             return list_figures(mark) | list_gaps(checkpoint, mark)
-    mark = find_newest_mark(checkpoint)
-    return list_figures(mark) | list_gaps(checkpoint, mark)
+    raise InputError(
+        f"{checkpoint}: lacks a file that its newest mark names, so its state is not whole: restore the "
+        "folder from a copy, or start with a new checkpoint and a new output folder"
+    )
 
 
 def list_figures(mark: Mark) -> dict[str, Any]:

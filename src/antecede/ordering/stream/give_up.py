@@ -51,15 +51,16 @@ class GiveUp(NamedTuple):
     def check(self) -> GiveUp:
         """The same; refuses what makes no sense."""
         if self.action not in ACTIONS:
-            raise CallerError(f"a stream can {', '.join(ACTIONS)}, not {self.action!r}")
+            raise CallerError(f"give_up={self.action!r}: choose one of {', '.join(ACTIONS)}")
         limits = {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
         if self.action == "hold" and limits:
-            raise CallerError(f"'hold' waits for ever: leave out {', '.join(limits)}, or release or divert")
+            given = ", ".join(f"after_{name}=" for name in limits)
+            raise CallerError(f"'hold' waits for ever: leave out {given}, or release or divert")
         if self.action != "hold" and not limits:
-            raise CallerError(f"{self.action!r} needs a limit: seconds, rows or bytes that may wait")
+            raise CallerError(f"{self.action!r} needs a limit: after_seconds=, after_rows= or after_bytes=")
         for name, limit in limits.items():
-            if limit < 0:
-                raise CallerError(f"{name} must not be below 0, and is {limit}")
+            if not limit >= 0:  # nor is not-a-number
+                raise CallerError(f"after_{name}= must not be below 0, and is {limit}")
         return self
 
 

@@ -12,7 +12,7 @@ from antecede.core.errors import CallerError
 from antecede.formats.message_files import find_table_kind
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import LINES
-from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_lines
+from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
 from antecede.spark.reading.lines import plan_ranges
 from antecede.spark.reading.message_tables import plan_text
 from antecede.spark.reading.native import as_path
@@ -45,7 +45,8 @@ def follow_folder(
     )
     place = as_path(paths[0])
     if kind == "parquet":
-        schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema
+        reader = spark.read.option("recursiveFileLookup", True).option("mergeSchema", True)
+        schema = reader.parquet(place).schema
         return stream.schema(schema).parquet(place)
     plan = plan_text(spark, kind, files, plan_ranges(spark, files), read_options)
     return parse_stream(stream.text(place), plan)
@@ -56,7 +57,7 @@ def parse_stream(lines: DataFrame, plan: TextPlan) -> DataFrame:
     schema = pa.schema([field for field in plan.schema if field.name not in (FILE, LINE)])
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in parse_lines(map(_number_lines, batches), plan):
+        for rows in parse_new_lines(map(_number_lines, batches), plan):
             yield rows.select(schema.names)
 
     return lines.mapInArrow(parse, from_arrow_schema(schema))
