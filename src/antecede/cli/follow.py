@@ -15,7 +15,7 @@ from antecede.cli.order_runs import READ_OPTIONS, name_options
 from antecede.cli.output import print_json, print_lines
 from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream
-from antecede.core.errors import CallerError, NewColumnsError
+from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics, is_kafka_address, split_kafka_address
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.stream.give_up import GiveUp
@@ -165,27 +165,20 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
     Tells what waited before it was put aside.
     """
     with _open_spark(request) as spark, name_options(), _explain_errors(request):
-        from pyspark.errors import PySparkException
-
-        from antecede.spark.running import translate_error
         from antecede.spark.streams.follow import run_until_stopped
 
         settings = _make_settings(request)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         prepare = _choose_preparation(request, checkpoint)
         with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
-            looked = None
-            while True:
-                stream = _open_stream(spark, request, settings)
-                write_file(checkpoint / SOURCE_FILE, request.source.encode())
-                try:
-                    run_until_stopped(stream, settings, trigger, is_stopping.is_set, tell, prepare)
-                    break
-                except PySparkException as error:
-                    found = (str(translate_error(error)), list_marked_batches(checkpoint))
-                    if not isinstance(translate_error(error), NewColumnsError) or found == looked:
-                        raise
-                    looked = found  # Columns are found anew, once, and the micro-batch is tried again.
+            stream = run_until_stopped(
+                lambda: _open_stream(spark, request, settings),
+                settings,
+                trigger,
+                is_stopping.is_set,
+                tell,
+                prepare,
+            )
         if not request.is_drain or is_stopping.is_set():
             return None
         waiting = list_status(checkpoint)
@@ -212,7 +205,8 @@ def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
 
 
 def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -> Any:
-    """The rows of the source."""
+    """The rows of the source, which the checkpoint belongs to from now on."""
+    write_file(settings.checkpoint / SOURCE_FILE, request.source.encode())
     if request.topics is not None and request.is_changes:
         from antecede.spark.streams.change_stream import follow_changes
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.query import StreamingQuery
 
-from antecede.core.errors import CallerError
+from antecede.core.errors import CallerError, NewColumnsError
 from antecede.formats.message_files import find_table_kind
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import LINES
@@ -16,8 +17,10 @@ from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
 from antecede.spark.reading.lines import plan_ranges
 from antecede.spark.reading.message_tables import plan_text
 from antecede.spark.reading.native import as_path
+from antecede.spark.running import translate_error
 from antecede.spark.streams.batch import StreamSettings
 from antecede.spark.streams.stream import PrepareBatch, start_stream
+from antecede.streams.marks import list_marked_batches
 
 _PAUSE = 1
 """Seconds between two looks at a query."""
@@ -74,25 +77,39 @@ def _number_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def run_until_stopped(
-    stream: DataFrame,
+    open_stream: Callable[[], DataFrame],
     settings: StreamSettings,
     trigger: dict[str, Any],
     is_stopping: Callable[[], bool],
     tell: Callable[[], None],
     prepare: PrepareBatch | None = None,
-) -> None:
+) -> DataFrame:
     """Run a stream until its trigger ends it or it is to stop; no micro-batch is broken off then.
 
-    `tell` is called now and then meanwhile.
+    Where rows have columns that the stream does not know, it is opened anew, and the micro-batch is tried
+    again. `tell` is called now and then meanwhile. Returns the stream as it was opened last.
     """
-    query = start_stream(
-        stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
-    )
-    try:
-        while not query.awaitTermination(_PAUSE):
-            tell()
-            if is_stopping() and not query.status["isTriggerActive"]:
-                query.stop()
-    except StreamingQueryException:
-        if not is_stopping():
-            raise
+    looked = None
+    while True:
+        stream = open_stream()
+        query = start_stream(
+            stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
+        )
+        try:
+            _wait_for(query, is_stopping, tell)
+            return stream
+        except StreamingQueryException as error:
+            if is_stopping():
+                return stream
+            told = translate_error(error)
+            found = (str(told), list_marked_batches(settings.checkpoint))
+            if not isinstance(told, NewColumnsError) or found == looked:
+                raise
+            looked = found
+
+
+def _wait_for(query: StreamingQuery, is_stopping: Callable[[], bool], tell: Callable[[], None]) -> None:
+    while not query.awaitTermination(_PAUSE):
+        tell()
+        if is_stopping() and not query.status["isTriggerActive"]:
+            query.stop()
