@@ -14,6 +14,7 @@ from antecede.formats.debezium import (
     TRANSACTIONS,
     Change,
     Commits,
+    Mark,
     make_row,
 )
 from antecede.local.message_order import order
@@ -64,10 +65,14 @@ def test_what_waits_has_come(tmp_path: Path) -> None:
 # -- transactions ------------------------------------------------------------------------------------------
 
 
+def begin_all(*transactions: str) -> list[Mark]:
+    return [Mark("begin", transaction) for transaction in transactions]
+
+
 def make_log(random: Random, count: int) -> list[list[Row]]:
     """The rows of so many transactions, in the order of commits."""
     sizes = {f"t{number}": random.randrange(5) for number in range(count)}
-    commits = Commits().follow(sizes)
+    commits = Commits().follow(begin_all(*sizes))
     log = []
     for transaction, size in sizes.items():
         changes = [
@@ -119,7 +124,7 @@ def test_transactions_come_out_whole_in_the_order_of_commits(tmp_path: Path, see
 
 
 def test_a_transaction_that_is_not_whole_is_held_with_what_it_lacks() -> None:
-    commits = Commits().follow(["7", "8"])
+    commits = Commits().follow(begin_all("7", "8"))
     changes = [
         Change("begin", "7"),
         Change("change", "7", 1),
@@ -141,7 +146,20 @@ def test_a_transaction_that_is_not_whole_is_held_with_what_it_lacks() -> None:
 
 
 def test_transactions_that_are_sent_again_keep_their_places() -> None:
-    commits = Commits().follow(["a", "b"]).follow(["a", "b", "c"])
+    commits = Commits().follow(begin_all("a", "b")).follow(begin_all("a", "b", "c"))
     assert commits.before == {"a": None, "b": "a", "c": "b"} and commits.last == "c"
-    many = commits.follow(str(number) for number in range(REMEMBERED))
+    many = commits.follow(begin_all(*map(str, range(REMEMBERED))))
     assert len(many.before) == REMEMBERED and many.before["0"] == "c"
+
+
+def test_what_is_sent_again_is_not_what_the_next_one_comes_behind() -> None:
+    commits = Commits().follow(begin_all("a", "b", "c", "b", "d"))
+    assert commits.before == {"a": None, "b": "a", "c": "b", "d": "c"}
+
+
+def test_an_end_without_a_begin_has_its_place_unless_it_is_the_first_mark() -> None:
+    marks = [*begin_all("a"), Mark("end", "a"), Mark("end", "b"), *begin_all("c")]
+    assert Commits().follow(marks).before == {"a": None, "b": "a", "c": "b"}
+    cut_off = Commits().follow([Mark("end", "z")])
+    later = cut_off.follow([*marks, Mark("end", "z"), *begin_all("d")])
+    assert later.before == {"z": None, "a": None, "b": "a", "c": "b", "d": "c"}

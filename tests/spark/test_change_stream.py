@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
@@ -85,7 +86,7 @@ def test_transactions_come_out_whole_across_restarts(
 
 def test_transactions_of_several_partitions_have_no_order(spark, tmp_path: Path) -> None:
     batch = make_begins(spark, ("t", 0, 5, "x"), ("t", 1, 3, "y"))
-    with pytest.raises(CallerError, match="begin in partition 0 of t and in partition 1 of t"):
+    with pytest.raises(CallerError, match="begin or end in partition 0 of t and in partition 1 of t"):
         link_transactions(batch, 0, tmp_path)
     link_transactions(batch.where("kafka_partition = 0"), 0, tmp_path)
     with pytest.raises(CallerError, match="a transaction topic has one partition"):
@@ -101,6 +102,14 @@ def test_a_batch_that_is_tried_again_has_the_same_order_of_commits(spark, tmp_pa
         linked = link_transactions(second, 1, tmp_path)
         assert find_behind(linked) == {"begin of y": ["end of x"], "begin of z": ["end of y"]}
         assert linked.schema == second.schema
+
+
+def test_an_end_whose_begin_is_lost_has_its_place(spark, tmp_path: Path) -> None:
+    first = make_begins(spark, ("t", 0, 1, "x"))
+    link_transactions(first, 0, tmp_path)
+    lost = make_begins(spark, ("t", 0, 3, "y")).withColumns({"id": sf.lit("end of y"), "kind": sf.lit("end")})
+    linked = link_transactions(lost.union(make_begins(spark, ("t", 0, 4, "z"))), 1, tmp_path)
+    assert find_behind(linked) == {"end of y": [], "begin of z": ["end of y"]}
 
 
 def make_begins(spark: Any, *begins: tuple[str, int, int, str]) -> Any:

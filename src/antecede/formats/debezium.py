@@ -65,21 +65,33 @@ class Change(NamedTuple):
     op: str | None = None
 
 
+class Mark(NamedTuple):
+    """A BEGIN or an END, in the order of commits."""
+
+    kind: str
+    transaction: str
+
+
 class Commits(msgspec.Struct, frozen=True):
-    """The transactions that began so far: the last one, and which ones the last so many came behind."""
+    """The transactions so far: the last one, and which ones the last so many came behind."""
 
     last: str | None = None
     before: dict[str, str | None] = {}
 
-    def follow(self, begins: Iterable[str], most: int | None = REMEMBERED) -> Commits:
+    def follow(self, marks: Iterable[Mark], most: int | None = REMEMBERED) -> Commits:
         """The same with more transactions, in the order of commits; those sent again keep their places.
 
-        Of the earlier ones the last `most` are kept.
+        An END tells the place of a transaction whose BEGIN is lost. Only where it is the first mark of all
+        has the log begun in the middle of that transaction, and then nothing comes behind it. Of the earlier
+        transactions the last `most` are kept.
         """
         last, before = self.last, dict(self.before)
-        for transaction in begins:
-            before.setdefault(transaction, last)
-            last = transaction
+        for kind, transaction in marks:
+            if transaction in before:
+                continue
+            is_cut_off = kind == "end" and not before
+            before[transaction] = last
+            last = None if is_cut_off else transaction
         recent = list(before.items())
         return Commits(last, dict(recent if most is None else recent[-most:]))
 

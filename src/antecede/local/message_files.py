@@ -21,7 +21,7 @@ from antecede.formats.text_lines import (
     split_file,
 )
 from antecede.ordering.added_columns import name_added_columns
-from antecede.ordering.change_tables import BEGINS, FROM_LINES, list_begins, order_commits, parse_change_lines
+from antecede.ordering.change_tables import FROM_LINES, MARKS, list_marks, order_commits, parse_change_lines
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -113,7 +113,7 @@ def _read_parquet(files: list[str]) -> LocalMessageFiles:
 def _read_changes(files: list[str]) -> LocalMessageFiles:
     """Changes of a database: one look for the order of commits, and one for the rows."""
     ranges = _plan_ranges(files)
-    commits = order_commits(pa.Table.from_batches(list_begins(_read_all_lines(ranges)), BEGINS))
+    commits = order_commits(pa.Table.from_batches(list_marks(_read_all_lines(ranges)), MARKS))
     rows = parse_change_lines(_read_all_lines(ranges), commits)
     return _split_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
 

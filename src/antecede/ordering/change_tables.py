@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from antecede.formats.debezium import CHANGES, Commits, make_row, read_change
+from antecede.formats.debezium import CHANGES, Change, Commits, Mark, make_row, read_change
 from antecede.formats.rows import Refused
 from antecede.ordering.kafka_records import KAFKA_COLUMNS, make_kafka_column
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
@@ -16,8 +16,8 @@ from antecede.ordering.text_tables import FILE, LINE, PLACE_TYPES, RAW, REASON
 
 FROM_LINES = pa.schema([*CHANGES, ("value", pa.string()), *PLACE_TYPES.items()])
 FROM_RECORDS = pa.schema([*CHANGES, *KAFKA_COLUMNS.items(), (REASON, pa.string())])
-BEGINS = pa.schema({FILE: pa.int32(), LINE: pa.int64(), "transaction": pa.string()})
-"""Where transactions begin in files."""
+MARKS = pa.schema({FILE: pa.int32(), LINE: pa.int64(), "kind": pa.string(), "transaction": pa.string()})
+"""Where transactions begin and end in files."""
 
 
 class _Read(NamedTuple):
@@ -27,21 +27,23 @@ class _Read(NamedTuple):
     reason: str | None
 
 
-def list_begins(lines: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The transactions that begin on these lines."""
+def list_marks(lines: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The transactions that begin or end on these lines."""
     for batch in lines:
         rows = []
         for file, line, text, _ in _list_lines(batch):
-            change = _read_text(text, "", 0, Commits()).row
-            if change.get("kind") == "begin":
-                rows.append({FILE: file, LINE: line, "transaction": change["transaction"]})
-        yield pa.RecordBatch.from_pylist(rows, BEGINS)
+            change = _read_change_text(text)
+            if isinstance(change, Change) and change.kind in ("begin", "end"):
+                place = {FILE: file, LINE: line}
+                rows.append({**place, "kind": change.kind, "transaction": change.transaction})
+        yield pa.RecordBatch.from_pylist(rows, MARKS)
 
 
-def order_commits(begins: pa.Table) -> Commits:
-    """The transactions in the order in which files tell of their begins."""
-    by_place = begins.sort_by([(FILE, "ascending"), (LINE, "ascending")])
-    return Commits().follow(by_place["transaction"].to_pylist(), most=None)
+def order_commits(marks: pa.Table) -> Commits:
+    """The transactions in the order in which files tell of their begins and ends."""
+    by_place = marks.sort_by([(FILE, "ascending"), (LINE, "ascending")])
+    kinds, transactions = by_place["kind"].to_pylist(), by_place["transaction"].to_pylist()
+    return Commits().follow(map(Mark, kinds, transactions), most=None)
 
 
 def parse_change_lines(lines: Iterable[pa.RecordBatch], commits: Commits) -> Iterator[pa.RecordBatch]:
@@ -84,10 +86,17 @@ def parse_change_records(records: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def _read_text(text: bytes | None, place_name: str, place: int, commits: Commits) -> _Read:
+    change = _read_change_text(text)
+    if isinstance(change, str):
+        return _Read({}, change)
+    return _Read(make_row(change, place_name, place, commits), None)
+
+
+def _read_change_text(text: bytes | None) -> Change | str:
+    """What a record says, or the reason why it says nothing."""
     try:
-        value = None if text is None else decode_json(text.decode())
-        return _Read(make_row(read_change(value), place_name, place, commits), None)
+        return read_change(None if text is None else decode_json(text.decode()))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return _Read({}, "no JSON object")
+        return "no JSON object"
     except (RepeatedKeyError, Refused) as error:
-        return _Read({}, str(error))
+        return str(error)

@@ -22,7 +22,7 @@ from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import find_parquet_fault, find_table_kind
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import LineRange
-from antecede.ordering.change_tables import BEGINS, FROM_LINES, list_begins, order_commits, parse_change_lines
+from antecede.ordering.change_tables import FROM_LINES, MARKS, list_marks, order_commits, parse_change_lines
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -106,7 +106,7 @@ def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[s
 def _read_changes(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Changes of a database: one job for the order of commits, and one for the rows."""
     ranges = plan_ranges(spark, files)
-    commits = order_commits(map_lines(spark, ranges, list_begins, BEGINS).toArrow())
+    commits = order_commits(map_lines(spark, ranges, list_marks, MARKS).toArrow())
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_change_lines(batches, commits)

@@ -2,8 +2,8 @@
 
 A record tells its transaction, not the one before it: that is the order of the transaction topic. Kafka hands
 over each partition in order, so whatever began before a transaction came in an earlier batch or in the same
-one. The driver puts the begins of a batch behind those before, and remembers the last ones by batch: a batch
-that is tried again gets the same answer.
+one. The driver puts the transactions of a batch behind those before, and remembers the last ones by batch: a
+batch that is tried again gets the same answer.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.core.errors import CallerError
-from antecede.formats.debezium import Commits
+from antecede.formats.debezium import Commits, Mark
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.change_tables import FROM_RECORDS, parse_change_records
 from antecede.spark.streams.kafka import check_topics, read_records
@@ -42,24 +42,24 @@ def follow_changes(spark: SparkSession, topics: KafkaTopics, records_per_batch: 
 
 def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:
     """The rows of a batch, with each begin behind the end of the transaction before it."""
-    begins = batch.where("kind = 'begin'").select(
-        "kafka_topic", "kafka_partition", "kafka_offset", "transaction"
-    )
-    found = sorted(tuple(row) for row in begins.collect())
+    columns = ("kafka_topic", "kafka_partition", "kafka_offset", "kind", "transaction")
+    marks = batch.where("kind in ('begin', 'end')").select(*columns)
+    found = sorted(tuple(row) for row in marks.collect())
     before = _read_begins(checkpoint, batch_id)
     places = {before.place} if before.place is not None else set()
-    places |= {f"partition {partition} of {topic}" for topic, partition, _, _ in found}
+    places |= {f"partition {partition} of {topic}" for topic, partition, *_ in found}
     if len(places) > 1:
         raise CallerError(
-            f"transactions begin in {' and in '.join(sorted(places))}, so nothing tells the order of "
+            f"transactions begin or end in {' and in '.join(sorted(places))}, so nothing tells the order of "
             "commits: a transaction topic has one partition, and each connector's topics are a stream of "
             "their own"
         )
-    names = [transaction for *_, transaction in found]
-    commits = before.commits.follow(names, most=None)
-    _write_begins(checkpoint, batch_id, _Begins(next(iter(places), None), before.commits.follow(names)))
+    in_order = [Mark(kind, transaction) for *_, kind, transaction in found]
+    commits = before.commits.follow(in_order, most=None)
+    _write_begins(checkpoint, batch_id, _Begins(next(iter(places), None), before.commits.follow(in_order)))
+    begun = [mark.transaction for mark in in_order if mark.kind == "begin"]
     links = [
-        (f"begin of {name}", [f"end of {commits.before[name]}"]) for name in names if commits.before[name]
+        (f"begin of {name}", [f"end of {commits.before[name]}"]) for name in begun if commits.before[name]
     ]
     if not links:
         return batch
