@@ -51,6 +51,16 @@ def test_changes_come_out_in_commit_order(run, with_schema: bool) -> None:
     assert {row["op"] for row in ordered} == {None, "r", "u"}
 
 
+def test_the_order_of_files_is_believed_and_told(run) -> None:
+    first, second = commit_transactions(Random(2), 2)
+    Path("log").mkdir()
+    for name, records in (("t9.json", first), ("t10.json", second)):
+        Path("log", name).write_bytes(b"\n".join(record.write(False) for record in records))
+    notes = json.loads(run("--json").out)["notes"]
+    assert len(notes) == 1 and "in the order of these: log/t10.json, log/t9.json;" in notes[0]
+    assert "note: transactions begin or end in 2 files" in run("--overwrite").out
+
+
 def test_change_events_are_no_log_of_messages(monkeypatch, capsys, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     write_topics(commit_transactions(Random(2), 1)[0], False)

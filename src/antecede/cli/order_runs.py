@@ -116,9 +116,11 @@ def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
     return rows, lines, facts
 
 
-def _describe_messages(kind: str, files: int, rows: int) -> tuple[list[str], dict[str, Any]]:
+def _describe_messages(
+    kind: str, files: int, rows: int, notes: tuple[str, ...]
+) -> tuple[list[str], dict[str, Any]]:
     lines = [f"a table of messages: {kind}, {pluralize(rows, 'row')}"]
-    facts: dict[str, Any] = {"files": [{"format": kind, "files": files}], "note": None, "notes": []}
+    facts: dict[str, Any] = {"files": [{"format": kind, "files": files}], "note": None, "notes": [*notes]}
     facts["renamed"] = {}
     return lines, facts
 
@@ -154,13 +156,13 @@ def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
     with show_step("reading"):
         table = read_message_files(request.inputs, request.format, **request.read_options)
     rows = len(table.rows) + len(table.unreadable)
-    lines, facts = _describe_messages(table.kind, len(table.files), rows)
+    lines, facts = _describe_messages(table.kind, len(table.files), rows, table.notes)
     with show_step("ordering"), name_options():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)
-    facts["notes"] = outcome.notes
+    facts["notes"] += outcome.notes
     tables = {
         "ordered": outcome.ordered,
         "held": outcome.held,
@@ -238,7 +240,7 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
     with show_spark_stages(spark, "reading"):
         table = read_message_files(spark, request.inputs, request.format, **request.read_options)
         good, bad = table.count_rows()
-    lines, facts = _describe_messages(table.kind, len(table.files), good + bad)
+    lines, facts = _describe_messages(table.kind, len(table.files), good + bad, table.notes)
     with name_options():
         outcome = order(table.rows, **request.columns)
     names = outcome.names | table.names
@@ -268,7 +270,7 @@ def _write_on_spark(
     with show_spark_stages(outcome.rows.sparkSession, "ordering"):
         written = write_outcome(outcome, readable, total - readable, add_unreadable, write, LISTED_GAPS)
     counts = {"input": total, **written.counts}
-    facts["notes"] = written.notes
+    facts["notes"] += written.notes
     places = written.places
     refused = _read_first_refused(places["quarantine"], names)
     return OrderRun(engine, counts, written.gaps, written.gap_count, refused, places, lines, facts)

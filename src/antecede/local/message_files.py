@@ -21,7 +21,14 @@ from antecede.formats.text_lines import (
     split_file,
 )
 from antecede.ordering.added_columns import name_added_columns
-from antecede.ordering.change_tables import FROM_LINES, MARKS, list_marks, order_commits, parse_change_lines
+from antecede.ordering.change_tables import (
+    FROM_LINES,
+    MARKS,
+    describe_commit_order,
+    list_marks,
+    order_commits,
+    parse_change_lines,
+)
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -49,6 +56,8 @@ class LocalMessageFiles(NamedTuple):
     """The same of what is no row, with what stood there and the reason."""
     kind: str
     files: list[str]
+    notes: tuple[str, ...] = ()
+    """What a user must know of how these were read."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -113,9 +122,10 @@ def _read_parquet(files: list[str]) -> LocalMessageFiles:
 def _read_changes(files: list[str]) -> LocalMessageFiles:
     """Changes of a database: one look for the order of commits, and one for the rows."""
     ranges = _plan_ranges(files)
-    commits = order_commits(pa.Table.from_batches(list_marks(_read_all_lines(ranges)), MARKS))
-    rows = parse_change_lines(_read_all_lines(ranges), commits)
-    return _split_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
+    marks = pa.Table.from_batches(list_marks(_read_all_lines(ranges)), MARKS)
+    rows = parse_change_lines(_read_all_lines(ranges), order_commits(marks))
+    log = _split_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
+    return log._replace(notes=describe_commit_order(marks, files))
 
 
 def _plan_ranges(files: list[str]) -> list[LineRange]:

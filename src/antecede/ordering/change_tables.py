@@ -18,6 +18,8 @@ FROM_LINES = pa.schema([*CHANGES, ("value", pa.string()), *PLACE_TYPES.items()])
 FROM_RECORDS = pa.schema([*CHANGES, *KAFKA_COLUMNS.items(), (REASON, pa.string())])
 MARKS = pa.schema({FILE: pa.int32(), LINE: pa.int64(), "kind": pa.string(), "transaction": pa.string()})
 """Where transactions begin and end in files."""
+SHOWN_FILES = 5
+"""So many files are named in the order in which they are believed to be."""
 
 
 class _Read(NamedTuple):
@@ -44,6 +46,19 @@ def order_commits(marks: pa.Table) -> Commits:
     by_place = marks.sort_by([(FILE, "ascending"), (LINE, "ascending")])
     kinds, transactions = by_place["kind"].to_pylist(), by_place["transaction"].to_pylist()
     return Commits().follow(map(Mark, kinds, transactions), most=None)
+
+
+def describe_commit_order(marks: pa.Table, files: list[str]) -> tuple[str, ...]:
+    """A sentence if the order of commits is believed to be that of files."""
+    numbers = sorted(marks[FILE].unique().to_pylist())
+    if len(numbers) < 2:
+        return ()
+    shown = ", ".join(files[number] for number in numbers[:SHOWN_FILES])
+    more = ", ..." if len(numbers) > SHOWN_FILES else ""
+    return (
+        f"transactions begin or end in {len(numbers)} files, and commits are believed to be in the order "
+        f"of these: {shown}{more}; if that is wrong, name the files one by one, in their order",
+    )
 
 
 def parse_change_lines(lines: Iterable[pa.RecordBatch], commits: Commits) -> Iterator[pa.RecordBatch]:

@@ -22,7 +22,14 @@ from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import find_parquet_fault, find_table_kind
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import LineRange
-from antecede.ordering.change_tables import FROM_LINES, MARKS, list_marks, order_commits, parse_change_lines
+from antecede.ordering.change_tables import (
+    FROM_LINES,
+    MARKS,
+    describe_commit_order,
+    list_marks,
+    order_commits,
+    parse_change_lines,
+)
 from antecede.ordering.text_tables import (
     FILE,
     LINE,
@@ -56,6 +63,8 @@ class MessageFiles(NamedTuple):
     files: list[str]
     counts: tuple[int, int] | None = None
     """How many rows can and cannot be read, if that is known."""
+    notes: tuple[str, ...] = ()
+    """What a user must know of how these were read."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -106,12 +115,14 @@ def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[s
 def _read_changes(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Changes of a database: one job for the order of commits, and one for the rows."""
     ranges = plan_ranges(spark, files)
-    commits = order_commits(map_lines(spark, ranges, list_marks, MARKS).toArrow())
+    marks = map_lines(spark, ranges, list_marks, MARKS).toArrow()
+    commits = order_commits(marks)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_change_lines(batches, commits)
 
-    return _split_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
+    log = _split_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
+    return log._replace(notes=describe_commit_order(marks, files))
 
 
 def _split_rows(lines: DataFrame, kind: str, files: list[str]) -> MessageFiles:
