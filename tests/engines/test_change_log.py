@@ -1,5 +1,6 @@
 """Changes of several tables, as Debezium writes them, come out in commit order, each transaction whole."""
 
+import gzip
 import json
 from pathlib import Path
 from random import Random
@@ -65,7 +66,23 @@ def test_change_events_are_no_log_of_messages(monkeypatch, capsys, tmp_path) -> 
     monkeypatch.chdir(tmp_path)
     write_topics(commit_transactions(Random(2), 1)[0], False)
     done = here(monkeypatch, capsys, "audit", "log")
-    assert done.code == 2 and "change events of Debezium" in done.err and "antecede order" in done.err
+    assert done.code == 2 and "change events of Debezium" in done.err
+    assert (
+        "antecede order --format debezium puts" in done.err and "for antecede order debezium; say" in done.err
+    )
+
+
+def test_a_dump_is_found_by_content_whatever_stands_before_it(run) -> None:
+    transaction = commit_transactions(Random(2), 1)[0]
+    Path("log").mkdir()
+    Path("log", "README.txt").write_text("a dump\n")
+    Path("log", "empty").write_text("")
+    lines = [record.write(False) for record in transaction]
+    Path("log", "topics").write_bytes(gzip.compress(b"null\n" + b"\n".join(lines)))
+    done = run("--json")
+    assert done.code == 1, done
+    assert [row["raw"] for row in read("quarantine")] == ["a dump"]
+    assert len([row for row in read("ordered") if row["group"] == "transactions"]) == len(transaction)
 
 
 def test_a_transaction_that_lacks_something_is_held_with_all_behind_it(run) -> None:

@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from antecede.formats.debezium import COLUMNS
+from antecede.formats.debezium import COLUMNS, TRANSACTIONS, is_change_log
 from antecede.local.message_files import LocalMessageFiles, read_message_files
 from antecede.local.message_order import order
+from antecede.ordering.change_tables import parse_change_records
+from antecede.ordering.kafka_records import KAFKA_COLUMNS
+from antecede.ordering.text_tables import REASON
 from tests.change_log import make_change
 
 
@@ -49,3 +53,35 @@ def test_what_is_not_whole_holds_all_behind_it(tmp_path: Path, marks: str, begun
     changes = [write_one_change(name) for name in names]
     log = read_log(tmp_path, *changes, *map(write_mark, marks.split()))
     assert list_begun(log) == begun
+
+
+def test_a_number_that_is_a_text_is_shown_as_one(tmp_path: Path) -> None:
+    log = read_log(tmp_path, make_change("orders", "u", {"id": "1", "total_order": "1"}))
+    assert log.unreadable[REASON].to_pylist() == ['total_order is no number from 1 on: "1"']
+
+
+def test_a_table_called_transactions_is_in_a_group_of_its_own(tmp_path: Path) -> None:
+    outside = make_change("orders", "r", None) | {"source": {"table": TRANSACTIONS}}
+    log = read_log(tmp_path, write_mark("B1"), outside, write_one_change("1"), write_mark("E1"))
+    groups = {row["id"]: row["group"] for row in log.rows.to_pylist()}
+    assert groups.pop("line 2 of file 0") == "table transactions"
+    assert set(groups.values()) == {TRANSACTIONS}
+
+
+def test_a_topic_called_transactions_is_in_a_group_of_its_own() -> None:
+    tombstone = {"kafka_topic": TRANSACTIONS, "kafka_partition": 0, "kafka_offset": 7}
+    records = pa.RecordBatch.from_pylist([tombstone], pa.schema(KAFKA_COLUMNS))
+    (batch,) = parse_change_records([records])
+    assert batch["group"].to_pylist() == ["topic transactions"]
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b"\n null\n", b'{"schema": null, "payload": null}\n', b"\xef\xbb\xbfnull\n"]
+)
+def test_a_dump_is_found_behind_tombstones(tmp_path: Path, start: bytes) -> None:
+    tmp_path.joinpath("a").write_bytes(start)
+    assert not is_change_log([str(tmp_path)])
+    tmp_path.joinpath("b").write_bytes(start + json.dumps(write_mark("B1")).encode())
+    assert is_change_log([str(tmp_path)])
+    tmp_path.joinpath("b").write_bytes(start + b"no JSON\n" + json.dumps(write_mark("B1")).encode())
+    assert not is_change_log([str(tmp_path)])

@@ -12,7 +12,8 @@ import typer
 
 from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError, SetupError
-from antecede.formats import FORMATS, Settings
+from antecede.formats import Settings
+from antecede.formats.registry import list_formats
 from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs; gzip too.")]
 FormatName = Annotated[
     str | None,
-    typer.Option("--format", help=f"Read all files so, and do not guess: {', '.join(FORMATS)}."),
+    typer.Option("--format", help=f"Read all files so, and do not guess: {list_formats()}."),
 ]
 Regex = Annotated[
     str | None, typer.Option(help="ShiViz's parser expression, with the groups host, clock and event.")

@@ -15,7 +15,8 @@ transaction (rows of a snapshot, tombstones, changes of a connector that tells n
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,7 +28,7 @@ from antecede.formats.source import GZIP, UTF8, inflate_blocks
 from antecede.formats.sources import list_files
 
 TRANSACTIONS = "transactions"
-"""The group of all that is in transactions; the rest is in groups by table."""
+"""The group of all that is in transactions; that of the rest is `table ...` or `topic ...`."""
 STAMP = pa.struct([("behind", pa.list_(pa.string())), ("with", pa.list_(pa.string()))])
 CHANGES = pa.schema(
     {
@@ -46,8 +47,8 @@ CHANGES = pa.schema(
 """What is read of each record."""
 COLUMNS = {"group": "group", "id": "id", "stamp": "stamp", "time": "place"}
 """The options under which such rows are put in order."""
-LONGEST_LINE = 1 << 20
-"""Bytes at the beginning of a file in which its first line must end."""
+HEAD_BYTES = 1 << 20
+"""Bytes at the beginning of a file in which the first record must end that is no tombstone."""
 MOST_CHANGES = 10_000_000
 """Changes of a transaction that can be waited for together: each is named, in some 50 bytes."""
 REMEMBERED = 1_000
@@ -97,30 +98,35 @@ class Commits(msgspec.Struct, frozen=True):
 
 
 def is_change_log(paths: list[str]) -> bool:
-    """Whether the first line of these files that has anything on it is a record of Debezium."""
-    for file in list_files(paths):
-        if line := _read_first_line(file):
-            return looks_like_change(_decode(line))
+    """Whether one of these files begins with a record of Debezium, behind any number of tombstones."""
+    return any(_begins_with_change(file) for file in list_files(paths))
+
+
+def _begins_with_change(file: str) -> bool:
+    for line in _read_first_lines(file):
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+        if _open_envelope(value) is not None:
+            return looks_like_change(value)
     return False
 
 
-def _read_first_line(file: str) -> bytes:
-    """The first line that is not blank, if it is not too long to be a record."""
+def _read_first_lines(file: str) -> Iterator[bytes]:
+    """The lines at the beginning of a file that are not blank; no more is read than is taken."""
     try:
         with open(file, "rb") as stream:
-            head = stream.read(LONGEST_LINE)
-        if head.startswith(GZIP):
-            head = next(inflate_blocks(io.BytesIO(head)), b"")
+            if stream.peek(len(GZIP)).startswith(GZIP):
+                stream = io.BufferedReader(io.BytesIO(next(inflate_blocks(stream), b"")))
+            read = 0
+            while read < HEAD_BYTES and (line := stream.readline(HEAD_BYTES)):
+                text = line.removeprefix(UTF8) if not read else line
+                read += len(line)
+                if text.strip():
+                    yield text
     except (OSError, InputError):
-        return b""
-    return head.removeprefix(UTF8).lstrip().partition(b"\n")[0]
-
-
-def _decode(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+        return
 
 
 def looks_like_change(value: Any) -> bool:
@@ -181,7 +187,7 @@ def _read_id(mapping: dict[str, Any]) -> str:
 
 def _read_count(value: Any, name: str, least: int) -> int:
     if type(value) is not int or value < least:
-        raise Refused(f"{name} is no number from {least} on: {str(value)[:80]}")
+        raise Refused(f"{name} is no number from {least} on: {json.dumps(value)[:80]}")
     return value
 
 
@@ -207,7 +213,7 @@ def make_row(change: Change, place_name: str, place: int, commits: Commits) -> d
         name = name_change(str(transaction), order)
         behind = [name_change(str(transaction), order - 1) if order > 1 else f"begin of {transaction}"]
     return {
-        "group": TRANSACTIONS if transaction is not None else change.table or "",
+        "group": _name_group(change),
         "id": name,
         "stamp": {"behind": behind, "with": together},
         "kind": change.kind,
@@ -218,3 +224,10 @@ def make_row(change: Change, place_name: str, place: int, commits: Commits) -> d
         "op": change.op,
         "place": place,
     }
+
+
+def _name_group(change: Change) -> str:
+    """Whatever a table is called, its group is not that of transactions."""
+    if change.transaction is not None:
+        return TRANSACTIONS
+    return f"table {change.table}" if change.table else ""

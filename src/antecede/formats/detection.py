@@ -58,7 +58,7 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
     if looks_like_change(next(_sample_objects(data), None)):
         raise InputError(
             "these are change events of Debezium, which tell of commits and not of messages: antecede order "
-            "puts them in the order of commits"
+            "--format debezium puts them in the order of commits"
         )
     if found := _find_stamps(data):
         raise InputError(

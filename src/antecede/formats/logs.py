@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.regexes import compile_expression
-from antecede.formats.registry import FORMATS
+from antecede.formats.registry import FORMATS, list_formats
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import GROUPS
 from antecede.tables import QUARANTINE
@@ -45,7 +45,7 @@ class Logs(NamedTuple, Generic[Table]):
 def check_settings(format: str | None, settings: Settings) -> None:
     """What is wrong with the settings is the caller's fault, and said before any file is read."""
     if format is not None and format not in FORMATS:
-        raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
+        raise CallerError(f"no format {format!r}; choose one of {list_formats()}")
     if settings.regex:
         compile_expression(settings.regex, GROUPS, "regex")
     if settings.delimiter:

@@ -69,10 +69,15 @@ FORMATS: dict[str, Format] = {
 }
 
 
+def list_formats() -> str:
+    """The formats by name, in words; change events are in no log, and only an order of commits reads them."""
+    return f"{', '.join(FORMATS)}, and for antecede order debezium"
+
+
 def read(data: bytes, name: str, format: str | None = None, settings: Settings = DEFAULT) -> Parsed:
     """The events of one file, and the records that could not be read. An empty file has neither."""
     if format is not None and format not in FORMATS:
-        raise CallerError(f"no format {format!r}; choose one of {', '.join(FORMATS)}")
+        raise CallerError(f"no format {format!r}; choose one of {list_formats()}")
     source = open_source(data, name)
     if not source.data or source.data.isspace():
         return FileRows(name).make_tables(format or "empty")
@@ -101,4 +106,4 @@ def detect(data: bytes, name: str) -> str:
 
 def _explain_error(error: InputError, name: str) -> InputError:
     text = str(error).removeprefix(f"{name}: ")
-    return InputError(f"{name}: {text}. Formats: {', '.join(FORMATS)}; say which with --format")
+    return InputError(f"{name}: {text}. Formats: {list_formats()}; say which with --format")

@@ -91,7 +91,7 @@ def parse_change_records(records: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         for topic, partition, offset, value in zip(*(batch[name].to_pylist() for name in names), strict=True):
             found = _read_text(value, f"{topic}/{partition}/{offset}", offset, Commits())
             if found.reason is None and found.row["kind"] == "tombstone":
-                found.row["group"] = found.row["table"] = topic
+                found.row["group"], found.row["table"] = f"topic {topic}", topic
             rows.append(found.row)
             reasons.append(found.reason)
         changes = pa.RecordBatch.from_pylist(rows, CHANGES)
