@@ -109,5 +109,5 @@ def test_a_transaction_that_lacks_something_is_held_with_all_behind_it(run) -> N
     assert reasons == {
         "neither a change, with op and source, nor the BEGIN or END of a transaction",
         "no JSON object",
-        "event_count is 1e+18, and 10,000,000 changes can be held together",
+        "event_count is 1e+18, and 1,000,000 changes can be held together",
     }

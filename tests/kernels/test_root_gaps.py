@@ -84,3 +84,13 @@ def test_many_missing_things_that_one_chain_of_rows_names() -> None:
     rows = [Row([(0, at), (1, at + 1)], [(0, at + 1)]) for at in range(size)]
     answer = find_compiled(rows, [0, 0], dense=False, add=False)
     assert count_waiting_rows(answer) == {(1, at + 1, at + 1): size - at for at in range(size)}
+
+
+def test_many_gaps_that_the_same_rows_need() -> None:
+    """Counted each for itself, they would take the square of this many steps."""
+    gaps = 200_000
+    needs = [[(slot, 1) for slot in range(gaps)], [(gaps, 1), (0, 1)]]
+    unmet = Rows.of(needs)
+    held = HeldPlaces(np.array([gaps, gaps + 1]), np.ones(2, np.int64), np.arange(2))
+    answer = find_root_gaps(np.zeros(gaps + 2, np.int64), unmet, held, dense=False)
+    assert answer.gap_waiting.tolist() == [2] * gaps

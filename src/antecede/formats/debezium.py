@@ -49,8 +49,8 @@ COLUMNS = {"group": "group", "id": "id", "stamp": "stamp", "time": "place"}
 """The options under which such rows are put in order."""
 HEAD_BYTES = 1 << 20
 """Bytes at the beginning of a file in which the first record must end that is no tombstone."""
-MOST_CHANGES = 10_000_000
-"""Changes of a transaction that can be waited for together: each is named, in some 50 bytes."""
+MOST_CHANGES = 1_000_000
+"""Changes of a transaction that can be waited for together: each is named, and so many take about a GB."""
 REMEMBERED = 1_000
 """Transactions whose places are remembered: after a failure Debezium may send the last ones again."""
 

@@ -118,9 +118,42 @@ def _count_all(
     graph = WaitGraph(counted, *_link_needs_to_places(*unmet, *places, dense))
     gap_nodes = rows + np.flatnonzero(places.rows < 0)
     # Whoever waits for a gap of a dense slot waits for the lower ones: they are on one track.
-    gap_tracks = gaps.slot if dense else np.arange(len(gaps.slot))
-    waiting = count_waiting(graph, gap_nodes, gap_tracks)
-    return RootGaps(gaps, waiting.gaps, waiting.cycles, waiting.on_cycles)
+    if dense:
+        waiting = count_waiting(graph, gap_nodes, gaps.slot)
+        return RootGaps(gaps, waiting.gaps, waiting.cycles, waiting.on_cycles)
+    # Gaps that the same rows need are waited for by equally many: one of them is counted for all.
+    label = _label_by_waiters(graph.starts, graph.targets)[gap_nodes]
+    _, first, kind = np.unique(label, return_index=True, return_inverse=True)
+    waiting = count_waiting(graph, gap_nodes[first], np.arange(len(first)))
+    return RootGaps(gaps, waiting.gaps[kind], waiting.cycles, waiting.on_cycles)
+
+
+@compiled
+def _label_by_waiters(starts: Ints, targets: Ints) -> Ints:
+    """A label for each node, the same for nodes to which the same nodes lead directly.
+
+    All nodes have one label at first. Node after node gives those that it leads to new labels, one for each
+    that they had.
+    """
+    size = len(starts) - 1
+    label = np.zeros(size, dtype=np.int64)
+    last_waiter = np.full(size, -1, dtype=np.int64)
+    new_label = np.zeros(len(targets) + 1, dtype=np.int64)
+    renamed_by = np.full(len(targets) + 1, -1, dtype=np.int64)
+    labels = 1
+    for node in range(size):
+        for edge in range(starts[node], starts[node + 1]):
+            target = targets[edge]
+            if last_waiter[target] == node:
+                continue
+            last_waiter[target] = node
+            old = label[target]
+            if renamed_by[old] != node:
+                renamed_by[old] = node
+                new_label[old] = labels
+                labels += 1
+            label[target] = new_label[old]
+    return label
 
 
 def _sort_places(slots: int, slot: Ints, number: Ints, row: Ints) -> _SlotPlaces:

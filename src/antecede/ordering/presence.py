@@ -35,7 +35,7 @@ def find_absent(own: Ints, is_good: Mask, present: NamedRows) -> NamedRows:
     has_come = np.append(came, -1)[place] == present.keys
     named_row = np.where(has_come, row_of_key[place], -1)
     is_whole = _find_whole(len(own), rows, named_row)
-    absent = np.unique(np.stack((rows[~has_come], present.keys[~has_come])), axis=1)
+    absent = _drop_repeated(np.stack((rows[~has_come], present.keys[~has_come])))
     is_link = has_come & ~is_whole[named_row]
     absent = _pass_on(absent, rows[is_link], named_row[is_link], len(own))
     starts = np.searchsorted(absent[0], np.arange(len(own) + 1))
@@ -60,7 +60,15 @@ def _pass_on(absent: Ints, to_row: Ints, from_row: Ints, size: int) -> Ints:
         lengths = np.diff(starts)[from_row]
         keys = absent[1][expand_ranges(starts[from_row], lengths)]
         more = np.stack((np.repeat(to_row, lengths), keys))
-        grown = np.unique(np.concatenate((absent, more), axis=1), axis=1)
+        grown = _drop_repeated(np.concatenate((absent, more), axis=1))
         if grown.shape == absent.shape:
             return absent
         absent = grown
+
+
+def _drop_repeated(pairs: Ints) -> Ints:
+    """The pairs of a row and a key, sorted, each once."""
+    pairs = pairs[:, np.lexsort((pairs[1], pairs[0]))]
+    is_new = np.ones(pairs.shape[1], dtype=bool)
+    is_new[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
+    return pairs[:, is_new]
