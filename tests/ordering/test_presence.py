@@ -14,7 +14,7 @@ from antecede.formats.debezium import (
     TRANSACTIONS,
     Change,
     Commits,
-    Mark,
+    TransactionMark,
     make_row,
 )
 from antecede.local.message_order import order
@@ -65,8 +65,8 @@ def test_what_waits_has_come(tmp_path: Path) -> None:
 # -- transactions ------------------------------------------------------------------------------------------
 
 
-def begin_all(*transactions: str) -> list[Mark]:
-    return [Mark("begin", transaction) for transaction in transactions]
+def begin_all(*transactions: str) -> list[TransactionMark]:
+    return [TransactionMark("begin", transaction) for transaction in transactions]
 
 
 def make_log(random: Random, count: int) -> list[list[Row]]:
@@ -158,8 +158,8 @@ def test_what_is_sent_again_is_not_what_the_next_one_comes_behind() -> None:
 
 
 def test_an_end_without_a_begin_has_its_place_unless_it_is_the_first_mark() -> None:
-    marks = [*begin_all("a"), Mark("end", "a"), Mark("end", "b"), *begin_all("c")]
+    marks = [*begin_all("a"), TransactionMark("end", "a"), TransactionMark("end", "b"), *begin_all("c")]
     assert Commits().follow(marks).before == {"a": None, "b": "a", "c": "b"}
-    cut_off = Commits().follow([Mark("end", "z")])
-    later = cut_off.follow([*marks, Mark("end", "z"), *begin_all("d")])
+    cut_off = Commits().follow([TransactionMark("end", "z")])
+    later = cut_off.follow([*marks, TransactionMark("end", "z"), *begin_all("d")])
     assert later.before == {"z": None, "a": None, "b": "a", "c": "b", "d": "c"}

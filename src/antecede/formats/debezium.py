@@ -66,7 +66,7 @@ class Change(NamedTuple):
     op: str | None = None
 
 
-class Mark(NamedTuple):
+class TransactionMark(NamedTuple):
     """A BEGIN or an END, in the order of commits."""
 
     kind: str
@@ -79,7 +79,7 @@ class Commits(msgspec.Struct, frozen=True):
     last: str | None = None
     before: dict[str, str | None] = {}
 
-    def follow(self, marks: Iterable[Mark], most: int | None = REMEMBERED) -> Commits:
+    def follow(self, marks: Iterable[TransactionMark], most: int | None = REMEMBERED) -> Commits:
         """The same with more transactions, in the order of commits; those sent again keep their places.
 
         An END tells the place of a transaction whose BEGIN is lost. Only where it is the first mark of all

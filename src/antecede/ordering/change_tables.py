@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from antecede.formats.debezium import CHANGES, Change, Commits, Mark, make_row, read_change
+from antecede.formats.debezium import CHANGES, Change, Commits, TransactionMark, make_row, read_change
 from antecede.formats.rows import Refused
 from antecede.ordering.kafka_records import KAFKA_COLUMNS, make_kafka_column
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
@@ -45,7 +45,7 @@ def order_commits(marks: pa.Table) -> Commits:
     """The transactions in the order in which files tell of their begins and ends."""
     by_place = marks.sort_by([(FILE, "ascending"), (LINE, "ascending")])
     kinds, transactions = by_place["kind"].to_pylist(), by_place["transaction"].to_pylist()
-    return Commits().follow(map(Mark, kinds, transactions), most=None)
+    return Commits().follow(map(TransactionMark, kinds, transactions), most=None)
 
 
 def describe_commit_order(marks: pa.Table, files: list[str]) -> tuple[str, ...]:

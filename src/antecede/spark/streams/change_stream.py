@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.core.errors import CallerError
-from antecede.formats.debezium import Commits, Mark
+from antecede.formats.debezium import Commits, TransactionMark
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.change_tables import FROM_RECORDS, parse_change_records
 from antecede.spark.streams.kafka import check_topics, read_records
@@ -54,7 +54,7 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
             "commits: a transaction topic has one partition, and each connector's topics are a stream of "
             "their own"
         )
-    in_order = [Mark(kind, transaction) for *_, kind, transaction in found]
+    in_order = [TransactionMark(kind, transaction) for *_, kind, transaction in found]
     commits = before.commits.follow(in_order, most=None)
     _write_begins(checkpoint, batch_id, _Begins(next(iter(places), None), before.commits.follow(in_order)))
     begun = [mark.transaction for mark in in_order if mark.kind == "begin"]
