@@ -170,9 +170,13 @@ def test_a_node_that_crashes_comes_back_where_it_was(tmp_path: Path) -> None:
             cluster.stop("p1")
             await asyncio.sleep(0.05)
             b = await restart(cluster, "p1")
-            again = [await anext(b) for _ in range(10)]
-            assert [d.payload for d in again] == [b"%d" % number for number in range(10, 20)]
-            assert [d.number for d in again] == list(range(11, 21))
+            again = [await anext(b)]
+            # The eleventh was acknowledged when the twelfth was asked for: on disk by then, or not.
+            assert again[0].number in (11, 12)
+            while again[-1].payload != b"19":
+                again.append(await anext(b))
+            assert [d.number for d in again] == list(range(again[0].number, 21))
+            assert [d.payload for d in again] == [b"%d" % (d.number - 1) for d in again]
             assert await b.send(b"answer", to=["p2"]) == "p1#1"
             assert [(await anext(c)).payload for _ in range(21)][-1] == b"answer"
 
