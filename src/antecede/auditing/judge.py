@@ -15,7 +15,7 @@ from antecede.auditing.graph_findings import judge_graph
 from antecede.auditing.late_findings import judge_deliveries
 from antecede.auditing.message_findings import judge_messages
 from antecede.auditing.sentences import KINDS
-from antecede.auditing.steps import StepGraph, build_step_graph
+from antecede.auditing.steps import StepGraph, number_steps_in_order
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER, SEND
@@ -64,7 +64,7 @@ def judge(graph: EventGraph) -> Judgement:
 
 def examine(graph: EventGraph) -> Examination:
     """What is wrong with all executions of a graph, not yet in words."""
-    steps = build_step_graph(graph)
+    steps = number_steps_in_order(graph)
     # Deliveries take about as long as all the rest, of a trace without clocks.
     with ThreadPoolExecutor(1) as other_thread:
         delivered = other_thread.submit(judge_deliveries, graph, steps)

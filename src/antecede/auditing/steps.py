@@ -21,7 +21,7 @@ class StepGraph(NamedTuple):
     target: Ints
 
 
-def build_step_graph(graph: EventGraph) -> StepGraph:
+def number_steps_in_order(graph: EventGraph) -> StepGraph:
     """Leave out what is no step; on a cycle an edge may run back, and is left out too."""
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]

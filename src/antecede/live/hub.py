@@ -248,7 +248,7 @@ class Hub:
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
-        self.refusals.count(kind, peer, reason)
+        self.refusals.note_refusal(kind, peer, reason)
 
     # -- how connections come about ----------------------------------------------------------------
 

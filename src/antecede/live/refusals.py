@@ -15,8 +15,8 @@ class Refusals:
         self.process = process
         self.counts: dict[tuple[str, str], int] = {}
 
-    def count(self, kind: str, peer: str, reason: str) -> None:
-        """One more."""
+    def note_refusal(self, kind: str, peer: str, reason: str) -> None:
+        """Count one more, and log the first of its kind from a peer."""
         key = kind, peer
         before = self.counts.get(key, 0)
         self.counts[key] = before + 1

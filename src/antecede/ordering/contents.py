@@ -94,7 +94,7 @@ def _chain_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None
 def _chain_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain texts, bytes and what else is hashed as bytes."""
     if pt.is_decimal(values.type):
-        unscaled = [_write_big_integer(value) for value in values.to_pylist()]
+        unscaled = [_write_unscaled_bytes(value) for value in values.to_pylist()]
         values = pa.array(unscaled, pa.binary())
     is_bytes = pt.is_binary(values.type) or pt.is_large_binary(values.type)
     texts = values.cast(pa.large_binary() if is_bytes else pa.large_string())
@@ -156,7 +156,7 @@ def _find_unscaled(value: Any) -> int | None:
     return None if value is None else int(value.scaleb(-value.as_tuple().exponent))
 
 
-def _write_big_integer(value: Any) -> bytes | None:
+def _write_unscaled_bytes(value: Any) -> bytes | None:
     """As Java writes one: the fewest bytes of its two's complement, the highest first."""
     unscaled = _find_unscaled(value)
     if unscaled is None:

@@ -60,9 +60,10 @@ class Release(Numbered, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         self.kept += [Unreleased(payload, target) for target in targets]
-        self._release_messages()
+        self._send_kept_messages()
 
-    def _release_messages(self) -> None:
+    def _send_kept_messages(self) -> None:
+        """Send in order, until one must wait for what another process has not acknowledged."""
         released = 0
         for message in self.kept:
             if not self._may_release(message.target):
@@ -115,7 +116,7 @@ class Release(Numbered, kw_only=True):
         target = self.index[packet.source]
         if number == self.sent[target]:
             self.unacknowledged.discard(target)
-            self._release_messages()
+            self._send_kept_messages()
 
     @property
     def backlog(self) -> int:

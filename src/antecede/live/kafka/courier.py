@@ -199,7 +199,7 @@ class KafkaCourier:
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
-        self.refusals.count(kind, peer, reason)
+        self.refusals.note_refusal(kind, peer, reason)
 
     # -- sessions ----------------------------------------------------------------------------------
 
