@@ -43,7 +43,7 @@ def test_chat(tmp_path: Path, count_late) -> None:
     left, right = ([row[side].strip() for row in rows] for side in (0, 1))
     question, answer, end = "ann: Shall we meet at five?", "bob: Five is fine.", "ann: Then I book a table."
     assert left == [answer, question, end]
-    assert f"$ make chat\n{out}```" in (ROOT / "README.md").read_text()
+    assert f"$ make chat\n{out}```" in (ROOT / "docs" / "live.md").read_text()
     assert right == [question, answer, end]
     assert count_late(tmp_path / "unordered") == 1
     assert count_late(tmp_path / "vector") == 0

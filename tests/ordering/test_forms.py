@@ -1,8 +1,12 @@
 """The forms of stamps are listed once: every other place that has one of the names has them all."""
 
+import json
+import re
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from antecede.ordering import projection
@@ -31,10 +35,40 @@ def test_the_document_has_the_table() -> None:
     assert make_forms_table() in (ROOT / "docs" / "forms.md").read_text()
 
 
-def test_the_readme_names_every_form() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert "[docs/forms.md](docs/forms.md)" in readme
-    assert [form for form in FORMS if form != "packets" and f"`{form}`" not in readme] == []
+EXAMPLES = re.findall(
+    r"^### (\w+)\n.*?```json\n(.*?)```\n\n```sh\nantecede (.*?)\n```",
+    (ROOT / "docs" / "forms.md").read_text(),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def test_the_document_has_an_example_of_each_form() -> None:
+    assert [form for form, _, _ in EXAMPLES] == [form for form in FORMS if form != "packets"]
+
+
+@pytest.mark.parametrize(("form", "rows", "command"), EXAMPLES)
+def test_an_example_of_the_document(form, rows, command, tmp_path, monkeypatch, capsys) -> None:
+    """The rows are out of order, and the command puts them right; it takes them for what the heading says."""
+    monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(ROOT / "examples")
+    assert Path("examples", "forms", f"{form}.jsonl").read_text() == rows
+    texts = [json.loads(row)["text"] for row in rows.splitlines()]
+    done = here(monkeypatch, capsys, *shlex.split(command))
+    assert done.code == 0, done.err
+    assert pq.read_table("tidy/ordered")["text"].to_pylist() == texts[::-1]
+
+
+def test_the_example_of_packets(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    section = (ROOT / "docs" / "forms.md").read_text().partition("### packets")[2].partition("\n## ")[0]
+    commands = re.findall(r"^antecede (.*)$", section, re.MULTILINE)
+    assert [here(monkeypatch, capsys, *shlex.split(command)).code for command in commands] == [0, 0]
+    assert pq.read_table("tidy/ordered").num_rows == 20
+
+
+def test_the_guide_names_every_form() -> None:
+    guide = (ROOT / "docs" / "order-and-audit.md").read_text()
+    assert [form for form in FORMS if form != "packets" and f"`{form}`" not in guide] == []
 
 
 def test_the_help_names_every_form(monkeypatch, capsys) -> None:

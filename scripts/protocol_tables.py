@@ -1,11 +1,11 @@
-"""Write the tables of README.md from the protocols' own facts; `--check` fails where they differ."""
+"""Write the tables of docs/protocols.md from the protocols' own facts; `--check` fails where they differ."""
 
 import sys
 from pathlib import Path
 
 import antecede
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "protocols.md"
 
 
 def protocol_rows() -> list[str]:
@@ -31,7 +31,7 @@ def option_rows() -> list[str]:
 
 
 def with_tables(text: str) -> str:
-    """README with both tables made anew."""
+    """The page with both tables made anew."""
     text = with_rows(text, "| name | what it is ", protocol_rows())
     return with_rows(text, "| option of ", option_rows())
 
@@ -46,13 +46,13 @@ def with_rows(text: str, header: str, rows: list[str]) -> str:
 
 def main() -> int:
     """Write, or check."""
-    old = README.read_text()
+    old = PAGE.read_text()
     new = with_tables(old)
     if "--check" in sys.argv:
         if new != old:
-            print("README.md: its tables differ from the protocols' facts; run `make format`")
+            print(f"{PAGE}: its tables differ from the protocols' facts; run python {sys.argv[0]}")
         return int(new != old)
-    README.write_text(new)
+    PAGE.write_text(new)
     return 0
 
 
