@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stream chat test check campaign live-campaign stream-campaign studies bench format clean
+.PHONY: help setup demo stream chat test check campaign live-campaign stream-campaign studies bench docs dist format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,12 +26,13 @@ chat: .venv/.stamp ## three people and a slow link: what one of them reads with 
 test: .venv/.stamp ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
-check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, tests
+check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, the site, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/house_rules.py
+	$(BIN)/zensical build --strict
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
@@ -49,6 +50,14 @@ studies: .venv/.stamp ## run all studies (SCALE=quick or paper) and write docs/s
 
 bench: .venv-bench/.stamp ## run the benchmarks, in an environment of their own
 	.venv-bench/bin/python -m bench
+
+docs: .venv/.stamp ## the documentation as a site, with the Python reference, in build/site
+	$(BIN)/zensical build --strict
+	@echo 'To look at it: $(BIN)/python -m http.server -d build/site'
+
+dist: .venv/.stamp ## a wheel and a source archive, in dist
+	rm -rf dist
+	$(BIN)/python -m hatchling build
 
 format: .venv/.stamp ## format the code and repair what the linter can repair
 	$(BIN)/ruff check --fix-only -q .
