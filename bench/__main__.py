@@ -13,6 +13,7 @@ from bench import (
     gate,
     judging,
     live,
+    page,
     peers,
     pipeline,
     reading,
@@ -33,6 +34,7 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Table]]] = {
     "commands": commands.tables,
     "reading": reading.tables,
     "judging": judging.tables,
+    "page": page.tables,
     "pipeline": pipeline.tables,
     "streams": streams.tables,
 }

@@ -35,7 +35,7 @@ spark.stop()
 def tables(quick: bool) -> Iterator[Table]:
     with tempfile.TemporaryDirectory(prefix="antecede-bench-") as name:
         folder = Path(name)
-        _run(["audit", str(EXAMPLE), "--engine", "local"])  # compiles the kernels, if that was not done yet
+        run(["audit", str(EXAMPLE), "--engine", "local"])  # compiles the kernels, if that was not done yet
         yield _start_up()
         yield _audits(folder, 5_000 if quick else 100_000)
         yield _orders(folder, 20_000 if quick else 1_000_000)
@@ -46,7 +46,7 @@ def _start_up() -> Table:
     table = _new_table("Start: processor time of commands that do nothing", "every subcommand imported")
     everything = _best(lambda: _python("-c", IMPORT_ALL))
     for option in ("--version", "--help"):
-        _add(table, f"antecede {option}", _best(lambda option=option: _run([option])), everything, 1 / 3)  # type: ignore[misc]
+        _add(table, f"antecede {option}", _best(lambda option=option: run([option])), everything, 1 / 3)  # type: ignore[misc]
     return table
 
 
@@ -55,8 +55,8 @@ def _audits(folder: Path, size: int) -> Table:
     log = write_jsonl(size, folder / "events.jsonl")
     cases = (("examples/chat.jsonl", str(EXAMPLE), 1 / 10), (f"{count(size)} events", log, 1 / 3))
     for name, path, bar in cases:
-        local = _best(lambda path=path: _run(["audit", path, "--engine", "local"]))  # type: ignore[misc]
-        _add(table, name, local, _run(["audit", path, "--engine", "spark"]), bar)
+        local = _best(lambda path=path: run(["audit", path, "--engine", "local"]))  # type: ignore[misc]
+        _add(table, name, local, run(["audit", path, "--engine", "spark"]), bar)
     return table
 
 
@@ -68,7 +68,7 @@ def _orders(folder: Path, size: int) -> Table:
     sort = _python("-c", SORT, messages, str(folder / "sorted"))
     for engine, bar in (("local", 2.3 / 4), ("spark", 1.6)):
         options = ["--group", "group", "--time", "time", "--engine", engine, "--out", str(folder / engine)]
-        _add(table, f"--engine {engine}", _run(["order", messages, *options]), sort, bar)
+        _add(table, f"--engine {engine}", run(["order", messages, *options]), sort, bar)
     return table
 
 
@@ -77,7 +77,7 @@ def _best(call: object) -> Spent:
     return min((call() for _ in range(3)), key=lambda time: time.wall)  # type: ignore[operator]
 
 
-def _run(arguments: list[str]) -> Spent:
+def run(arguments: list[str]) -> Spent:
     return _python("-m", "antecede", *arguments)
 
 

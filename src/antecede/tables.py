@@ -107,6 +107,32 @@ class Window:
     left_out: str = ""
 
 
+MARKS = pa.schema([FINDINGS.field(name) for name in ("kind", "execution", "process", "message", "events")])
+"""Findings without their sentences."""
+
+STEP_LINK, MESSAGE_LINK, WAIT_LINK, UNSENT_LINK = 0, 1, 2, 3
+"""From an event of a process to its next one; from any other cause; from an arrival to its delivery; from a
+send to a delivery that came before it."""
+LINKS = pa.schema({"source": pa.int64(), "target": pa.int64(), "kind": pa.int64()})
+"""Which row of a view led to which, by target."""
+
+
+@dataclass(frozen=True)
+class LogView:
+    """What a page holds of a log.
+
+    `events` (columns of EVENTS, whose names may be dictionaries) come causes first. They have two more kinds:
+    `arrival`, which is no step of its process, and `ghost`, which others name and the log has not. `places`
+    has process, index and time of the events that `marks` name.
+    """
+
+    events: pa.Table
+    links: pa.Table
+    marks: pa.Table
+    places: pa.Table
+    left_out: str = ""
+
+
 def pad_to_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The columns of the schema, in its order and with its types; those that the table lacks are null."""
     columns = []

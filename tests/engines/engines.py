@@ -1,4 +1,4 @@
-"""All engines with one face: an Arrow table in, Arrow tables and windows out."""
+"""All engines with one face: an Arrow table in, Arrow tables, windows and a page out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from antecede.formats import Settings
 from antecede.formats.logs import Logs
 from antecede.formats.settings import DEFAULT
 from antecede.local.compare import CostReport
-from antecede.tables import EVENTS, QUARANTINE, Window
+from antecede.report.page import render_page
+from antecede.tables import EVENTS, QUARANTINE, LogView, Window
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Results:
     totals: pa.Table
     summary: Summary
     windows: list[Window]
+    page: str
 
     def rows(self) -> dict[str, Any]:
         """The same in a form that can be compared: Spark's tables have no order."""
@@ -35,7 +37,13 @@ class Results:
                 (one.title, one.events.to_pylist(), sorted(one.edges), one.late, one.ghosts, one.left_out)
                 for one in self.windows
             ],
+            "page": self.page,
         }
+
+
+def make_page(summary: Summary, view: LogView | None) -> str:
+    """The page of an audit, if a view of its log is wanted."""
+    return "" if view is None else render_page("", {}, summary.sample, view, "", summary.counts)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Engine(Protocol):
         """Read logs into Arrow tables."""
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
-        """Audit a table of events; windows are looked for if they are wanted."""
+        """Audit a table of events; windows and a page are made if they are wanted."""
 
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
         """Compare protocols on a table of events."""
@@ -86,12 +94,13 @@ class LocalEngine:
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         from antecede.local.audit import audit
-        from antecede.local.windows import pick_windows
+        from antecede.local.windows import pick_windows, view_log
 
         done = audit(events)
         summary = done.summary(sample)
         picked = pick_windows(events, done, summary) if windows else []
-        return Results(done.findings, done.totals, summary, picked)
+        page = make_page(summary, view_log(events, done, summary) if windows else None)
+        return Results(done.findings, done.totals, summary, picked, page)
 
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
         from antecede.local.compare import compare
@@ -139,13 +148,14 @@ class SparkEngine:
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         from antecede.spark.auditing.event_audit import audit
-        from antecede.spark.pictures.windows import pick_windows
+        from antecede.spark.pictures.windows import pick_windows, view_log
 
         frame = self.spark.createDataFrame(events)
         done = audit(frame, huge=self.huge)
         summary = done.summary(sample)
         picked = pick_windows(frame, done, summary) if windows else []
-        results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked)
+        page = make_page(summary, view_log(frame, done, summary) if windows else None)
+        results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked, page)
         done.done()
         return results
 

@@ -6,7 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from antecede.auditing import views
 from antecede.auditing.judge import TOTALS
+from antecede.auditing.views import HELD_EVENTS
 from antecede.auditing.windows import DRAWN_NEARBY
 from antecede.core.errors import CallerError
 from antecede.formats import read
@@ -155,15 +157,16 @@ def test_windows_of_clean_executions(audit_engine):
 
 
 @pytest.mark.spark
-def test_all_engines_give_the_same_tables_and_windows(spark):
+def test_all_engines_give_the_same_tables_windows_and_pages(spark, monkeypatch):
     rows = [row for seed in range(6) for row in without(talk(seed, 4, 60, f"x{seed}", 0.2), "parents")]
     rows += without(talk(9, 3, 700, "large", 0.1), "clock")
     rows += [row | {"index": None} for row in without(talk(8, 5, 600, "lines", 0.1), "clock", "parents")]
     # An audit costs Spark much the same whatever is in it, so the long log comes along.
     mixed = pa.concat_tables([table(*rows), long_log(300)], promote_options="default")
-    for events in (mixed, many_executions()):
+    for events, held in ((mixed, HELD_EVENTS), (many_executions(), 300)):
+        monkeypatch.setattr(views, "HELD_EVENTS", held)  # fewer than there are: then a page holds a part
         local = LocalEngine().audit(events, windows=True).rows()
-        assert local["windows"]
+        assert local["windows"] and ("This page holds" in local["page"]) == (held == 300)
         assert local == SparkEngine(spark).audit(events, windows=True).rows()
         assert local == SparkEngine(spark, huge=0).audit(events, windows=True).rows()
 

@@ -50,7 +50,7 @@ def test_json_is_one_document_and_all_files_are_written(run) -> None:
     assert found["files"][0]["format"] == "jsonl"
     assert set(found["written"]) == {"report", "shiviz", "dot", "findings", "totals", "quarantine"}
     text = Path("sub/page.html").read_text()
-    assert "<svg" in text and "p3 delivered z" in text and "Nothing is left out." in text
+    assert 'id="block-process"' in text and "p3 delivered z" in text and "Left out" not in text
     assert Path("g.dot").read_text().startswith("digraph")
     assert "#c4281c" in Path("g.dot").read_text()
     assert pq.read_table("tables/findings").num_rows == 1
@@ -150,17 +150,17 @@ def long_log(size: int) -> list[dict[str, Any]]:
     return story("; ".join([*told, *(f"p2 deliver m{at}" for at in got)]))
 
 
-def test_a_large_log_is_drawn_around_its_findings(run) -> None:
+def test_a_large_log_is_whole_in_the_page_and_in_part_for_graphviz(run) -> None:
     Path("log").write_text(lines(*long_log(400)))
-    done = run("log", "--report", "p.html", "--json")
+    done = run("log", "--report", "p.html", "--dot", "g.dot", "--json")
     found = json.loads(done.out)
     assert sorted((row["kind"], row["message"]) for row in found["findings"]) == [
         ("fifo", "m200"),
         ("late", "m200"),
     ]
-    text = Path("p.html").read_text()
-    assert f"{1200 - DRAWN_NEARBY:,} of the 1,200 events of this execution are left out." in text
-    assert text.count("<svg") == 1 and "(not drawn)" not in text
+    assert "Overview <b>1,200 events</b>" in Path("p.html").read_text()
+    left_out = f"{1200 - DRAWN_NEARBY:,} of the 1,200 events of this execution are left out."
+    assert left_out in found["written"]["dot"]
 
 
 @pytest.mark.parametrize("columns", [{"x": [1]}, {"sender": ["a"], "stamp": [1]}])

@@ -8,6 +8,7 @@ import select
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ WHY = f"no browser: none of {', '.join(NAMES)} is on the path (Debian: apt-get i
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
     "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-extensions", "--remote-debugging-pipe",
+    "--disable-extensions", "--disable-quic", "--disable-sync", "--remote-debugging-pipe",
 ]  # fmt: skip
 SILENCE = 120
 
@@ -88,6 +89,13 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def wait(self, condition: str) -> None:
+        """Waits until an expression in the page is true."""
+        end = time.monotonic() + SILENCE / 4
+        while not self.run(f"Boolean({condition})"):
+            assert time.monotonic() < end, f"this did not come true: {condition}"
+            time.sleep(0.01)
 
     def mouse(self, selector: str, click: bool = False) -> None:
         """Moves to the middle of an element, as a person would."""

@@ -1,11 +1,14 @@
-"""Windows and findings for the tests of pages: a random run with its own account of happened-before."""
+"""Events and findings for the tests of pages: a random run with its own account of happened-before."""
 
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from antecede.tables import EVENTS, FINDINGS, Window
+from antecede.local.audit import audit
+from antecede.local.windows import view_log
+from antecede.report.page import render_page
+from antecede.tables import EVENTS, FINDINGS, LINKS, MARKS, LogView, Window
 
 
 def events(*rows: dict[str, Any]) -> pa.Table:
@@ -26,8 +29,36 @@ def at(
 def story(told: str) -> pa.Table:
     """Events told as `a send m, b deliver m`, with their positions as ids."""
     return events(
-        *(at(p, str(i), kind, m) for i, (p, kind, m) in enumerate(map(str.split, told.split(", "))))
+        *(at(p, str(i), kind, m, index=i) for i, (p, kind, m) in enumerate(map(str.split, told.split(", "))))
     )
+
+
+class AuditedPage(NamedTuple):
+    """A page as the command writes it, and what it holds."""
+
+    text: str
+    view: LogView
+    findings: pa.Table
+
+    def row(self, event: str) -> int:
+        """The row of an event in the page."""
+        return int(self.view.events["event"].to_pylist().index(event))
+
+
+def audit_page(table: pa.Table, title: str = "title", sample: int = 500) -> AuditedPage:
+    """The page of an audit of these events."""
+    done = audit(table)
+    summary = done.summary(sample)
+    view = view_log(table, done, summary)
+    verdict = f"{summary.findings} findings" if summary.findings else "clean: nothing found"
+    totals: dict[str, str | int] = dict(summary.totals)
+    text = render_page(verdict, totals, summary.sample, view, title, summary.counts)
+    return AuditedPage(text, view, summary.sample)
+
+
+def view_of(table: pa.Table) -> LogView:
+    """A view of these events, of which nobody knows what led to what."""
+    return LogView(table, LINKS.empty_table(), MARKS.empty_table(), table)
 
 
 TRIANGLE = [
@@ -47,11 +78,6 @@ LATE = {
 }  # fmt: skip
 
 
-def triangle(left_out: str = "") -> Window:
-    """002's Figure 4: x is late at p3."""
-    return Window("the triangle", events(*TRIANGLE), ARROWS, {("p3", "x")}, set(), left_out)
-
-
 class Run:
     """Processes that send to one another at random; messages may overtake. `past` is happened-before, by the
     definition: an event's own process before it and, for a delivery, the past of its send."""
@@ -69,8 +95,8 @@ class Run:
         for _ in range(size):
             self._step()
 
-    def window(self, title: str = "a random run", left_out: str = "") -> Window:
-        return Window(title, events(*self.rows), self.edges, self.late, set(), left_out)
+    def window(self) -> Window:
+        return Window("a random run", events(*self.rows), self.edges, self.late)
 
     def _step(self) -> None:
         if self.flying and self.draw.random() < 0.5:

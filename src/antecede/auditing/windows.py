@@ -21,6 +21,8 @@ DRAWN_WHOLE = 400
 DRAWN_NEARBY = 100
 """Events that are drawn of a larger one."""
 MOST_WINDOWS = 8
+MOST_PARTS, PARTS_OF_KIND = 30, 3
+"""Findings whose surroundings are in the page of a log that is too large for it: of all kinds, and of one."""
 CLEAN_WINDOWS = 3
 """Windows where nothing was found."""
 LOCATED_WITNESS = 30
@@ -39,6 +41,8 @@ SPANS = pa.schema(
     }
 )
 """A part of a window: what is at most a radius away from a place; null is any process, file or distance."""
+IDENTITY = ("file", "line", "process", "index", "event")
+"""Events that agree in these are drawn once."""
 
 Row = dict[str, Any]
 
@@ -81,9 +85,19 @@ class _Choice(NamedTuple):
         return self.size <= DRAWN_WHOLE
 
 
+def fetch_parts(source: WindowSource, summary: Summary) -> pa.Table:
+    """The events around findings of each kind, or of the first executions without a finding; each once."""
+    choices = _choose_parts(source, summary, PARTS_OF_KIND)[:MOST_PARTS]
+    tables = source.fetch_spans(_find_spans(source, choices), len(choices))
+    rows: dict[tuple[Any, ...], Row] = {}
+    for row in pa.concat_tables([EVENTS.empty_table(), *tables]).to_pylist():
+        rows.setdefault(tuple(row[name] for name in IDENTITY), row)
+    return pa.Table.from_pylist(list(rows.values()), EVENTS)
+
+
 def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     """Windows around the first finding of each kind, or of the first executions without a finding."""
-    choices = _choose_parts(source, summary)
+    choices = _choose_parts(source, summary, 1)[:MOST_WINDOWS]
     tables = source.fetch_spans(_find_spans(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
     ghosts = _find_ghosts(source, choices, graphs)
@@ -104,12 +118,12 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     return windows
 
 
-def _choose_parts(source: WindowSource, summary: Summary) -> list[_Choice]:
-    """A finding of each kind, the most frequent first; what would show the same events is drawn once."""
-    first_of_kind: dict[str, Row] = {}
+def _choose_parts(source: WindowSource, summary: Summary, of_kind: int) -> list[_Choice]:
+    """Findings of each kind, the worst kind first; what would show the same events is drawn once."""
+    by_kind: dict[str, list[Row]] = {kind: [] for kind in summary.counts}
     for row in summary.sample.to_pylist():
-        first_of_kind.setdefault(row["kind"], row)
-    wanted = sorted(first_of_kind.values(), key=lambda row: -summary.counts[row["kind"]])
+        by_kind[row["kind"]].append(row)
+    wanted = [row for rows in by_kind.values() for row in rows[:of_kind]]
     executions = sorted({row["execution"] for row in wanted}) if wanted else None
     most = max(len(wanted), CLEAN_WINDOWS)
     sizes = {row["execution"]: row for row in source.list_execution_sizes(executions, most)}
@@ -122,7 +136,7 @@ def _choose_parts(source: WindowSource, summary: Summary) -> list[_Choice]:
         choice = _Choice(row["execution"], size["events"], size["processes"], row["kind"], witness)
         drawn = None if choice.is_whole else tuple(witness)
         choices.setdefault((choice.execution, drawn), choice)
-    return list(choices.values())[:MOST_WINDOWS]
+    return list(choices.values())
 
 
 def _find_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:

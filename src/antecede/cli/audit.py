@@ -31,7 +31,9 @@ from antecede.formats.sources import list_files
 if TYPE_CHECKING:
     from antecede.tables import Window
 
-Report = Annotated[Path | None, typer.Option(help="Write a page with findings and pictures (HTML).")]
+Report = Annotated[
+    Path | None, typer.Option(help="Write a page with overview, findings and pictures (HTML).")
+]
 ShiViz = Annotated[Path | None, typer.Option("--shiviz", help="Write the log, or a part, for ShiViz.")]
 Dot = Annotated[Path | None, typer.Option(help="Write the first picture for Graphviz.")]
 Out = Annotated[str | None, typer.Option(help="Folder for the tables findings, totals and quarantine.")]
@@ -100,11 +102,11 @@ def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
     written: dict[str, str] = {}
     if wanted.out is not None:
         written |= run.write_tables(wanted.out, wanted.overwrite)
-    if wanted.report is None and wanted.shiviz is None and wanted.dot is None:
+    if wanted.report is not None:
+        written["report"] = _write_report(run, wanted)
+    if wanted.dot is None and wanted.shiviz is None:
         return written
     windows = run.windows()
-    if wanted.report is not None:
-        written["report"] = _write_report(run, windows, wanted)
     if wanted.dot is not None:
         written["dot"] = _write_dot(windows, wanted.dot)
     if wanted.shiviz is not None:
@@ -112,7 +114,7 @@ def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
     return written
 
 
-def _write_report(run: AuditRun, windows: list[Window], wanted: _Wanted) -> str:
+def _write_report(run: AuditRun, wanted: _Wanted) -> str:
     from antecede.report.page import render_page
 
     name = ", ".join(wanted.inputs[:NAMED_INPUTS])
@@ -122,7 +124,7 @@ def _write_report(run: AuditRun, windows: list[Window], wanted: _Wanted) -> str:
         state_verdict(run),
         list_totals(run),
         run.summary.sample,
-        windows,
+        run.view(),
         f"Audit of {name}",
         run.summary.counts,
     )

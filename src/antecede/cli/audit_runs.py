@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from antecede.cli.engine import Engine
     from antecede.formats.logs import FileRead
     from antecede.formats.settings import Settings
-    from antecede.tables import Window
+    from antecede.tables import LogView, Window
 
 SAMPLED_FINDINGS = 500
 """Findings of each kind that are held in memory for the page and for programs."""
@@ -38,7 +38,10 @@ class AuditRun(Protocol):
     """The first records that cannot be read."""
 
     def windows(self) -> list[Window]:
-        """What is to be drawn."""
+        """What is to be drawn in files for other tools."""
+
+    def view(self) -> LogView:
+        """What the page holds of the log."""
 
     def all_events(self) -> pa.Table:
         """Every event: for logs of which the summary says that they are small."""
@@ -89,6 +92,12 @@ class _LocalRun:
         from antecede.local.windows import pick_windows
 
         return pick_windows(self.logs.events, self.audit, self.summary)
+
+    def view(self) -> LogView:
+        from antecede.local.windows import view_log
+
+        with show_step("gathering what the page holds"):
+            return view_log(self.logs.events, self.audit, self.summary)
 
     def all_events(self) -> pa.Table:
         return self.logs.events
@@ -141,6 +150,12 @@ class _SparkRun:
 
         with show_spark_stages(self.spark, "looking for what to draw"):
             return pick_windows(self.logs.events, self.audit, self.summary)
+
+    def view(self) -> LogView:
+        from antecede.spark.pictures.windows import view_log
+
+        with show_spark_stages(self.spark, "gathering what the page holds"):
+            return view_log(self.logs.events, self.audit, self.summary)
 
     def all_events(self) -> pa.Table:
         return self.logs.events.toArrow()

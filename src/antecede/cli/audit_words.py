@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from antecede.cli.logs import describe_files, list_file_facts
 from antecede.cli.sentences import SHOWN_SENTENCES, escape_text, list_refused_rows, list_sentences
-from antecede.report.findings import MEANINGS, group_by_kind
+from antecede.report.findings import MEANINGS, group_by_kind, rank_kind
 from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
 
 
 def _rank_kinds(summary: Summary) -> list[tuple[str, int]]:
-    """The kinds of findings with their numbers, the most frequent first."""
-    return sorted(summary.counts.items(), key=lambda count: -count[1])
+    """The kinds of findings with their numbers, the worst first."""
+    return sorted(summary.counts.items(), key=lambda count: rank_kind(count[0]))
 
 
 def list_audit_facts(run: AuditRun) -> dict[str, Any]:

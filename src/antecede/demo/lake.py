@@ -202,16 +202,14 @@ def _explain(console: Console, story: LakeStory) -> None:
 def _write_page(first: LakeAudit, folder: Path) -> Path:
     """Pictures of what went wrong as it landed."""
     from antecede.spark.event_columns import add_missing_columns
-    from antecede.spark.pictures.windows import pick_windows
+    from antecede.spark.pictures.windows import view_log
 
     summary = first.summary
-    windows = pick_windows(add_missing_columns(first.events), first.audit, summary)
+    view = view_log(add_missing_columns(first.events), first.audit, summary)
     totals: dict[str, str | int] = {name.replace("_", " "): count for name, count in summary.totals.items()}
     late = summary.counts.get("late", 0)
     verdict = f"{late:,} messages landed behind something that depends on them"
-    text = render_page(
-        verdict, totals, summary.sample, windows, "The shop's lake, as it landed", summary.counts
-    )
+    text = render_page(verdict, totals, summary.sample, view, "The shop's lake, as it landed", summary.counts)
     place = folder / "page.html"
     place.write_text(text, encoding="utf-8")
     first.audit.done()

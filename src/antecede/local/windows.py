@@ -10,31 +10,39 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
-from antecede.auditing.windows import EventName, choose_windows
+from antecede.auditing.views import build_view
+from antecede.auditing.windows import IDENTITY, EventName, choose_windows
 from antecede.events.coercion import coerce_events
 from antecede.events.columns import Bools, EncodedNames, get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints
 from antecede.local.arrow import to_arrow_table
 from antecede.local.audit import Audit
-from antecede.tables import EVENTS, Window, pad_to_schema
+from antecede.tables import EVENTS, MARKS, LogView, Window, pad_to_schema
 
 Row = dict[str, Any]
 
 _UNKNOWN = -(2**62)
 """The index and the line of an event that has none: far from every place."""
-_IDENTITY = ("file", "line", "process", "index", "event")
-"""Events that agree in these are drawn once."""
 
 
 def pick_windows(events: object, audit: Audit, summary: Summary) -> list[Window]:
     """What is to be drawn of audited events."""
-    table = pad_to_schema(coerce_events(to_arrow_table(events)), EVENTS)
-    return choose_windows(_LocalSource(table, audit), summary)
+    return choose_windows(_open_source(events, audit), summary)
+
+
+def view_log(events: object, audit: Audit, summary: Summary) -> LogView:
+    """What a page holds of audited events."""
+    return build_view(_open_source(events, audit), summary)
+
+
+def _open_source(events: object, audit: Audit) -> _LocalSource:
+    return _LocalSource(pad_to_schema(coerce_events(to_arrow_table(events)), EVENTS), audit)
 
 
 class _LocalSource:
-    """A `WindowSource` of Arrow tables; names are looked up as codes."""
+    """A `ViewSource` of Arrow tables; names are looked up as codes."""
 
     def __init__(self, events: pa.Table, audit: Audit) -> None:
         self.events = events
@@ -71,14 +79,16 @@ class _LocalSource:
     def locate_events(self, names: list[EventName]) -> list[Row]:
         if not names:
             return []
+        windows: dict[tuple[str, str], list[int]] = {}
+        for name in names:
+            windows.setdefault((name.execution, name.event), []).append(name.window)
         ids = pa.array(sorted({name.event for name in names}))
         places = self.events.filter(pc.is_in(self.events["event"], ids))
-        places = places.select(["execution", "event", "process", "index", "file", "line"])
+        places = places.select(["execution", "event", "process", "index", "time", "file", "line"])
         located = []
         for row in places.to_pylist():
-            for name in names:
-                if name.execution == row["execution"] and name.event == row["event"]:
-                    located.append({"window": name.window, **row})
+            for window in windows.get((row["execution"], row["event"]), ()):
+                located.append({"window": window, **row})
         return located
 
     def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
@@ -121,7 +131,7 @@ class _LocalSource:
         if not distances:
             return EVENTS.empty_table()
         rows = sorted(distances)
-        names = self.events.select(_IDENTITY).take(pa.array(rows)).to_pylist()
+        names = self.events.select(IDENTITY).take(pa.array(rows)).to_pylist()
         nearest: dict[tuple[Any, ...], tuple[int, int]] = {}
         for row, values in zip(rows, names, strict=True):
             identity = tuple((value is not None, value) for value in values.values())  # null comes first
@@ -138,6 +148,18 @@ class _LocalSource:
         is_drawn = pc.is_in(findings["message"], pa.array(sorted(messages), pa.string()))
         late = findings.filter(pc.and_(is_late, pc.and_(is_here, is_drawn)))
         return list(late.select(["execution", "process", "message"]).to_pylist())
+
+    def fetch_all_events(self) -> pa.Table:
+        return self.events
+
+    def list_marks(self, most: int) -> pa.Table:
+        findings = self.audit.findings
+        rank = pc.index_in(findings["kind"], value_set=pa.array(KINDS))
+        ranked = findings.select(MARKS.names).append_column("rank", rank)
+        ranked = ranked.append_column("row", pa.array(np.arange(len(ranked))))
+        order = [("rank", "ascending"), ("execution", "ascending"), ("row", "ascending")]
+        rows = pc.select_k_unstable(ranked, min(most, len(ranked)), order)
+        return findings.select(MARKS.names).take(rows)
 
 
 def _is_named(column: EncodedNames, name: str) -> Bools:

@@ -1,15 +1,16 @@
-"""The findings as HTML: grouped by kind, the commonest first, each with its sentence and with links to the
-events of its witness in the pictures. Long groups are folded, and what a page cannot hold is counted.
+"""The findings as HTML: grouped by kind, the worst first, each with its sentence and a link to the picture of
+its witness. Long groups are folded, and what a page cannot hold is counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from antecede.report.gravity import find_group
 from antecede.report.text import escape_html, format_total
-from antecede.report.window import Row, describe_event, describe_place
+from antecede.report.window import describe_place
 
 SHOWN_FINDINGS = 8
 """Findings of a kind that are shown before a fold."""
@@ -43,61 +44,68 @@ MEANINGS = {
     "timestamp": "By their times the effect came before its cause; clocks of processes differ.",
     "false-causality": "Causal order makes a message wait for another on which it does not depend.",
 }
-EventPlaces = dict[tuple[str, str], tuple[int, Row]]
-"""Where each event of a window stands, by execution and name, and its row."""
+"""What each kind says. They come in the order in which findings are told: the worst first."""
+_RANKS = {kind: rank for rank, kind in enumerate(MEANINGS)}
+
+
+def rank_kind(kind: str) -> tuple[int, str]:
+    """A key that sorts the worst kind first, and those that nobody knows last."""
+    return _RANKS.get(kind, len(_RANKS)), kind
 
 
 def group_by_kind(findings: pa.Table) -> list[tuple[str, pa.Table]]:
-    """The findings of each kind, the commonest first."""
+    """The findings of each kind, the worst kind first."""
     kinds = pc.fill_null(findings["kind"], "unknown")
-    counts = {count["values"]: count["counts"] for count in kinds.value_counts().to_pylist()}
-    ranked = sorted(counts, key=lambda kind: (-counts[kind], kind))
+    ranked = sorted(pc.unique(kinds).to_pylist(), key=rank_kind)
     return [(kind, findings.filter(pc.equal(kinds, kind))) for kind in ranked]
 
 
-def render_findings(findings: pa.Table, windows: list[EventPlaces], counts: Mapping[str, int]) -> str:
-    """All findings by kind, below a list of the kinds and a box that filters.
+def render_findings(
+    findings: pa.Table, locate: Callable[[pa.Table], list[list[int]]], counts: Mapping[str, int]
+) -> str:
+    """All findings by kind, below a list of the kinds.
 
-    `counts` says how many there are of each kind, if these are not all.
+    `locate` tells the rows of the page's events that are the witness of each finding; -1 is not there.
+    `counts` says how many findings there are of each kind, if these are not all.
     """
     if not len(findings):
         return '<p class="none">No findings.</p>'
-    groups = [(kind, table, counts.get(kind, len(table))) for kind, table in group_by_kind(findings)]
-    groups.sort(key=lambda group: -group[2])
     names_executions = len(pc.unique(findings["execution"])) > 1
     kinds, sections = [], []
-    for number, (kind, table, count) in enumerate(groups):
+    numbered = 0
+    for number, (kind, table) in enumerate(group_by_kind(findings)):
+        count = counts.get(kind, len(table))
         label = f"{escape_html(kind)} <b>{format_total(count)}</b>"
-        kinds.append(f'<li><a href="#kind-{number}">{label}</a></li>')
-        body = _render_kind(kind, table, windows, names_executions, count)
-        sections.append(f'<section class="kind" id="kind-{number}"><h3>{label}</h3>{body}</section>')
-    return (
-        f'<ul class="kinds">{"".join(kinds)}</ul>'
-        '<p class="filter"><label>Filter <input id="filter" type="search" autocomplete="off" '
-        'placeholder="words of a sentence, process, message, file"/></label> '
-        '<output id="matches" for="filter"></output></p>' + "".join(sections)
-    )
+        group = find_group(kind)
+        kinds.append(f'<li><a class="{group}" href="#kind-{number}">{label}</a></li>')
+        listed = table.slice(0, LISTED_FINDINGS)
+        rows = zip(listed.to_pylist(), locate(listed), strict=True)
+        items = [
+            _render_finding(row, witness, numbered + at, names_executions)
+            for at, (row, witness) in enumerate(rows)
+        ]
+        numbered += len(items)
+        body = _render_kind(kind, items, count)
+        sections.append(f'<section class="kind {group}" id="kind-{number}"><h3>{label}</h3>{body}</section>')
+    return f'<ul class="kinds">{"".join(kinds)}</ul>{"".join(sections)}'
 
 
-def _render_kind(
-    kind: str, table: pa.Table, windows: list[EventPlaces], names_executions: bool, count: int
-) -> str:
+def _render_kind(kind: str, items: Sequence[str], count: int) -> str:
     """What a kind means, and its findings; long lists are folded."""
-    rows = table.slice(0, LISTED_FINDINGS).to_pylist()
-    items = [_render_finding(row, windows, names_executions) for row in rows]
     body = f"<p>{MEANINGS[kind]}</p>" if kind in MEANINGS else ""
     body += f'<ol class="findings">{"".join(items[:SHOWN_FINDINGS])}</ol>'
     if len(items) > SHOWN_FINDINGS:
         rest = "".join(items[SHOWN_FINDINGS:])
         fold = f'<ol class="findings" start="{SHOWN_FINDINGS + 1}">{rest}</ol>'
         body += f"<details><summary>show all {format_total(len(items))}</summary>{fold}</details>"
-    if left_out := count - len(rows):
+    if left_out := count - len(items):
         note = "more are not on this page; antecede audit --out DIR lists more of them."
         body += f'<p class="left">{format_total(left_out)} {note}</p>'
     return body
 
 
-def _render_finding(row: dict[str, Any], windows: list[EventPlaces], names_executions: bool) -> str:
+def _render_finding(row: dict[str, Any], witness: list[int], number: int, names_executions: bool) -> str:
+    """A finding; its number is what its picture is called after."""
     sentence = row["sentence"]
     if not sentence:
         sentence = " ".join(filter(None, (row["process"], row["kind"], row["message"])))
@@ -105,36 +113,19 @@ def _render_finding(row: dict[str, Any], windows: list[EventPlaces], names_execu
     if names_executions and row["execution"]:
         facts.append(f"execution {row['execution']}")
     spans = "".join(f"<span>{escape_html(fact)}</span>" for fact in facts if fact)
-    witness = _render_witness(row, windows)
-    return f'<li><p>{escape_html(sentence)}</p><p class="facts">{spans}{witness}</p></li>'
+    held = [str(at) for at in witness if at >= 0]
+    data = f' data-rows="{" ".join(held)}"' if held else ""
+    return (
+        f'<li id="finding-{number}" tabindex="-1"{data}><p>{escape_html(sentence)}</p>'
+        f'<p class="facts">{spans}{_render_link(row, held, number)}</p></li>'
+    )
 
 
-def _render_witness(row: dict[str, Any], windows: list[EventPlaces]) -> str:
-    """A link to each event of the witness and one to all of them, in the window that shows most of them."""
-    events = [(row["execution"] or "", event) for event in row["events"] or ()]
-    if not events:
+def _render_link(row: dict[str, Any], held: list[str], number: int) -> str:
+    """A link to the picture; or the names of the events that this page does not hold."""
+    if held:
+        return f'<a class="show" href="#picture-{number}">picture</a>'
+    if not row["events"]:
         return ""
-    drawn = [sum(event in places for event in events) for places in windows]
-    best = max(range(len(windows)), key=lambda number: drawn[number], default=-1)
-    if best < 0 or not drawn[best]:
-        names = " → ".join(escape_html(event) for _, event in events)
-        return f'<span class="witness">witness: {names} (not drawn)</span>'
-    link = f"<span>picture {best + 1}:</span>"
-    if drawn[best] > 1:
-        rows = _join_rows(events, windows[best])
-        link = f'<a class="all" href="#w{best}-{rows}">show in picture {best + 1}</a>'
-    steps = [_render_step(event, best, windows[best]) for event in events]
-    return f'{link}<span class="witness">{" → ".join(steps)}</span>'
-
-
-def _join_rows(events: Sequence[tuple[str, str]], places: EventPlaces) -> str:
-    """The rows of the events that are drawn, as page.js reads them: 3-5-9."""
-    return "-".join(str(places[event][0]) for event in events if event in places)
-
-
-def _render_step(event: tuple[str, str], window: int, places: EventPlaces) -> str:
-    if event not in places:
-        return escape_html(event[1])
-    at, row = places[event]
-    title, text = escape_html(describe_place(row)), escape_html(describe_event(row))
-    return f'<a href="#w{window}-{at}" title="{title}">{text}</a>'
+    names = " → ".join(escape_html(event) for event in row["events"])
+    return f'<span class="witness">witness: {names} (not in this page)</span>'

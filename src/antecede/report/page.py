@@ -1,61 +1,91 @@
-"""The page: verdict, totals, findings and pictures in one HTML file that loads nothing from anywhere.
+"""The page of an audit: verdict, totals, overview, charts, findings and pictures in one HTML file that loads
+nothing from anywhere.
 
-Everything that stands in a log is escaped; besides, the page's own policy lets no script run but the one
-below, known by its hash.
+What stands in a log is escaped, or it is in blocks that nothing runs; besides, the page's own policy lets no
+script run but its own, known by its hash.
 """
 
+import json
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from antecede.report.blocks import (
+    BlockGroup,
+    PackedBlocks,
+    RawBlock,
+    pack_groups,
+    pack_maps,
+    pack_numbers,
+    pack_optional_numbers,
+    pack_texts,
+)
 from antecede.report.document import read_asset, render_document
-from antecede.report.findings import EventPlaces, render_findings
-from antecede.report.picture import render_svg
-from antecede.report.text import escape_html, format_total, pluralize
-from antecede.report.window import list_rows
-from antecede.tables import Window
+from antecede.report.findings import group_by_kind, rank_kind, render_findings
+from antecede.report.gravity import GROUPS, find_group
+from antecede.report.marks import PlacedMarks, Rows, find_rows, place_marks
+from antecede.report.tallies import render_charts
+from antecede.report.text import escape_html, format_total, make_visible, natural_key, pluralize
+from antecede.tables import LogView
 
-KEY = """<p class="key">Time goes down, a row for each event.
-<span><b>○</b> send</span> <span><b>●</b> deliver or receive</span> <span><b>∘</b> arrives and waits</span>
-<span><b>▪</b> other event</span> <span><b class="late">red</b> late</span>
-<span><b class="ghost">grey</b> ghost: named by others, not in the log</span></p>
-<p class="key script">Hover over an event for its clock. Click it to light up its <b class="past">past</b>
-and its <b class="future">future</b>; click on empty space to reset. Keys: arrows, Enter, Escape.</p>"""
+LARGEST_PAGE = 30_000_000
+"""Bytes of a page."""
+FRAME = 4_000
+"""Bytes of all that is around its parts, and of the sentence that says what it leaves out."""
+SCRIPTS = ("store.js", "picture.js", "overview.js", "page.js")
+ACTS = ("send", "receive", "deliver", "arrival", "ghost")
+"""Kinds of events, by their numbers in static/store.js, from 1; 0 is any other."""
 
 
 def render_page(
     verdict: str,
     totals: dict[str, str | int],
     findings: pa.Table,
-    windows: list[Window],
+    view: LogView,
     title: str,
     counts: Mapping[str, int] | None = None,
 ) -> str:
     """The text of the page, to be saved as UTF-8. `counts` says how many findings of each kind there are, if
     these are not all."""
-    number = len(findings) if counts is None else sum(counts.values())
-    places = [_locate_events(window) for window in windows]
-    has_pictures = any(len(window.events) for window in windows)
-    body = [
+    if counts is None:
+        counts = {kind: len(table) for kind, table in group_by_kind(findings)}
+    marks = place_marks(view)
+    script = "".join(read_asset(name) for name in SCRIPTS)
+    has_events = len(view.events) > 0
+    listed = render_findings(findings, lambda some: _locate_witnesses(view, some), counts)
+    head = [
         f"<header><h1>{escape_html(title)}</h1>"
         f"{_render_verdict(verdict, findings)}{_render_totals(totals)}</header>\n<main>",
-        f'<section class="list"><h2>Findings <b>{format_total(number)}</b></h2>',
-        render_findings(findings, places, counts or {}),
-        f"</section>\n<section><h2>Pictures <b>{len(windows)}</b></h2>",
-        KEY if has_pictures else "<p>No events were drawn.</p>",
-        *(_render_figure(window, at) for at, window in enumerate(windows)),
-        "</section>\n</main>",
+        read_asset("search.html"),
     ]
-    return render_document(title, body, read_asset("page.js"))
+    tail = [
+        _render_overview(view) if has_events else "",
+        render_charts(marks, counts),
+        '<div class="workbench">',
+        read_asset("picture.html") if has_events else '<p class="none">No events were drawn.</p>',
+        f'<section class="list"><h2>Findings <b>{format_total(sum(counts.values()))}</b></h2>',
+        listed,
+        "</section></div>\n</main>",
+    ]
+    header = _describe_log(view, marks)
+    used = sum(len(part.encode()) for part in (*head, *tail, header, script, read_asset("page.css")))
+    packed = _pack_view(view, marks, LARGEST_PAGE - used - FRAME)
+    note = _render_left_out(view, packed)
+    body = [*head, note, *tail, header, *packed.elements]
+    return render_document(title, body, script)
 
 
-def _locate_events(window: Window) -> EventPlaces:
-    """Where the events of a window stand; of several with one name, the first."""
-    places: EventPlaces = {}
-    for at, row in enumerate(list_rows(window.events)):
-        if row["event"] is not None:
-            places.setdefault((row["execution"] or "", row["event"]), (at, row))
-    return places
+def _locate_witnesses(view: LogView, findings: pa.Table) -> list[list[int]]:
+    """The rows of the view that are the witness of each finding; -1 for what it has not."""
+    lists = findings["events"].combine_chunks()
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+    executions = (
+        findings["execution"].combine_chunks().take(pa.array(np.repeat(np.arange(len(lengths)), lengths)))
+    )
+    rows = find_rows(view.events, executions, pc.list_flatten(lists))
+    return [part.tolist() for part in np.split(rows, np.cumsum(lengths)[:-1])]
 
 
 def _render_verdict(verdict: str, findings: pa.Table) -> str:
@@ -76,17 +106,102 @@ def _render_totals(totals: dict[str, str | int]) -> str:
     return f'<dl class="totals">{"".join(facts)}</dl>'
 
 
-def _render_figure(window: Window, at: int) -> str:
-    """A picture in a box that scrolls, below what it shows and what it leaves out."""
-    size = len(window.events)
-    left_out = escape_html(window.left_out) or "Nothing is left out."
-    if window.left_out:
-        left_out += " What goes through events that are not drawn is not lit."
-    picture = render_svg(window, f"w{at}") if size else '<p class="none">No events.</p>'
+def _render_overview(view: LogView) -> str:
     return (
-        f'<figure id="w{at}"><figcaption><h3>{at + 1}. {escape_html(window.title)} '
-        f"<b>{pluralize(size, 'event')}</b></h3>"
-        f'<p class="left">{left_out}</p><p class="status" role="status"></p></figcaption>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="picture {at + 1}">{picture}</div>'
-        "</figure>"
+        '<section class="overview needs-script" aria-labelledby="overview-title">'
+        f'<h2 id="overview-title">Overview <b>{pluralize(len(view.events), "event")}</b></h2>'
+        f"{read_asset('overview.html')}</section>"
     )
+
+
+def _render_left_out(view: LogView, packed: PackedBlocks) -> str:
+    """What the page has not, in a sentence or two."""
+    sentences = [view.left_out] if view.left_out else []
+    if packed.left_out:
+        named = ", ".join(packed.left_out)
+        sentences.append(f"Left out, since the page would be larger than 30 MB: {named} of events.")
+    return f'<p class="left" id="left-out">{escape_html(" ".join(sentences))}</p>' if sentences else ""
+
+
+def _describe_log(view: LogView, marks: PlacedMarks) -> str:
+    """What static/store.js is told before it reads blocks. Nothing in it can end its element."""
+    groups = list(GROUPS)
+    kinds = sorted(set(marks.kind), key=rank_kind)
+    facts = {
+        "events": len(view.events),
+        "processes": [make_visible(name) for name in _list_processes(view)],
+        "executions": [make_visible(name) for name in _list_executions(view)],
+        "groups": groups,
+        "kinds": [{"name": make_visible(kind), "group": groups.index(find_group(kind))} for kind in kinds],
+    }
+    text = json.dumps(facts).replace("<", "\\u003c")
+    return f'<script type="application/json" id="log">{text}</script>'
+
+
+def _pack_view(view: LogView, marks: PlacedMarks, room: int) -> PackedBlocks:
+    """The blocks of all columns for which there is room, those first that are needed most."""
+    columns = {name: view.events[name].combine_chunks() for name in view.events.column_names}
+    time, line = (pack_optional_numbers(name, columns[name]) for name in ("time", "line"))
+    groups = [
+        BlockGroup("the overview", _pack_shape(view, marks)),
+        BlockGroup("causes", _pack_links(view)),
+        BlockGroup("messages", pack_texts("message", columns["message"])),
+        BlockGroup("ids", pack_texts("event", columns["event"])),
+        BlockGroup("times", [time]),
+        BlockGroup("files and lines", [*pack_texts("file", columns["file"]), line]),
+        BlockGroup("texts", pack_texts("text", columns["text"])),
+        BlockGroup("clocks", pack_maps("clock", columns["clock"])),
+        BlockGroup("fields", pack_maps("fields", columns["fields"])),
+    ]
+    return pack_groups(groups, room)
+
+
+def _pack_shape(view: LogView, marks: PlacedMarks) -> list[RawBlock]:
+    """What the overview draws."""
+    processes = pa.array(_list_processes(view), pa.string())
+    executions = pa.array(_list_executions(view), pa.string())
+    process = _number_names(view, "process", processes, len(processes))
+    kind = _number_names(view, "kind", pa.array(ACTS), -1) + 1
+    kinds = sorted(set(marks.kind), key=rank_kind)
+    return [
+        pack_numbers("process", process),
+        pack_numbers("act", kind),
+        pack_numbers("execution", _number_names(view, "execution", executions, 0)),
+        pack_numbers("mark-rows", marks.row + 1),
+        pack_numbers("mark-kinds", np.array([kinds.index(name) for name in marks.kind], dtype=np.int64)),
+    ]
+
+
+def _pack_links(view: LogView) -> list[RawBlock]:
+    """Of each event the number of its causes; of each of these how far back it is, and what it is."""
+    source, target, kind = (view.links[name].to_numpy() for name in ("source", "target", "kind"))
+    distance = target - source
+    # Causes that come later, of events on cycles, have odd numbers.
+    distance = np.where(distance >= 0, 2 * distance, -2 * distance - 1)
+    return [
+        pack_numbers("link-counts", np.bincount(target, minlength=len(view.events))),
+        pack_numbers("link-distances", distance),
+        pack_numbers("link-kinds", kind),
+    ]
+
+
+def _list_processes(view: LogView) -> list[str]:
+    """The names of all processes, p2 before p10."""
+    names = pc.unique(view.events["process"]).drop_null()
+    names = names.dictionary.take(names.indices) if isinstance(names, pa.DictionaryArray) else names
+    return sorted(names.to_pylist(), key=natural_key)
+
+
+def _list_executions(view: LogView) -> list[str]:
+    return [name or "" for name in pc.unique(view.events["execution"]).to_pylist()]
+
+
+def _number_names(view: LogView, column: str, names: pa.Array, missing: int) -> Rows:
+    """The number of each row's name among these."""
+    encoded = view.events[column].combine_chunks()
+    if not isinstance(encoded, pa.DictionaryArray):
+        encoded = encoded.dictionary_encode()
+    number = pc.index_in(encoded.dictionary.cast(names.type), value_set=names)
+    by_code = np.append(number.fill_null(missing).to_numpy(zero_copy_only=False), missing).astype(np.int64)
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.asarray(by_code[codes])

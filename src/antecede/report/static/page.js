@@ -1,180 +1,235 @@
-
-"use strict";
-(() => {
-  const card = document.getElementById("card");
-  const pictures = [];
+/* What happens on the page: from findings to pictures and back, the search, the keys. */
+class Card {
+  constructor(box) { this.box = box; }
 
   /** The card beside a place on the screen, wholly on the screen. */
-  function showCard(text, x, y) {
-    card.textContent = text;
-    card.hidden = false;
-    const box = card.getBoundingClientRect();
-    const left = x + 16 + box.width > innerWidth ? x - box.width - 16 : x + 16;
-    card.style.left = Math.max(4, left) + "px";
-    card.style.top = Math.max(4, Math.min(y + 12, innerHeight - box.height - 4)) + "px";
+  show(text, x, y) {
+    const { box } = this;
+    box.textContent = text;
+    box.hidden = false;
+    const { width, height } = box.getBoundingClientRect();
+    const left = x + 16 + width > innerWidth ? x - width - 16 : x + 16;
+    box.style.left = `${Math.max(4, left)}px`;
+    box.style.top = `${Math.max(4, Math.min(y + 12, innerHeight - height - 4))}px`;
   }
 
-  function hideCard() { card.hidden = true; }
+  hide() { this.box.hidden = true; }
+}
 
-  /** All that can be reached from a row. */
-  function reach(start, next) {
-    const seen = new Set(), open = [start];
-    while (open.length) {
-      for (const row of next[open.pop()]) if (!seen.has(row)) { seen.add(row); open.push(row); }
-    }
-    return seen;
+class Page {
+  constructor(store) {
+    this.store = store;
+    this.card = new Card(document.getElementById("card"));
+    this.caption = document.getElementById("caption");
+    this.backLink = document.getElementById("back");
+    this.findings = [...document.querySelectorAll(".findings > li")];
+    this.shown = null; // the number of the finding whose picture is drawn
+    this.listen();
   }
 
-  class Picture {
-    constructor(svg) {
-      this.svg = svg;
-      this.status = svg.closest("figure").querySelector(".status");
-      this.events = [...svg.querySelectorAll(".event")];
-      this.rows = new Map(this.events.map((event, row) => [event, row]));
-      this.links = [...svg.querySelectorAll("path[data-from][data-to]")].map((path) => (
-        { path, from: +path.dataset.from, to: +path.dataset.to }));
-      this.before = this.events.map(() => []);
-      this.after = this.events.map(() => []);
-      for (const { from, to } of this.links) { this.before[to].push(from); this.after[from].push(to); }
-      this.about = this.events.map((event) => this.takeTitle(event));
-      if (this.events.length) this.events[0].setAttribute("tabindex", "0");
-      this.listen();
+  async start() {
+    const { store } = this;
+    await store.loadShape();
+    if (store.size) {
+      const part = (id) => document.getElementById(id);
+      this.overview = new Overview(store, part("overview"), part("overview-status"), this.card, (row) => this.lookAt([row]));
+      this.picture = new Picture(store, part("drawing"), part("picture-status"), this.card, (row, cone) => this.overview.select(row, cone));
     }
-
-    /** The browser's own hint would stand over the card. */
-    takeTitle(event) {
-      const title = event.querySelector("title"), text = title.textContent;
-      title.remove();
-      event.setAttribute("role", "button");
-      event.setAttribute("tabindex", "-1");
-      event.setAttribute("aria-label", text.split("\n").slice(0, 2).join(", "));
-      return text;
-    }
-
-    listen() {
-      const box = this.svg.parentElement, names = this.svg.querySelector(".names.top");
-      const at = (target) => this.rows.get(target.closest(".event"));
-      box.addEventListener("scroll", () => names.setAttribute("transform", `translate(0 ${box.scrollTop})`));
-      box.addEventListener("click", ({ target }) => { const row = at(target); row === undefined ? resetAll() : this.light(row); });
-      box.addEventListener("mousemove", ({ target, clientX, clientY }) => {
-        const row = at(target);
-        row === undefined ? hideCard() : showCard(this.about[row], clientX, clientY);
-      });
-      box.addEventListener("mouseleave", hideCard);
-      box.addEventListener("focusout", hideCard); // a listener on the SVG itself would make it a tab stop
-      box.addEventListener("keydown", (key) => this.press(key, at(key.target)));
-    }
-
-    press(key, row) {
-      if (row === undefined) return;
-      if (key.key === "Enter" || key.key === " ") this.light(row);
-      else if (this.target(key.key, row) === undefined) return;
-      else this.focus(this.target(key.key, row));
-      key.preventDefault();
-    }
-
-    /** Up and down along the process, left and right to the nearest event of the next one. */
-    target(key, row) {
-      const x = (at) => this.events[at].transform.baseVal[0].matrix.e;
-      const all = [...this.events.keys()], near = (a, b) => Math.abs(a - row) - Math.abs(b - row);
-      if (key === "Home") return 0;
-      if (key === "End") return all.length - 1;
-      if (key === "ArrowDown") return all.find((at) => at > row && x(at) === x(row));
-      if (key === "ArrowUp") return all.findLast((at) => at < row && x(at) === x(row));
-      if (key !== "ArrowLeft" && key !== "ArrowRight") return undefined;
-      const side = all.filter((at) => (key === "ArrowLeft" ? x(at) < x(row) : x(at) > x(row)));
-      const next = key === "ArrowLeft" ? Math.max(...side.map(x)) : Math.min(...side.map(x));
-      return side.filter((at) => x(at) === next).sort(near)[0];
-    }
-
-    focus(row) {
-      const event = this.events[row];
-      for (const other of this.svg.querySelectorAll('.event[tabindex="0"]')) other.setAttribute("tabindex", "-1");
-      event.setAttribute("tabindex", "0");
-      event.focus({ preventScroll: true });
-      this.bringIn(event, "nearest");
-      const place = event.querySelector(".mark").getBoundingClientRect();
-      showCard(this.about[row], place.right, place.bottom);
-    }
-
-    bringIn(event, block) { event.querySelector(".hit").scrollIntoView({ block, inline: block }); }
-
-    /** The past and the future of one event. */
-    light(row) {
-      const past = reach(row, this.before), future = reach(row, this.after);
-      resetAll();
-      this.svg.classList.add("lit");
-      this.events.forEach((event, at) => {
-        event.classList.toggle("past", past.has(at) && at !== row);
-        event.classList.toggle("future", future.has(at) && at !== row);
-      });
-      this.events[row].classList.add("here");
-      for (const { path, from, to } of this.links) {
-        path.classList.toggle("past", past.has(from) && (past.has(to) || to === row));
-        path.classList.toggle("future", future.has(to) && (future.has(from) || from === row));
-      }
-      past.delete(row);
-      future.delete(row);
-      const rest = this.events.length - 1 - new Set([...past, ...future]).size;
-      this.status.textContent = `${this.about[row].split("\n")[0]}: ${past.size} before, ${future.size} after, ${rest} concurrent.`;
-    }
-
-    /** The events of a witness, and what leads from one to the next. */
-    mark(rows) {
-      const chosen = new Set(rows);
-      for (const { path, from, to } of this.links) if (path.matches(".wait") && chosen.has(to)) chosen.add(from);
-      const steps = this.stepsBetween(chosen);
-      resetAll();
-      this.svg.classList.add("lit");
-      for (const row of chosen) this.events[row].classList.add("witness");
-      for (const link of this.links) {
-        const across = !link.path.matches(".step") && chosen.has(link.from) && chosen.has(link.to);
-        link.path.classList.toggle("witness", across || steps.has(link));
-      }
-      this.status.textContent = `The witness of a finding: ${rows.length} events.`;
-    }
-
-    /** The steps of a process from one chosen row to its next one. */
-    stepsBetween(chosen) {
-      const next = new Map(this.links.filter(({ path }) => path.matches(".step")).map((link) => [link.from, link]));
-      const found = new Set();
-      for (const row of chosen) {
-        const walked = [];
-        for (let link = next.get(row); link; link = next.get(link.to)) {
-          walked.push(link);
-          if (chosen.has(link.to)) { walked.forEach((step) => found.add(step)); break; }
-        }
-      }
-      return found;
-    }
-
-    reset() {
-      this.svg.classList.remove("lit");
-      this.status.textContent = "";
-      for (const lit of this.svg.querySelectorAll(".past, .future, .here, .witness")) lit.classList.remove("past", "future", "here", "witness");
-    }
+    this.search = new Search(this);
+    document.documentElement.dataset.ready = "shape";
+    if (!store.size) return;
+    await store.loadDetails();
+    this.overview.draw();
+    if (!this.follow(location.hash)) this.drawFirst();
+    document.documentElement.dataset.ready = "all";
   }
 
-  function resetAll() { for (const picture of pictures) if (picture) picture.reset(); }
+  listen() {
+    document.addEventListener("keydown", (key) => this.press(key));
+    document.addEventListener("click", ({ target }) => {
+      const tool = target.closest?.("[data-tool]"), find = target.closest?.("[data-find]");
+      if (tool) this.useTool(tool.dataset.tool);
+      if (find) this.search?.ask(find.dataset.find);
+      const link = target.closest?.('a[href^="#"]');
+      if (link && link.hash === location.hash) this.follow(link.hash); // the browser takes no notice of it
+    });
+    addEventListener("hashchange", () => this.follow(location.hash));
+    addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+  }
 
-  /** #w0-3 is row 3 of the first picture; #w0-3-12 are the events of a witness. */
-  function follow(hash) {
-    const found = /^#w(\d+)((?:-\d+)+)$/.exec(hash);
-    const picture = found && pictures[+found[1]];
-    if (!picture) return;
-    const rows = found[2].split("-").slice(1).map(Number).filter((row) => row < picture.events.length);
+  press(key) {
+    if (key.key === "Escape") { this.card.hide(); this.picture?.reset(); return; }
+    if (key.key !== "/" || key.ctrlKey || key.metaKey || key.altKey || key.target.closest?.("input")) return;
+    document.getElementById("search").focus();
+    key.preventDefault();
+  }
+
+  useTool(name) {
+    const { overview } = this;
+    if (name === "previous" || name === "next") { this.step(name === "next" ? 1 : -1); return; }
+    if (!overview) return;
+    const middle = overview.selected ?? (overview.low + overview.high) / 2;
+    if (name === "in") overview.zoom(0.5, middle);
+    if (name === "out") overview.zoom(2, middle);
+    if (name === "whole") overview.show(0, this.store.size);
+  }
+
+  rowsOf(finding) { return (finding.dataset.rows ?? "").split(" ").filter(Boolean).map(Number); }
+
+  /** To the picture of the next finding that is listed and not filtered out. */
+  step(way) {
+    const open = this.findings.map((finding, at) => at).filter((at) => !this.findings[at].hidden && this.findings[at].dataset.rows);
+    const next = way > 0 ? open.find((at) => at > (this.shown ?? -1)) : open.findLast((at) => at < (this.shown ?? this.findings.length));
+    if (next !== undefined) location.hash = `#picture-${next}`;
+  }
+
+  /** #picture-7 is the picture of finding 7; #finding-7 is the finding itself. */
+  follow(hash) {
+    const [, kind, number] = /^#(picture|finding)-(\d+)$/.exec(hash) ?? [];
+    const finding = this.findings[number];
+    if (!finding) return false;
+    if (kind === "finding") {
+      const fold = finding.closest("details");
+      if (fold) fold.open = true;
+      finding.focus({ preventScroll: true });
+      finding.scrollIntoView({ block: "center" });
+      return false;
+    }
+    if (!this.picture || !this.store.causeStarts) return false;
+    this.showFinding(Number(number));
+    document.getElementById("picture-title").scrollIntoView({ block: "nearest" });
+    return true;
+  }
+
+  showFinding(number) {
+    const finding = this.findings[number], rows = this.rowsOf(finding);
     if (!rows.length) return;
-    if (rows.length === 1) picture.light(rows[0]);
-    else picture.mark(rows);
-    picture.bringIn(picture.events[rows[0]], "center");
+    this.setShown(number);
+    this.draw(rows, finding.querySelector("p").textContent);
+    this.picture.mark(rows);
+    this.overview.select(rows[rows.length - 1], null);
   }
 
-  function filter(box) {
-    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const items = [...document.querySelectorAll(".findings > li")];
+  setShown(number) {
+    if (this.shown !== null) this.findings[this.shown].removeAttribute("aria-current");
+    this.shown = number;
+    this.backLink.hidden = number === null;
+    if (number === null) return;
+    this.findings[number].setAttribute("aria-current", "true");
+    this.backLink.href = `#finding-${number}`;
+  }
+
+  draw(rows, caption) {
+    this.picture.draw(rows, caption);
+    this.caption.textContent = caption;
+    const drawn = this.picture.rows.length, rest = this.store.size - drawn;
+    const told = `${formatNumber(drawn)} events are drawn, those nearest by causes; ${formatNumber(rest)} are not. Dashed arrows lead to them.`;
+    document.getElementById("picture-left").textContent = rest ? told : "Every event is drawn.";
+    this.picture.reveal(rows[0]);
+  }
+
+  /** What surrounds some events that somebody chose; the first one is lit. */
+  async lookAt(rows, label) {
+    await this.store.loadDetails();
+    if (label === undefined && this.picture.placeOf?.has(rows[0])) {
+      this.picture.reveal(rows[0]);
+    } else {
+      this.setShown(null);
+      this.draw(rows, label ?? `Around ${this.store.describe(rows[0])}`);
+    }
+    this.picture.select(rows[0]);
+  }
+
+  /** The worst finding; or where nothing was found, the beginning. */
+  drawFirst() {
+    const first = this.findings.findIndex((finding) => finding.dataset.rows);
+    if (first >= 0) this.showFinding(first);
+    else this.draw([0], "The beginning");
+  }
+}
+
+class Search {
+  constructor(page) {
+    this.page = page;
+    this.box = document.getElementById("search");
+    this.results = document.getElementById("results");
+    this.matches = document.getElementById("matches");
+    this.box.addEventListener("input", () => this.run());
+    this.box.addEventListener("keydown", (key) => {
+      if (key.key === "Enter" || key.key === "ArrowDown") {
+        const first = this.results.querySelector("button") ?? page.findings.find((finding) => !finding.hidden)?.querySelector("a");
+        if (!first) return;
+        key.preventDefault();
+        if (key.key === "Enter") first.click();
+        else first.focus();
+      }
+      if (key.key === "Escape") this.ask("");
+    });
+    this.results.addEventListener("keydown", (key) => {
+      const all = [...this.results.querySelectorAll("button")], at = all.indexOf(document.activeElement);
+      const next = { ArrowDown: all[at + 1], ArrowUp: all[at - 1] ?? this.box }[key.key];
+      if (!next) return;
+      key.preventDefault();
+      next.focus();
+    });
+  }
+
+  ask(text) {
+    this.box.value = text;
+    this.box.focus();
+    this.run();
+  }
+
+  async run() {
+    const { page } = this, { store } = page, text = this.box.value.trim();
+    this.filter(text.toLowerCase().replaceAll("→", " ").split(/\s+/).filter(Boolean));
+    if (!text || !store.size) { this.results.replaceChildren(); return; }
+    const needle = text.toLowerCase(), found = [];
+    store.processes.forEach((name, code) => {
+      if (found.length < 6 && name.toLowerCase().includes(needle)) found.push(["process", name || "(empty name)", () => this.goToProcess(code)]);
+    });
+    await store.loadDetails();
+    for (const column of ["message", "event"]) {
+      const texts = store.columns[column];
+      for (const code of texts ? texts.search(text, 6) : []) found.push([column, texts.ofCode(code), () => this.goToRows(column, texts, code)]);
+    }
+    if (this.box.value.trim() !== text) return; // somebody has gone on typing
+    this.results.replaceChildren(...found.map(([word, name, go]) => {
+      const item = document.createElement("li"), button = document.createElement("button");
+      button.type = "button";
+      const label = document.createElement("small");
+      label.textContent = word;
+      button.append(label, ` ${name}`);
+      button.addEventListener("click", go);
+      item.append(button);
+      return item;
+    }));
+  }
+
+  goToProcess(code) {
+    const { store } = this.page;
+    this.goTo([store.process.indexOf(code)], `The beginning of ${store.processes[code] || "(empty name)"}`);
+  }
+
+  /** All events with this message or id. */
+  goToRows(column, texts, code) {
+    const rows = [];
+    for (let row = texts.codes.indexOf(code); row >= 0 && rows.length < 20; row = texts.codes.indexOf(code, row + 1)) rows.push(row);
+    this.goTo(rows, `${column} ${texts.ofCode(code)}`);
+  }
+
+  async goTo(rows, label) {
+    const { store, picture } = this.page, near = rows.filter((row) => store.execution[row] === store.execution[rows[0]]);
+    await this.page.lookAt(near, label);
+    document.getElementById("picture-title").scrollIntoView({ block: "nearest" });
+    picture.focus(picture.placeOf.get(near[0]));
+  }
+
+  filter(words) {
+    const items = this.page.findings;
     for (const item of items) {
-      const text = item.textContent.toLowerCase();
-      item.hidden = !words.every((word) => text.includes(word));
+      item.words ??= item.textContent.toLowerCase();
+      item.hidden = !words.every((word) => item.words.includes(word));
     }
     for (const fold of document.querySelectorAll(".kind details")) {
       if (words.length) fold.open = true;
@@ -182,21 +237,9 @@
     }
     for (const kind of document.querySelectorAll(".kind")) kind.hidden = !kind.querySelector("li:not([hidden])");
     const left = items.filter((item) => !item.hidden).length;
-    document.getElementById("matches").textContent = words.length ? `${left} of ${items.length} on this page` : "";
+    this.matches.textContent = words.length ? `${formatNumber(left)} of ${formatNumber(items.length)} findings on this page` : "";
   }
+}
 
-  for (const figure of document.querySelectorAll("figure")) {
-    const svg = figure.querySelector("svg");
-    pictures.push(svg && new Picture(svg));
-  }
-  const box = document.getElementById("filter");
-  if (box) box.addEventListener("input", () => filter(box));
-  document.addEventListener("keydown", ({ key }) => { if (key === "Escape") { resetAll(); hideCard(); } });
-  document.addEventListener("click", ({ target }) => {
-    const link = target.closest('a[href^="#w"]');
-    if (link) follow(link.hash);
-  });
-  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
-  addEventListener("hashchange", () => follow(location.hash));
-  follow(location.hash);
-})();
+document.documentElement.classList.add("scripted");
+new Page(new Store(JSON.parse(document.getElementById("log").textContent))).start();

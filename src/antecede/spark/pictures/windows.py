@@ -15,10 +15,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Window as Over
 from pyspark.sql import functions as sf
 
+from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
-from antecede.auditing.windows import SPANS, EventName, choose_windows
+from antecede.auditing.views import build_view
+from antecede.auditing.windows import IDENTITY, SPANS, EventName, choose_windows
 from antecede.spark.auditing.event_audit import SparkAudit
-from antecede.tables import EVENTS, Window
+from antecede.tables import EVENTS, MARKS, LogView, Window
 
 Row = dict[str, Any]
 
@@ -29,18 +31,20 @@ and abs(events.line - spans.line) <= spans.radius))"""
 """Whether an event is inside a span: by its index in a process; or, where it has none, by its line."""
 _DISTANCE = "coalesce(abs(events.index - spans.at), abs(events.line - spans.line), 0)"
 
-_IDENTITY = ("file", "line", "process", "index", "event")
-"""Events that agree in these are drawn once."""
-
 
 def pick_windows(events: DataFrame, audit: SparkAudit, summary: Summary) -> list[Window]:
     """What is to be drawn of audited events, which have all columns of EVENTS."""
     return choose_windows(_SparkSource(events, audit), summary)
 
 
+def view_log(events: DataFrame, audit: SparkAudit, summary: Summary) -> LogView:
+    """What a page holds of audited events, which have all columns of EVENTS."""
+    return build_view(_SparkSource(events, audit), summary)
+
+
 @dataclass(frozen=True)
 class _SparkSource:
-    """A `WindowSource` of DataFrames."""
+    """A `ViewSource` of DataFrames."""
 
     events: DataFrame
     audit: SparkAudit
@@ -55,7 +59,7 @@ class _SparkSource:
         if not names:
             return []
         wanted = self._broadcast_table(pa.Table.from_pylist([name._asdict() for name in names]))
-        places = self.events.select("execution", "event", "process", "index", "file", "line")
+        places = self.events.select("execution", "event", "process", "index", "time", "file", "line")
         located = places.join(wanted, ["execution", "event"])
         return list(located.toArrow().to_pylist())
 
@@ -68,8 +72,8 @@ class _SparkSource:
         columns = [f"events.{name}" for name in EVENTS.names]
         inside = inside.select("window", "most", distance, *columns)
         # Of what several spans have, the copy that is nearest; of all that a window has, the nearest.
-        copies = Over.partitionBy("window", *_IDENTITY).orderBy("distance")
-        nearest = Over.partitionBy("window").orderBy("distance", *_IDENTITY)
+        copies = Over.partitionBy("window", *IDENTITY).orderBy("distance")
+        nearest = Over.partitionBy("window").orderBy("distance", *IDENTITY)
         inside = inside.withColumn("copy", sf.row_number().over(copies)).where("copy = 1")
         inside = inside.withColumn("rank", sf.row_number().over(nearest)).where("rank <= most")
         fetched = inside.toArrow()
@@ -85,6 +89,14 @@ class _SparkSource:
         late = late.where(sf.col("message").isin(sorted(messages)))
         late = late.select("execution", "process", "message")
         return list(late.toArrow().to_pylist())
+
+    def fetch_all_events(self) -> pa.Table:
+        return self.events.select(*EVENTS.names).toArrow().cast(EVENTS)
+
+    def list_marks(self, most: int) -> pa.Table:
+        kinds = sf.array(*(sf.lit(kind) for kind in KINDS))
+        worst_first = self.audit.ranked.orderBy(sf.array_position(kinds, sf.col("kind")), "execution", "rank")
+        return worst_first.select(*MARKS.names).limit(most).toArrow().cast(MARKS)
 
     def _broadcast_table(self, table: pa.Table) -> DataFrame:
         """A small table, for each of Spark's tasks."""

@@ -1,0 +1,171 @@
+"""What a page holds of a log: all of its events, or of a large log those around its findings, with what led
+to what. It is the same for both engines.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from antecede.auditing.summary import Summary
+from antecede.auditing.windows import EventName, WindowSource, fetch_parts
+from antecede.events.columns import Bools, decode_names, get_column, to_integers
+from antecede.events.graph import EventGraph, build_event_graph
+from antecede.kernels.causes import PROCESS
+from antecede.kernels.linking import ARRIVE
+from antecede.kernels.ragged import Ints, invert_permutation
+from antecede.tables import EVENTS, LINKS, MESSAGE_LINK, STEP_LINK, UNSENT_LINK, WAIT_LINK, LogView
+
+HELD_EVENTS = 1_500_000
+"""Events up to which a page holds all of a log."""
+HELD_MARKS = 200_000
+"""Findings that a page marks, at most."""
+_SHOWN = [
+    "execution", "process", "index", "event", "kind", "message", "clock", "time", "text", "fields", "file",
+    "line",
+]  # fmt: skip
+"""The columns of EVENTS that a page shows; it has causes as links."""
+
+Row = dict[str, Any]
+
+
+class ViewSource(WindowSource, Protocol):
+    """A log and its audit, as far as a page wants to know of them."""
+
+    def fetch_all_events(self) -> pa.Table:
+        """Every event, with the columns of EVENTS."""
+
+    def list_marks(self, most: int) -> pa.Table:
+        """The findings that are told, without their sentences (MARKS): the first ones by kind, as KINDS has
+        them, and execution."""
+
+
+class _Links(NamedTuple):
+    """Rows of causes and of effects, and what kind of link leads from one to the other."""
+
+    source: Ints
+    target: Ints
+    kind: Ints
+
+
+def build_view(source: ViewSource, summary: Summary) -> LogView:
+    """What the page of an audit holds of its log."""
+    marks = source.list_marks(HELD_MARKS)
+    size = summary.totals["events"]
+    if size <= HELD_EVENTS:
+        graph = build_event_graph(source.fetch_all_events())
+        events, links = _arrange_graph(graph, _list_ghosts(graph))
+        return LogView(events, links, marks, events)
+    graph = build_event_graph(fetch_parts(source, summary))
+    absent = _list_ghosts(graph)
+    events, links = _arrange_graph(graph, absent.filter(_is_nowhere(source, absent)))
+    left_out = (
+        f"This page holds {len(graph.events.table):,} of the {size:,} events: those around findings of each "
+        f"kind. It can hold all of a log of up to {HELD_EVENTS:,} events."
+    )
+    return LogView(events, links, marks, _locate_marks(source, marks), left_out)
+
+
+def _list_ghosts(graph: EventGraph) -> pa.Table:
+    """What events name and the log has not: each once, as execution, event, and the first row to name it."""
+    ghosts = graph.causes.ghosts.group_by(["execution", "event"]).aggregate([("row", "min")])
+    return ghosts.rename_columns({"row_min": "row"}).sort_by("row")
+
+
+def _is_nowhere(source: ViewSource, absent: pa.Table) -> pa.Array:
+    """Which events that a part of a log has not are not in the rest of it either."""
+    names = [EventName(0, row["execution"], row["event"]) for row in absent.to_pylist()]
+    present = {(row["execution"], row["event"]) for row in source.locate_events(names)}
+    return pa.array([(name.execution, name.event) not in present for name in names], pa.bool_())
+
+
+def _locate_marks(source: ViewSource, marks: pa.Table) -> pa.Table:
+    """Where and when the first and the last event of each witness were."""
+    names: set[tuple[str, str]] = set()
+    for row in marks.select(["execution", "events"]).to_pylist():
+        witness = row["events"] or []
+        names |= {(row["execution"], event) for event in (*witness[:1], *witness[-1:])}
+    located = source.locate_events([EventName(0, *name) for name in sorted(names)])
+    columns = [EVENTS.field(name) for name in ("execution", "process", "index", "event", "time")]
+    return pa.Table.from_pylist(located, pa.schema(columns))
+
+
+def _arrange_graph(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The events, causes first, each ghost just before the first event that names it; and their links."""
+    place = invert_permutation(graph.causes.order).astype(np.float64)
+    # Half a place before the event that names it: between that event and the one before.
+    before = place[to_integers(get_column(ghosts, "row"), -1)] - 0.5
+    order = np.argsort(np.concatenate((place, before)), kind="stable")
+    links = _list_links(graph, ghosts)
+    new_place = invert_permutation(order)
+    source, target = new_place[links.source], new_place[links.target]
+    by_target = np.lexsort((source, target))
+    columns = [pa.array(array[by_target]) for array in (source, target, links.kind)]
+    events = _append_ghosts(graph, ghosts).take(pa.array(order))
+    return events, pa.table(columns, schema=LINKS)
+
+
+def _append_ghosts(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
+    """The events with their acts, and the ghosts, of which nothing is known but the name, behind all."""
+    events = graph.events
+    is_arrival = (graph.messages.act == ARRIVE) & ~events.is_step
+    kind = decode_names(get_column(events.table, "kind")).cast(pa.string())
+    columns = {name: get_column(events.table, name) for name in _SHOWN}
+    columns["kind"] = pc.if_else(pa.array(is_arrival), "arrival", kind)
+    columns["execution"] = events.executions.take(pa.array(events.execution))
+    if not len(ghosts):
+        return pa.table(columns)
+    known = {"kind": pa.array(["ghost"] * len(ghosts))}
+    known |= {name: get_column(ghosts, name) for name in ("execution", "event")}
+    for name, column in columns.items():
+        plain = decode_names(column)
+        added = known.get(name, pa.nulls(len(ghosts), plain.type)).cast(plain.type)
+        columns[name] = pa.concat_arrays([plain, added])
+    return pa.table(columns)
+
+
+def _list_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
+    """Steps of processes, messages and other causes, the waiting of what has arrived, and what ghosts cause.
+
+    A message goes to its arrival, and from there waits for its delivery.
+    """
+    messages = graph.messages.links
+    source, target = graph.causes.edges
+    is_step = (graph.causes.known & PROCESS) != 0
+    arrival = messages.arrival[target]
+    is_waiting = (arrival >= 0) & ((messages.send[target] == source) | (arrival == source))
+    is_kept = is_step | ~(is_waiting | _is_said_by_steps(graph, source, target))
+    arrivals = (graph.messages.act == ARRIVE) & ~graph.events.is_step & (messages.send >= 0)
+    arrived, delivered = np.flatnonzero(arrivals), np.flatnonzero(messages.arrival >= 0)
+    named, naming = _match_ghosts(graph, ghosts)
+    parts = [
+        _Links(source[is_kept], target[is_kept], np.where(is_step[is_kept], STEP_LINK, MESSAGE_LINK)),
+        _make_links(messages.send[arrived], arrived, MESSAGE_LINK),
+        _make_links(messages.arrival[delivered], delivered, WAIT_LINK),
+        _make_links(*graph.causes.unsent, UNSENT_LINK),
+        _make_links(named, naming, MESSAGE_LINK),
+    ]
+    return _Links(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _make_links(source: Ints, target: Ints, kind: int) -> _Links:
+    return _Links(source, target, np.full(len(source), kind))
+
+
+def _match_ghosts(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
+    """The row of each ghost behind the events of a graph, and the rows that name it."""
+    numbers = {(row["execution"], row["event"]): number for number, row in enumerate(ghosts.to_pylist())}
+    naming = graph.causes.ghosts.to_pylist()
+    number = np.array([numbers.get((row["execution"], row["event"]), -1) for row in naming], dtype=np.int64)
+    is_known = number >= 0
+    return len(graph.events.table) + number[is_known], graph.causes.ghost_rows[is_known]
+
+
+def _is_said_by_steps(graph: EventGraph, source: Ints, target: Ints) -> Bools:
+    """Which edges join two events of one process that its own order already joins."""
+    events = graph.events
+    is_same = (events.track[source] == events.track[target]) & events.is_step[source] & events.is_step[target]
+    return np.asarray(is_same & (events.place[source] < events.place[target]))
