@@ -5,12 +5,14 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stream chat test check campaign live-campaign stream-campaign studies bench docs dist format clean
+.PHONY: help setup kernels demo stream chat test check static campaign live-campaign stream-campaign studies bench docs dist format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.stamp ## create .venv with the exact versions of constraints.txt, compile the kernels
+setup: kernels ## create .venv with the exact versions of constraints.txt, compile the kernels
+
+kernels: .venv/.stamp
 	@echo 'Compiling the kernels for this machine: once, for about a minute.'
 	$(BIN)/python -m antecede.cli.compile_kernels
 
@@ -26,14 +28,18 @@ chat: .venv/.stamp ## three people and a slow link: what one of them reads with 
 test: .venv/.stamp ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
+# The kernels are compiled beside the static checks: else the first tests that need them would wait for that.
 check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, the site, tests
+	@$(MAKE) --no-print-directory -j 2 static kernels
+	@$(MAKE) --no-print-directory test
+
+static: .venv/.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/house_rules.py
 	$(BIN)/zensical build --strict
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
