@@ -24,6 +24,7 @@ from rich.table import Table
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.spark import order_stream
+from antecede.spark.kafka_connector import make_connector_settings
 from antecede.spark.session import get_session
 from antecede.streams.bucket import order_bucket
 from antecede.streams.ledger import Ledger
@@ -59,9 +60,9 @@ def tables(quick: bool) -> Iterator[Table]:
 
 def _compare_batches(folder: Path, size: int) -> Table:
     """A micro-batch of ours against the same rows sorted, written as they are, or through Spark's state."""
-    spark = get_session(
-        "local[*]", spark_driver_memory=MEMORY, spark_sql_streaming_stateStore_providerClass=ROCKS_DB
-    )
+    # Jars reach a Java process only when it starts, and that of the latency below is this one.
+    settings = make_connector_settings() | {"spark_sql_streaming_stateStore_providerClass": ROCKS_DB}
+    spark = get_session("local[*]", spark_driver_memory=MEMORY, **settings)
     files = write_batches(folder / "batches", size, ROUNDS * BATCHES)
     contenders: dict[str, Callable[[], StreamingQuery]] = {
         "ours": lambda: _order(spark, folder),
