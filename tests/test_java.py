@@ -86,6 +86,25 @@ def test_what_is_executed_is_in_a_folder_that_only_the_user_can_write_to(monkeyp
     assert folder == tmp_path / "antecede" and folder.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_that_others_can_write_to_is_not_used(monkeypatch, tmp_path, mode) -> None:
+    planted = tmp_path / "antecede"
+    planted.mkdir()
+    planted.chmod(mode)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = machine.make_user_folder.__wrapped__()
+    assert folder != planted and folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_link_to_a_folder_is_not_used(monkeypatch, tmp_path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "antecede").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert machine.make_user_folder.__wrapped__().name.startswith("antecede-")
+
+
 def test_without_a_home_there_is_a_folder_of_a_new_name(monkeypatch, tmp_path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

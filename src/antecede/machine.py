@@ -1,6 +1,7 @@
 """What the machine has, for an embedded Spark to fit into, and the user's own folder on it."""
 
 import os
+import stat
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -25,12 +26,21 @@ def make_user_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(base) / "antecede"
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.access(folder, os.W_OK):
-            return folder
+        if folder.is_absolute():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if _belongs_to_user(folder):
+                return folder
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="antecede-"))
+
+
+def _belongs_to_user(folder: Path) -> bool:
+    """Whether this user owns a folder, and nobody else can write to it: others may have made it."""
+    status = folder.lstat()
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    is_shared = bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    return is_own and not is_shared and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _read_container_limit() -> float:
