@@ -8,7 +8,7 @@ goes on where it was stopped. (Charts need: pip install 'antecede[charts]'.)
 
 import sys
 
-from antecede.simulate.run import Plan
+from antecede.simulate import Plan
 from antecede.study import Cell, Figure, Metrics, Plot, Study, fill_grid, run_study
 from antecede.study.simulated import measure_plan
 

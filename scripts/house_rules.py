@@ -27,6 +27,9 @@ HERE = re.compile(
 )
 CHECKING_CALL = re.compile(r"_*(?:assert|check|expect|verify)\w*|raises|warns|fail|run_state_machine_as_test")
 
+NOT_UNDER_CONNECT = ("_jvm", "sparkContext", "rdd")
+"""Attributes that a session or a DataFrame has not under Spark Connect."""
+
 WITH_JVM = ("spark", "engines", "kafka")
 """The folders of tests that start a JVM."""
 NO_JVM = "No test in this folder starts a JVM."
@@ -83,7 +86,10 @@ def check_use_of_spark(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach
 
     What is imported for its types alone is not loaded at all, and so it is free.
     """
+    if file.is_relative_to("src/pyspark_antecede"):  # which is loaded by Spark alone
+        return
     if file.is_relative_to("src/antecede/spark"):
+        yield from check_manners(file, tree)
         if file.name != "__init__.py" and not any(imports(node, "pyspark") for node in ast.walk(tree)):
             yield Breach(file, 1, "does not import pyspark; move it to a room without Spark")
         return
@@ -94,6 +100,18 @@ def check_use_of_spark(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach
         if imports(node, "antecede.spark"):
             sentence = "loads the room spark at once; import it in the function that needs it"
             yield Breach(file, node.lineno, sentence)
+
+
+def check_manners(file: PurePosixPath, tree: ast.Module) -> Iterator[Breach]:
+    """The caller's session is not changed, and may be one of Spark Connect."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        if node.attr in NOT_UNDER_CONNECT:
+            yield Breach(file, node.lineno, f"{node.attr} is not there under Spark Connect; do without it")
+        is_of_session = isinstance(node.value, ast.Attribute) and node.value.attr == "conf"
+        if is_of_session and node.attr in ("set", "unset"):
+            yield Breach(file, node.lineno, "changes a setting of the caller's session; do without it")
 
 
 def loaded_nodes(node: ast.AST, inside_functions: bool = True) -> Iterator[ast.stmt]:

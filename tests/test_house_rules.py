@@ -33,6 +33,8 @@ def list_sentences(check: str, file: str, source: str) -> list[str]:
         ("spark/a.py", "def f():\n    import pyspark", 0),
         ("spark/a.py", "import numpy", 1),
         ("spark/__init__.py", "", 0),
+        ("spark/a.py", "import pyspark\nspark.conf.set('a', 'b')", 1),
+        ("spark/a.py", "import pyspark\nspark.conf.get('a')\nspark.sparkContext", 1),
         ("cli/a.py", "from pyspark import sql", 1),
         ("cli/a.py", "def f():\n    from pyspark import sql", 1),
         ("cli/a.py", "if TYPE_CHECKING:\n    from pyspark import sql\n    import antecede.spark", 0),

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from antecede.auditing.summary import SAMPLE, Summary
 from antecede.formats import Settings
-from antecede.formats.logs import Logs
 from antecede.formats.settings import DEFAULT
 from antecede.local.compare import CostReport
+from antecede.local.logs import Logs
 from antecede.report.page import render_page
 from antecede.tables import EVENTS, QUARANTINE, LogView, Window
 
@@ -68,7 +68,7 @@ class OrderResults:
 class Engine(Protocol):
     def read_logs(
         self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
-    ) -> Logs[pa.Table]:
+    ) -> Logs:
         """Read logs into Arrow tables."""
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
@@ -87,7 +87,7 @@ class Engine(Protocol):
 class LocalEngine:
     def read_logs(
         self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
-    ) -> Logs[pa.Table]:
+    ) -> Logs:
         from antecede.local.logs import read_logs
 
         return read_logs(paths, format, settings)
@@ -98,8 +98,8 @@ class LocalEngine:
 
         done = audit(events)
         summary = done.summary(sample)
-        picked = pick_windows(events, done, summary) if windows else []
-        page = make_page(summary, view_log(events, done, summary) if windows else None)
+        picked = pick_windows(events, done.findings, done.totals, summary) if windows else []
+        page = make_page(summary, view_log(events, done.findings, done.totals, summary) if windows else None)
         return Results(done.findings, done.totals, summary, picked, page)
 
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
@@ -132,14 +132,14 @@ class SparkEngine:
 
     def read_logs(
         self, paths: Sequence[str], format: str | None = None, settings: Settings = DEFAULT
-    ) -> Logs[pa.Table]:
+    ) -> Logs:
         """What Spark reads is what is read in this process: tables, counts and sentences."""
-        from antecede.spark.reading.logs import read_logs, staging_folder
+        from antecede.spark.reading.logs import read_logs
 
-        with staging_folder() as folder:
-            logs = read_logs(self.spark, paths, format, settings, folder)
+        with read_logs(self.spark, paths, format, settings) as logs:
             assert logs.events.columns == EVENTS.names and logs.quarantine.columns == QUARANTINE.names
-            result = logs._replace(events=logs.events.toArrow(), quarantine=logs.quarantine.toArrow())
+            result = Logs(logs.events.toArrow(), logs.quarantine.toArrow(), logs.files, logs.note)
+        assert result.counts()["files"] == len(result.files)
         local = LocalEngine().read_logs(paths, format, settings)
         assert in_any_order(result.events) == in_any_order(local.events)
         assert in_any_order(result.quarantine) == in_any_order(local.quarantine)
@@ -153,14 +153,14 @@ class SparkEngine:
         frame = self.spark.createDataFrame(events)
         done = audit(frame, huge=self.huge)
         summary = done.summary(sample)
-        picked = pick_windows(frame, done, summary) if windows else []
-        page = make_page(summary, view_log(frame, done, summary) if windows else None)
+        picked = pick_windows(frame, done.ranked, done.totals, summary) if windows else []
+        page = make_page(summary, view_log(frame, done.ranked, done.totals, summary) if windows else None)
         results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked, page)
         done.done()
         return results
 
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
-        from antecede.spark.compare import compare
+        from antecede.spark.cost_report import compare
 
         report = compare(self.spark.createDataFrame(events).repartition(3), **wishes)
         return CostReport(report.costs.toArrow(), report.advice)

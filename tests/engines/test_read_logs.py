@@ -15,7 +15,7 @@ from antecede.formats import Settings
 from antecede.formats import read as read_one
 from antecede.formats.native import count_native_rows
 from antecede.formats.staging import Stage
-from antecede.spark.reading.logs import read_logs, staging_folder
+from antecede.spark.reading.logs import read_logs
 from antecede.tables import EVENTS
 from tests.engines.engines import LocalEngine, in_any_order, rows_of
 from tests.formats.samples import DATA, GO, SAMPLES, events_as_rows, lines, needs_data
@@ -423,12 +423,15 @@ def test_one_large_file_in_parts_is_the_file_read_whole(name, spark, tmp_path) -
     path = tmp_path / "log"
     path.write_text((IN_PARTS | NOT_IN_PARTS)[name])
     whole = LocalEngine().read_logs([str(path)])
-    with staging_folder() as folder:
-        logs = read_logs(spark, [str(path)], None, Settings(), folder, part_bytes=300)
+    staging = tmp_path / "staging"
+    staging.mkdir()
+    with read_logs(spark, [str(path)], staging=str(staging), part_bytes=300) as logs:
+        (folder,) = staging.iterdir()
         assert in_any_order(logs.events.toArrow()) == in_any_order(whole.events)
         assert in_any_order(logs.quarantine.toArrow()) == in_any_order(whole.quarantine)
-        staged = list(Path(folder).glob("parts/events/*.parquet"))
-        was_whole = (Path(folder) / "events").is_dir()
+        staged = list(folder.glob("parts/events/*.parquet"))
+        was_whole = (folder / "events").is_dir()
+    assert not any(staging.iterdir())
     assert (logs.files, logs.note) == (whole.files, whole.note)
     assert was_whole == (name in NOT_IN_PARTS)
     assert len(staged) > 3 or name == "an array"
@@ -437,7 +440,5 @@ def test_one_large_file_in_parts_is_the_file_read_whole(name, spark, tmp_path) -
 @pytest.mark.spark
 def test_wrong_settings_are_the_callers_fault_also_in_parts(spark, tmp_path) -> None:
     (tmp_path / "log").write_text(IN_PARTS["lines"])
-    with staging_folder() as folder, pytest.raises(CallerError, match="no field when"):
-        read_logs(
-            spark, [str(tmp_path / "log")], None, Settings(fields={"when": "t"}), folder, part_bytes=300
-        )
+    with pytest.raises(CallerError, match="no field when"):
+        read_logs(spark, tmp_path / "log", settings=Settings(fields={"when": "t"}), part_bytes=300)

@@ -87,7 +87,7 @@ def test_few_events_whose_number_is_known_are_judged_by_one_task(spark, monkeypa
     monkeypatch.setattr(module, "_measure_executions", None)
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)), number=len(made))
-    assert found.sources[0].rdd.getNumPartitions() == 1
+    assert found._sources[0].rdd.getNumPartitions() == 1
     assert found.summary().counts == {"late": 12}
     found.done()
 
@@ -116,6 +116,6 @@ def test_many_events_are_shared_out_to_more_tasks(spark, monkeypatch):
     monkeypatch.setattr(module, "SMALL", 10)
     made = [row for number in range(12) for row in rows(f"x{number}")]
     found = audit(spark.createDataFrame(table(*made)))
-    assert found.sources[0].select(sf.spark_partition_id().alias("at")).distinct().count() > 3
+    assert found._sources[0].select(sf.spark_partition_id().alias("at")).distinct().count() > 3
     assert found.summary().counts == {"late": 12}
     found.done()

@@ -38,8 +38,15 @@ MEANT = (
     "false_pairs",  # of the ordered pairs, those that no dependency orders
 )
 """Numbers that are null where it is not known what sends depend on."""
-TOTALS = pa.schema([("execution", pa.string()), *((name, pa.int64()) for name in (*NUMBERS, *MEANT, *KINDS))])
-"""One row for each execution; the columns called after kinds count findings, also those that are not told."""
+COUNT_COLUMNS = {kind: kind.replace("-", "_") for kind in KINDS}
+"""The column of TOTALS that counts the findings of each kind, also those that are not told."""
+TOTALS = pa.schema(
+    {
+        "execution": pa.string(),
+        **{name: pa.int64() for name in (*NUMBERS, *MEANT, *COUNT_COLUMNS.values())},
+    }
+)
+"""One row for each execution."""
 
 
 class Judgement(NamedTuple):
@@ -78,7 +85,8 @@ def examine(graph: EventGraph) -> Examination:
     lateness = delivered.result()
     others = [*messages, *clocks, *shape, _list_lost(graph, lateness.in_spite)]
     numbers = count_findings(graph, others) | plain_numbers | pairs | lateness.counts | unmeant.counts
-    columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in TOTALS.names[1:]]
+    names = (*NUMBERS, *MEANT, *COUNT_COLUMNS)
+    columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in names]
     totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
     return Examination([*lateness.parts, *others, unmeant.part], totals)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.auditing.judge import MEANT, NUMBERS
-from antecede.auditing.sentences import KINDS
+from antecede.auditing.judge import COUNT_COLUMNS, MEANT, NUMBERS
+from antecede.auditing.wording import count_things
 from antecede.events.columns import get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints, starts_of_lengths
 from antecede.tables import FINDINGS
@@ -28,9 +28,9 @@ class Summary:
 
     executions: int
     counts: dict[str, int]
-    """How many findings there are of each kind that there is, in the order of `sentences.KINDS`."""
+    """How many findings there are of each kind that was found, the worst kind first."""
     totals: dict[str, int]
-    """The sums of all numbers of `judge.NUMBERS` over executions, and of `judge.MEANT` where known."""
+    """The sums of the numbers of all executions: events, processes, sends, deliveries, ordered pairs, ..."""
     uncounted: int
     """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
     sample: pa.Table
@@ -40,6 +40,26 @@ class Summary:
     def findings(self) -> int:
         """How many findings there are."""
         return sum(self.counts.values())
+
+    @property
+    def verdict(self) -> str:
+        """The audit in one line."""
+        if self.findings:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items())
+            return f"{count_things(self.findings, 'finding')}: {kinds}"
+        if not self.totals["events"]:
+            return "no events, and so nothing to find"
+        return f"clean: nothing found in {count_things(self.totals['events'], 'event')}"
+
+    @property
+    def numbers(self) -> dict[str, str | int]:
+        """The totals under names that people read."""
+        numbers: dict[str, str | int] = {"executions": self.executions}
+        for name, count in self.totals.items():
+            numbers[name.replace("_", " ")] = count
+        if self.uncounted:
+            numbers["executions with uncounted pairs"] = self.uncounted
+        return numbers
 
 
 def summarize(executions: int, counted: int, sums: Mapping[str, int | None], sample: pa.Table) -> Summary:
@@ -51,7 +71,7 @@ def summarize(executions: int, counted: int, sums: Mapping[str, int | None], sam
     known_meant = [name for name in MEANT if sums[name] is not None]
     return Summary(
         executions=executions,
-        counts={kind: count for kind in KINDS if (count := sums[kind] or 0)},
+        counts={kind: count for kind, column in COUNT_COLUMNS.items() if (count := sums[column] or 0)},
         totals={name: sums[name] or 0 for name in (*NUMBERS, *known_meant)},
         uncounted=executions - counted,
         sample=sample,

@@ -91,13 +91,15 @@ class _LocalRun:
     def windows(self) -> list[Window]:
         from antecede.local.windows import pick_windows
 
-        return pick_windows(self.logs.events, self.audit, self.summary)
+        found = self.audit
+        return pick_windows(self.logs.events, found.findings, found.totals, self.summary)
 
     def view(self) -> LogView:
         from antecede.local.windows import view_log
 
         with show_step("gathering what the page holds"):
-            return view_log(self.logs.events, self.audit, self.summary)
+            found = self.audit
+            return view_log(self.logs.events, found.findings, found.totals, self.summary)
 
     def all_events(self) -> pa.Table:
         return self.logs.events
@@ -149,13 +151,13 @@ class _SparkRun:
         from antecede.spark.pictures.windows import pick_windows
 
         with show_spark_stages(self.spark, "looking for what to draw"):
-            return pick_windows(self.logs.events, self.audit, self.summary)
+            return pick_windows(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
 
     def view(self) -> LogView:
         from antecede.spark.pictures.windows import view_log
 
         with show_spark_stages(self.spark, "gathering what the page holds"):
-            return view_log(self.logs.events, self.audit, self.summary)
+            return view_log(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
 
     def all_events(self) -> pa.Table:
         return self.logs.events.toArrow()

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from antecede.cli.logs import describe_files, list_file_facts
 from antecede.cli.sentences import SHOWN_SENTENCES, escape_text, list_refused_rows, list_sentences
-from antecede.report.findings import MEANINGS, group_by_kind, rank_kind
+from antecede.report.findings import MEANINGS, group_by_kind
 from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
-    from antecede.auditing.summary import Summary
     from antecede.cli.audit_runs import AuditRun
 
 SHOWN_TOTALS = {
@@ -32,28 +31,17 @@ def count_quarantined(run: AuditRun) -> int:
 
 def state_verdict(run: AuditRun) -> str:
     """The audit in one line."""
-    summary = run.summary
     quarantined = count_quarantined(run)
-    if summary.findings:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in _rank_kinds(summary))
-        return f"{pluralize(summary.findings, 'finding')}: {kinds}"
-    if quarantined:
+    if quarantined and not run.summary.findings:
         return f"nothing found, but {pluralize(quarantined, 'record')} cannot be read"
-    if not summary.totals["events"]:
-        return "no events, and so nothing to find"
-    return f"clean: nothing found in {pluralize(summary.totals['events'], 'event')}"
+    return run.summary.verdict
 
 
 def list_totals(run: AuditRun) -> dict[str, str | int]:
     """The numbers for the page."""
-    numbers: dict[str, str | int] = {"executions": run.summary.executions}
-    for name, count in run.summary.totals.items():
-        numbers[name.replace("_", " ")] = count
-    if run.summary.uncounted:
-        numbers["executions with uncounted pairs"] = run.summary.uncounted
-    numbers["files"] = len(run.files)
-    numbers["records that cannot be read"] = count_quarantined(run)
-    return numbers
+    counts: dict[str, str | int] = {"files": len(run.files)}
+    counts["records that cannot be read"] = count_quarantined(run)
+    return run.summary.numbers | counts
 
 
 def describe_audit(run: AuditRun) -> Iterator[str]:
@@ -69,18 +57,13 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     if summary.uncounted:
         yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
     tables = dict(group_by_kind(summary.sample))
-    for kind, count in _rank_kinds(summary):
+    for kind, count in summary.counts.items():
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
         sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
         yield from list_sentences(sentences, count)
     if run.refused:
         yield f"\n[bold]cannot be read[/] {quarantined:,}"
         yield from list_refused_rows(run.refused, quarantined)
-
-
-def _rank_kinds(summary: Summary) -> list[tuple[str, int]]:
-    """The kinds of findings with their numbers, the worst first."""
-    return sorted(summary.counts.items(), key=lambda count: rank_kind(count[0]))
 
 
 def list_audit_facts(run: AuditRun) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _run_on_spark(
 
 class _SparkComparison:
     def __init__(self, engine: Engine, spark: Any, logs: Any) -> None:
-        from antecede.spark.compare import compare_events
+        from antecede.spark.cost_report import compare_events
 
         self.engine, self.spark, self.logs = engine, spark, logs
         self.files, self.note = logs.files, logs.note

@@ -86,11 +86,11 @@ def read_on_spark(
     spark: Any, inputs: list[str], format: str | None, settings: Settings, folder: str | None
 ) -> Iterator[Any]:
     """The logs, read; what was staged for them is gone behind the block."""
-    from antecede.spark.reading.logs import read_logs, staging_folder
+    from antecede.spark.reading.logs import read_logs
 
-    with staging_folder(folder) as place:
-        with show_spark_stages(spark, "reading"):
-            logs = read_logs(spark, inputs, format, settings, place)
+    with show_spark_stages(spark, "reading"):
+        logs = read_logs(spark, inputs, format, settings, folder)
+    with logs:
         yield logs
 
 

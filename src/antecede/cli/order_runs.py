@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from antecede.cli.engine import Engine
-    from antecede.formats.logs import Logs
     from antecede.formats.settings import Settings
-    from antecede.spark.ordering.outcome import SparkOutcome
+    from antecede.local.logs import Logs
+    from antecede.spark.ordering.outcome import OutcomePlan
+    from antecede.spark.reading.logs import SparkLogs
 
 LISTED_GAPS = 10
 """So many root gaps are listed."""
@@ -107,7 +108,7 @@ def _write_as_option(match: re.Match[str]) -> str:
     return f"{option} " if has_value else option
 
 
-def _describe_logs(logs: Logs[Any]) -> tuple[int, list[str], dict[str, Any]]:
+def _describe_logs(logs: Logs | SparkLogs) -> tuple[int, list[str], dict[str, Any]]:
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
@@ -217,12 +218,12 @@ def _run_on_spark(engine: Engine, request: OrderRequest) -> OrderRun:
 
 
 def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
-    from antecede.spark.ordering.event_order import order_events
+    from antecede.spark.ordering.event_order import plan_event_order
 
     inputs, format, settings = request.inputs, request.format, request.settings
     with o.read_on_spark(spark, inputs, format, settings, request.staging) as logs:
         rows, lines, facts = _describe_logs(logs)
-        outcome = order_events(logs.events)
+        outcome = plan_event_order(logs.events)
 
         def add_unreadable(quarantine: Any) -> Any:
             return quarantine.unionByName(logs.quarantine, allowMissingColumns=True)
@@ -234,7 +235,8 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> O
 
 
 def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
-    from antecede.spark.ordering.message_order import order
+    from antecede.ordering.message_plan import MessageOptions
+    from antecede.spark.ordering.message_order import plan_message_order
     from antecede.spark.reading.message_tables import read_message_files
 
     with show_spark_stages(spark, "reading"):
@@ -242,7 +244,7 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
         good, bad = table.count_rows()
     lines, facts = _describe_messages(table.kind, len(table.files), good + bad, table.notes)
     with name_options():
-        outcome = order(table.rows, **request.columns)
+        outcome = plan_message_order(table.rows, MessageOptions(**request.columns))
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)
@@ -254,7 +256,7 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
 def _write_on_spark(
     engine: Engine,
     request: OrderRequest,
-    outcome: SparkOutcome,
+    outcome: OutcomePlan,
     rows: tuple[int, int],
     add_unreadable: Any,
     names: dict[str, str],

@@ -39,7 +39,12 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         return wire.encode(self)
 
 
-decode_frame = wire.make_reader(Frame, "not a frame of a link")
+_read_frame = wire.make_reader(Frame, "not a frame of a link")
+
+
+def decode_frame(data: bytes) -> Frame:
+    """The frame that has this wire form; an InputError if there is none."""
+    return _read_frame(data)
 
 
 class Waiting(msgspec.Struct, array_like=True):

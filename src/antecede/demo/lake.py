@@ -205,7 +205,8 @@ def _write_page(first: LakeAudit, folder: Path) -> Path:
     from antecede.spark.pictures.windows import view_log
 
     summary = first.summary
-    view = view_log(add_missing_columns(first.events), first.audit, summary)
+    events, found = add_missing_columns(first.events), first.audit
+    view = view_log(events, found.ranked, found.totals, summary)
     totals: dict[str, str | int] = {name.replace("_", " "): count for name, count in summary.totals.items()}
     late = summary.counts.get("late", 0)
     verdict = f"{late:,} messages landed behind something that depends on them"

@@ -1,12 +1,12 @@
 """What reading some files gives, whichever engine reads them, and the sentences that go with it."""
 
 from collections.abc import Iterable
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.core.errors import CallerError, InputError
+from antecede.core.errors import AntecedeError, CallerError, InputError
 from antecede.formats.regexes import compile_expression
 from antecede.formats.registry import FORMATS, list_formats
 from antecede.formats.settings import Settings
@@ -16,30 +16,20 @@ from antecede.tables import QUARANTINE
 LISTED_WORDS = 5
 """Words for unknown kinds that a sentence lists."""
 
-Table = TypeVar("Table")
-"""An Arrow table, or a DataFrame of Spark."""
-
 
 class FileRead(NamedTuple):
     """How the reading of one file went."""
 
     name: str
     format: str | None
+    """The name of its format; None if no reader knows it."""
     events: int
     quarantined: int
+    """Records that could not be read; 1 for a file that could not be read at all."""
     error: str | None = None
+    """Why the whole file could not be read."""
     unknown: tuple[str, ...] = ()
     """Words for kinds that are not known, some."""
-
-
-class Logs(NamedTuple, Generic[Table]):
-    """The events of all files, the records that could not be read, how each file was read, and a sentence
-    where files that look like one log were taken for several, a cause is ambiguous or a kind not known."""
-
-    events: Table
-    quarantine: Table
-    files: list[FileRead]
-    note: str | None = None
 
 
 def check_settings(format: str | None, settings: Settings) -> None:
@@ -83,6 +73,27 @@ def describe_unknown_kinds(files: list[FileRead]) -> str | None:
     listed = ", ".join(words[:LISTED_WORDS]) + (", ..." if len(words) > LISTED_WORDS else "")
     remedy = f"say what they are, as in --kind {words[0]}=send"
     return f"kinds that are not known are taken as local: {listed}; {remedy}"
+
+
+def check_counts(files: list[FileRead], events: int, quarantined: int) -> dict[str, int]:
+    """How many files, events and quarantined records there are; an error if readers counted otherwise.
+
+    Every record of a file is an event or in quarantine.
+    """
+    read = (sum(file.events for file in files), sum(file.quarantined for file in files))
+    if read != (events, quarantined):
+        raise AntecedeError(
+            f"internal error: {read[0]:,} events and {read[1]:,} quarantined records were read, but the "
+            f"tables have {events:,} and {quarantined:,}; please report this with, if you can, the files"
+        )
+    return {"files": len(files), "events": events, "quarantined": quarantined}
+
+
+def describe_counts(files: list[FileRead]) -> str:
+    """The same in a few words."""
+    events, quarantined = sum(file.events for file in files), sum(file.quarantined for file in files)
+    bad = f", {quarantined:,} cannot be read" if quarantined else ""
+    return f"{len(files):,} file{'s' * (len(files) != 1)}: {events:,} event{'s' * (events != 1)}{bad}"
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:

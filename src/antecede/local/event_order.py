@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from antecede.events.coercion import coerce_events
 from antecede.local.arrow import to_arrow_table
-from antecede.local.outcome import Outcome, sort_by_position, take_answered
+from antecede.local.outcome import Outcome, check_answers, sort_by_position, take_answered
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.events import order_event_partition
 
@@ -31,11 +31,15 @@ def order_events(events: object) -> Outcome:
     - `quarantine`: the events that no order can keep, on a cycle or their own parent, + `reason`;
     - `held` has no rows here: an event whose parent is missing still comes out;
     - `gaps`: the ghosts of each execution, and how many events name each.
+
+        logs = antecede.read_logs("logs/")
+        ordered = antecede.order_events(logs.events).ordered
     """
     table = to_arrow_table(events)
     names = name_added_columns(table.column_names, ("position", "ghosts", "missing", "since", "reason"))
     causes = coerce_events(table)
     answers = order_event_partition(causes)
+    check_answers(answers)
     rows = pa.array(sort_by_position(answers, causes["execution"]))
     placed = answers.take(rows)
     ghosts = placed.field("ghosts")

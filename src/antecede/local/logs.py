@@ -1,7 +1,8 @@
 """Logs into Arrow tables, in this process: every file is read in turn, and nothing is staged."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,10 @@ from antecede.formats.across import (
 from antecede.formats.executions import gather_executions, measure_process_spans
 from antecede.formats.logs import (
     FileRead,
-    Logs,
     check_any_readable,
+    check_counts,
     check_settings,
+    describe_counts,
     describe_unknown_kinds,
     join_notes,
     list_unknown_kinds,
@@ -31,7 +33,39 @@ from antecede.formats.native import count_native_rows, read_native_table
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, list_paths
 from antecede.local.gather import apply_gathering
+from antecede.report.notebook import preview_files, render_result
 from antecede.tables import EVENTS, QUARANTINE
+
+
+@dataclass(frozen=True)
+class Logs:
+    """`events, quarantine, files = read_logs(...)`: every record is an event, or in quarantine.
+
+    logs = antecede.read_logs("logs/")
+    print(logs.counts(), logs.note)
+    antecede.audit(logs.events)
+    """
+
+    events: pa.Table
+    """The events of all files, with the columns of EVENTS (docs/tables.md)."""
+    quarantine: pa.Table
+    """The records that could not be read: `file`, `line`, `reason`, and `raw`, what stood there."""
+    files: list[FileRead]
+    """How each file was read."""
+    note: str | None = None
+    """A sentence where files that look like one log were taken for several, a cause is ambiguous, or a kind
+    not known."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.events, self.quarantine, self.files))
+
+    def counts(self) -> dict[str, int]:
+        """How many files, events and quarantined records there are; an error if that is not what was read."""
+        return check_counts(self.files, len(self.events), len(self.quarantine))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how each file was read."""
+        return render_result(describe_counts(self.files), preview_files(self.files, self.note))
 
 
 class _FileTables(NamedTuple):
@@ -45,12 +79,14 @@ class _FileTables(NamedTuple):
 
 def read_logs(
     paths: PathLike | Sequence[PathLike], format: str | None = None, settings: Settings = DEFAULT
-) -> Logs[pa.Table]:
-    """Read the logs in these files, folders and globs.
+) -> Logs:
+    """Read the logs in these files, folders and globs into an Arrow table of events.
 
     The format of each file is told by its content, unless one is named. A file that no reader knows is
     quarantined whole, unless there is none that can be read: that is an InputError. Files that belong
     together become one execution; `note` says where that was a guess.
+
+        events, quarantine, files = antecede.read_logs(["gateway.log", "workers/"])
     """
     check_settings(format, settings)
     names = list_files(list_paths(paths))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.local.arrow import to_arrow_table
-from antecede.local.outcome import Outcome, add_columns, sort_by_position, take_answered
+from antecede.local.outcome import Outcome, add_columns, check_answers, sort_by_position, take_answered
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.kernel_table import find_groups, make_kernel_table
 from antecede.ordering.message_plan import (
@@ -53,10 +53,19 @@ def order(
     """Each message as soon as everything that caused it is out, with its position.
 
     `messages` is an Arrow table, or anything that hands itself over as one (`__arrow_c_stream__`: pandas,
-    polars, DuckDB). `group` names the ordering domain: without it all rows are one, or the rows of each
-    receiver if stamps are made for it. `members` are the processes in the order of the stamps' entries;
-    `antecede.ordering.forms` lists the forms of stamps. Messages arrive in the order of `arrival` (or of a
-    column of that name), else of `time`, else of sender and number: never as the rows happen to lie.
+    polars, DuckDB), with a row for each copy of a message.
+
+    Arguments name columns:
+
+    - `group`: the ordering domain; without it all rows are one, or the rows of each receiver if stamps are
+      made for it;
+    - `sender` and `stamp`, in a `form` that docs/forms.md lists, if the type of the column does not tell it;
+    - `receiver`: the process that a copy arrived at; `number`: the sender's own count; `keys`: the sender's
+      entries (form `shared`); `id`: the name of a message (form `parents`);
+    - `arrival`, or else `time`: messages arrive in that order, else in the order of sender and number, and
+      never as the rows happen to lie.
+
+    `members` are the processes in the order of the stamps' entries. What comes out:
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
@@ -66,6 +75,8 @@ def order(
     - `notes`: what stamps cannot tell, and what they may have been taken for in error.
 
     A column of ours whose name the input has is called so with `antecede_` in front.
+
+        ordered, held, quarantine = antecede.order(messages, group="room", stamp="clock")
     """
     options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
     return order_messages(to_arrow_table(messages), options)
@@ -82,6 +93,7 @@ def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | 
     for column in plan.places:
         _check_places(table[column], column)
     answers = _answer_rows(table, plan)
+    check_answers(answers)
     return _split_rows(table, answers, plan, names, places)
 
 

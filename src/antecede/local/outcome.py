@@ -11,16 +11,28 @@ import pyarrow.compute as pc
 
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
+from antecede.ordering.accounting import check_accounting, describe_counts
+from antecede.report.notebook import SHOWN_ROWS, Preview, render_result
+
+ANSWER_FIELDS = ("position", "missing", "reason")
+"""Of the answer to a row, the fields of which exactly one is not null."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`ordered, held, quarantine = order(...)`, and more by name: all are Arrow tables."""
+    """What became of rows that were put in order: each is in exactly one of the first three tables.
+
+    outcome = antecede.order(messages, group="room")
+    ordered, held, quarantine = outcome
+    print(outcome.counts(), outcome.gaps)
+    """
 
     ordered: pa.Table
-    """Sorted: group by group (or execution by execution), each by position."""
+    """Rows that are out, with their position; sorted: group by group (or execution by execution)."""
     held: pa.Table
+    """Rows that wait for something, with what it is."""
     quarantine: pa.Table
+    """Rows that no order can have, with the reason."""
     gaps: pa.Table
     """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
     names: dict[str, str]
@@ -39,6 +51,22 @@ class Outcome:
             "quarantined": len(self.quarantine),
         }
         return {"input": sum(parts.values()), **parts}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the accounting, and the first rows of each table that has some."""
+        tables = {"ordered": self.ordered, "held": self.held, "quarantine": self.quarantine}
+        previews = [
+            Preview(name, table.column_names, table.slice(0, SHOWN_ROWS).to_pylist())
+            for name, table in tables.items()
+            if len(table)
+        ]
+        return render_result(describe_counts(self.counts()), *previews)
+
+
+def check_answers(answers: pa.StructArray) -> None:
+    """See that every row goes into exactly one table."""
+    tables = sum(answers.field(name).is_valid().to_numpy(zero_copy_only=False) for name in ANSWER_FIELDS)
+    check_accounting(len(answers), int(np.count_nonzero(tables != 1)))
 
 
 def sort_by_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:

@@ -17,8 +17,6 @@ from antecede.auditing.windows import IDENTITY, EventName, choose_windows
 from antecede.events.coercion import coerce_events
 from antecede.events.columns import Bools, EncodedNames, get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints
-from antecede.local.arrow import to_arrow_table
-from antecede.local.audit import Audit
 from antecede.tables import EVENTS, MARKS, LogView, Window, pad_to_schema
 
 Row = dict[str, Any]
@@ -27,26 +25,27 @@ _UNKNOWN = -(2**62)
 """The index and the line of an event that has none: far from every place."""
 
 
-def pick_windows(events: object, audit: Audit, summary: Summary) -> list[Window]:
-    """What is to be drawn of audited events."""
-    return choose_windows(_open_source(events, audit), summary)
+def pick_windows(events: pa.Table, findings: pa.Table, totals: pa.Table, summary: Summary) -> list[Window]:
+    """What is to be drawn of audited events, given what the audit gave."""
+    return choose_windows(_open_source(events, findings, totals), summary)
 
 
-def view_log(events: object, audit: Audit, summary: Summary) -> LogView:
-    """What a page holds of audited events."""
-    return build_view(_open_source(events, audit), summary)
+def view_log(events: pa.Table, findings: pa.Table, totals: pa.Table, summary: Summary) -> LogView:
+    """What a page holds of audited events, given what the audit gave."""
+    return build_view(_open_source(events, findings, totals), summary)
 
 
-def _open_source(events: object, audit: Audit) -> _LocalSource:
-    return _LocalSource(pad_to_schema(coerce_events(to_arrow_table(events)), EVENTS), audit)
+def _open_source(events: pa.Table, findings: pa.Table, totals: pa.Table) -> _LocalSource:
+    return _LocalSource(pad_to_schema(coerce_events(events), EVENTS), findings, totals)
 
 
 class _LocalSource:
     """A `ViewSource` of Arrow tables; names are looked up as codes."""
 
-    def __init__(self, events: pa.Table, audit: Audit) -> None:
+    def __init__(self, events: pa.Table, findings: pa.Table, totals: pa.Table) -> None:
         self.events = events
-        self.audit = audit
+        self.findings = findings
+        self.totals = totals
 
     @cached_property
     def _execution(self) -> EncodedNames:
@@ -69,7 +68,7 @@ class _LocalSource:
         return to_integers(get_column(self.events, "line"), _UNKNOWN)
 
     def list_execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
-        sizes = self.audit.totals.select(["execution", "events", "processes"])
+        sizes = self.totals.select(["execution", "events", "processes"])
         sizes = sizes.sort_by("execution")
         if executions is not None:
             wanted = pa.array(executions, pa.string())
@@ -142,7 +141,7 @@ class _LocalSource:
         return self.events.take(pa.array(taken, pa.int64()))
 
     def list_late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
-        findings = self.audit.findings
+        findings = self.findings
         is_late = pc.equal(findings["kind"], "late")
         is_here = pc.is_in(findings["execution"], pa.array(executions, pa.string()))
         is_drawn = pc.is_in(findings["message"], pa.array(sorted(messages), pa.string()))
@@ -153,7 +152,7 @@ class _LocalSource:
         return self.events
 
     def list_marks(self, most: int) -> pa.Table:
-        findings = self.audit.findings
+        findings = self.findings
         rank = pc.index_in(findings["kind"], value_set=pa.array(KINDS))
         ranked = findings.select(MARKS.names).append_column("rank", rank)
         ranked = ranked.append_column("row", pa.array(np.arange(len(ranked))))

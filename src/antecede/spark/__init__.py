@@ -5,27 +5,40 @@ where Spark is wanted, since starting it takes seconds and a Java.
 
 `reading` makes DataFrames of files, `ordering` puts rows into order, `streams` does so while rows come,
 `auditing` finds what is wrong, `pictures` picks what to draw: each runs the functions of the rooms without
-Spark inside Spark's tasks. What is listed here is for callers, and imported when it is asked for.
+Spark inside Spark's tasks. What is listed here is for callers, and imported when it is asked for. It never
+changes the caller's session, and what runs a job before its result is used says so.
+
+    import antecede.spark as causal
+
+    with causal.read_logs(spark, "logs/") as logs, causal.audit(logs.events) as audit:
+        print(logs.counts(), audit.summary().verdict)
+        audit.page("page.html")
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from antecede._lazy import import_on_demand
 
 if TYPE_CHECKING:
     from antecede.spark.auditing.event_audit import SparkAudit, audit
-    from antecede.spark.compare import SparkCostReport, compare
+    from antecede.spark.cells import spread_over
+    from antecede.spark.cost_report import SparkCostReport, compare
     from antecede.spark.ordering.event_order import order_events
     from antecede.spark.ordering.message_order import order
     from antecede.spark.ordering.outcome import SparkOutcome
-    from antecede.spark.reading.logs import read_logs
+    from antecede.spark.reading.data_source import LogSource
+    from antecede.spark.reading.logs import SparkLogs, read_logs
     from antecede.spark.streams.batch import write_ordered
     from antecede.spark.streams.listener import OrderListener
     from antecede.spark.streams.stream import order_stream
+    from antecede.spark.transforms import to_findings, with_event_order, with_order
 
 __all__ = [
+    "LogSource",
     "OrderListener",
     "SparkAudit",
     "SparkCostReport",
+    "SparkLogs",
     "SparkOutcome",
     "audit",
     "compare",
@@ -33,25 +46,30 @@ __all__ = [
     "order_events",
     "order_stream",
     "read_logs",
+    "spread_over",
+    "to_findings",
+    "with_event_order",
+    "with_order",
     "write_ordered",
 ]
 
 _HOMES = {
-    "OrderListener": "streams.listener",
-    "SparkAudit": "auditing.event_audit",
-    "SparkCostReport": "compare",
-    "SparkOutcome": "ordering.outcome",
-    "audit": "auditing.event_audit",
-    "compare": "compare",
-    "order": "ordering.message_order",
-    "order_events": "ordering.event_order",
-    "order_stream": "streams.stream",
-    "read_logs": "reading.logs",
-    "write_ordered": "streams.batch",
+    "auditing.event_audit": ("SparkAudit", "audit"),
+    "cells": ("spread_over",),
+    "cost_report": ("SparkCostReport", "compare"),
+    "ordering.event_order": ("order_events",),
+    "ordering.message_order": ("order",),
+    "ordering.outcome": ("SparkOutcome",),
+    "reading.data_source": ("LogSource",),
+    "reading.logs": ("SparkLogs", "read_logs"),
+    "streams.batch": ("write_ordered",),
+    "streams.listener": ("OrderListener",),
+    "streams.stream": ("order_stream",),
+    "transforms": ("to_findings", "with_event_order", "with_order"),
 }
+if not TYPE_CHECKING:  # a checker knows all names, and would take any other for one
+    __getattr__ = import_on_demand(__name__, _HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+def __dir__() -> list[str]:
+    return __all__

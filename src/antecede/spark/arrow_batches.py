@@ -1,18 +1,66 @@
-"""The one setting of Spark that decides whether rows reach Python in linear time.
+"""Rows to Python in linear time, whatever the settings of a session are.
 
-Spark 4.3 measures a batch for Python after every row that it adds, unless a batch may be as large as can be;
-and measuring a column of lists walks over all nulls at its end. So a batch of n rows may take n^2 steps: with
-two columns of nulls, tens of times as long as without the measuring.
+Spark measures a batch for Python after every row that it adds to it, unless a session lets batches be as
+large as can be; and measuring a column of lists or maps walks over all nulls at its end. So a batch of n rows
+may take n^2 steps. The caller's settings are not ours to change. Hence lists and maps are sent without nulls,
+as empty ones, beside columns that tell which are there, and are put back before anybody sees them. (Those
+inside of structs and of other lists are sent as they are.)
 """
 
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
-NAME = "spark.sql.execution.arrow.maxBytesPerBatch"
-LARGEST_BATCH = str(2**31 - 1)
-_DEFAULT = "67108864b"
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, MapType, StructType
+
+from antecede.spark.column_names import quote_column
+
+ArrowTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def lift_arrow_batch_limit(spark: SparkSession) -> None:
-    """Let a session make batches by number of rows alone, unless its owner chose a size."""
-    if spark.conf.get(NAME, _DEFAULT) == _DEFAULT:
-        spark.conf.set(NAME, LARGEST_BATCH)
+class SentColumns(NamedTuple):
+    """What is sent of some columns: each of them, and then whether each list is there."""
+
+    columns: list[Column]
+    lists: list[int]
+    """The places of the lists and maps among them."""
+
+
+def map_in_arrow(rows: DataFrame, task: ArrowTask, schema: StructType | str) -> DataFrame:
+    """What a task makes of the batches of a partition, as with `rows.mapInArrow`."""
+    names = rows.columns
+    columns, lists = send_columns(rows, {name: quote_column(name) for name in names})
+
+    def restore_and_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        restored = (restore_lists(batch.columns, lists) for batch in batches)
+        return task(pa.RecordBatch.from_arrays(arrays, names) for arrays in restored)
+
+    return rows.select(*columns).mapInArrow(restore_and_run, schema)
+
+
+def send_columns(rows: DataFrame, columns: Mapping[str, Column]) -> SentColumns:
+    """What to send to Python of these columns of some rows."""
+    named = [column.alias(name) for name, column in columns.items()]
+    fields = rows.select(*named).schema.fields
+    lists = [at for at, field in enumerate(fields) if isinstance(field.dataType, ArrayType | MapType)]
+    sent = list(columns.values())
+    is_there = []
+    for at in lists:
+        empty = sf.array() if isinstance(fields[at].dataType, ArrayType) else sf.create_map()
+        is_there.append(sent[at].isNotNull())
+        sent[at] = sf.coalesce(sent[at], empty.cast(fields[at].dataType))
+    # Spark's mapInArrow does not take every name that a column may have.
+    numbered = [column.alias(f"column_{at}") for at, column in enumerate(sent + is_there)]
+    return SentColumns(numbered, lists)
+
+
+def restore_lists(arrays: list[pa.Array], lists: list[int]) -> list[pa.Array]:
+    """The columns as they were, of what was sent of them."""
+    restored = arrays[: len(arrays) - len(lists)]
+    for at, is_there in zip(lists, arrays[len(restored) :], strict=True):
+        if is_there.true_count < len(is_there):
+            restored[at] = pc.if_else(is_there, restored[at], None)
+    return restored

@@ -28,6 +28,16 @@ def event_columns(events: DataFrame) -> dict[str, Column]:
     return columns
 
 
+def complete_events(events: DataFrame) -> DataFrame:
+    """The events with all columns of EVENTS and no others, as kernels want them."""
+    columns = event_columns(events)
+    for name in SAYS_NOTHING_OF_CAUSES:
+        if name in events.columns:
+            columns[name] = _convert_column(events, _TYPES[name])
+    known = events.select(*(column.alias(name) for name, column in columns.items()))
+    return add_missing_columns(known)
+
+
 def add_missing_columns(events: DataFrame) -> DataFrame:
     """The events with all columns of EVENTS; those that they do not have are null."""
     lacking = [field for field in _TYPES.fields if field.name not in events.columns]

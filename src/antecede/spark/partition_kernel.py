@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.arrow_batches import restore_lists, send_columns
 
 Kernel = Callable[[pa.Table], pa.StructArray]
 
@@ -24,21 +24,22 @@ def with_partition_kernel(
     The kernel gets a table of the columns of a whole partition, two or more, and answers row by row. Spark
     must not move filters to before it: hence it is declared not to be deterministic, which it is.
     """
-    lift_arrow_batch_limit(rows.sparkSession)
     names = list(columns)
+    sent, lists = send_columns(rows, columns)
 
     def answer_partition(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         parts = list(batches)
         if not parts:
             return
         sizes = [len(part[0]) for part in parts]
-        chunked = [pa.chunked_array(chunks) for chunks in zip(*parts, strict=True)]
+        restored = [restore_lists(list(part), lists) for part in parts]
+        chunked = [pa.chunked_array(chunks) for chunks in zip(*restored, strict=True)]
         table = pa.table(chunked, names)
-        del parts, chunked
+        del parts, restored, chunked
         yield from _cut_into_batches(kernel(table), sizes)
 
     answers = sf.arrow_udf(answer_partition, answer_type).asNondeterministic()  # type: ignore[attr-defined]
-    return rows.select("*", answers(*columns.values()).alias(name))
+    return rows.select("*", answers(*sent).alias(name))
 
 
 def _cut_into_batches(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:
@@ -51,8 +52,3 @@ def _cut_into_batches(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:
 def count_partitions(frame: DataFrame) -> int:
     """How many partitions a shuffle of this session makes."""
     return int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-
-
-def quote_column(name: str) -> Column:
-    """A column, whatever signs are in its name."""
-    return sf.col("`" + name.replace("`", "``") + "`")

@@ -24,7 +24,7 @@ from antecede.auditing.judge import TOTALS
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import Event
 from antecede.kernels.links import OTHER
-from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.numbering import collect_participants, number_events, number_ids
 
 MATCHED_TOGETHER = 1_000_000
@@ -46,19 +46,18 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
 
     This runs jobs that look at names and ids; all else is done when findings or totals are asked for.
     """
-    lift_arrow_batch_limit(events.sparkSession)
     participants = collect_participants(events)
     catalog = participants.catalog
     numbered = number_events(events, participants)
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     tasks = max(usual, -(-participants.event_count // MATCHED_TOGETHER))
     by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _message_key())
-    matched = by_message.mapInArrow(MatchTask(catalog).run, from_arrow_schema(MATCHED))
+    matched = map_in_arrow(by_message, MatchTask(catalog).run, from_arrow_schema(MATCHED))
     judges = min(len(catalog.executions), JUDGES)
     # Executions that a task judges follow one another, and so do the numbers of their events.
     judge = sf.floor(sf.col("execution") * judges / len(catalog.executions)).cast("int")
     by_execution = matched.repartitionById(judges, judge)
-    judged = by_execution.mapInArrow(JudgeTask(catalog).run, from_arrow_schema(JUDGED))
+    judged = map_in_arrow(by_execution, JudgeTask(catalog).run, from_arrow_schema(JUDGED))
     judged = judged.persist(StorageLevel.DISK_ONLY)
     findings = _tell_findings(judged, numbered).persist(StorageLevel.DISK_ONLY)
     return DistributedAudit(findings, select_totals(judged), (findings, judged, numbered))
@@ -101,4 +100,4 @@ def _tell_findings(judged: DataFrame, numbered: DataFrame) -> DataFrame:
     )
     columns = {"fault": sf.col("events")[0], "witness": sf.slice("events", 2, sf.size("events"))}
     tellable = whole.withColumns(columns).select(*TELLABLE.names)
-    return tellable.mapInArrow(tell_findings, from_arrow_schema(RANKED_FINDINGS))
+    return map_in_arrow(tellable, tell_findings, from_arrow_schema(RANKED_FINDINGS))

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -27,9 +30,14 @@ from antecede.auditing.summary import (
     summarize,
 )
 from antecede.events.graph import build_event_graph
-from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.report.findings import LISTED_FINDINGS
+from antecede.report.notebook import SHOWN_FINDINGS, render_columns, render_verdict
+from antecede.report.page import render_page
+from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.distributed_audit import audit_executions, select_totals, unnest_findings
-from antecede.spark.event_columns import add_missing_columns, event_columns
+from antecede.spark.event_columns import add_missing_columns, complete_events, event_columns
+from antecede.spark.pictures.windows import view_log
+from antecede.spark.repl import shows_rows
 from antecede.tables import FINDINGS
 
 HUGE = 12_000_000
@@ -55,17 +63,27 @@ JUDGED_EXECUTIONS = TOTALS.append(pa.field("findings", pa.list_(pa.struct(_FINDI
 
 @dataclass(frozen=True)
 class SparkAudit:
-    """`findings` as in FINDINGS, by kind and execution at most 10,000; `totals` as in `judge.TOTALS`.
+    """What is wrong with a DataFrame of events.
 
-    Both are worked out at their first use, and kept on disk in `sources`; `done` gives the disk back. There
-    were so many `huge` executions that many tasks judged together.
+    The audit runs when a table or the summary is first used, and what it found is kept on disk until the
+    block ends, or `done` is called:
+
+        with antecede.spark.audit(events) as audit:
+            print(audit.summary().verdict)
+            audit.findings.write.parquet("findings")
+            audit.page("page.html")
     """
 
     findings: DataFrame
+    """A row for each fault, with its sentence and its witness; of each kind and execution at most 10,000."""
     totals: DataFrame
+    """A row for each execution: how many events, messages and findings of each kind it has."""
+    huge: int
+    """How many executions were so large that many tasks judged them together."""
     ranked: DataFrame
-    sources: tuple[DataFrame, ...]
-    huge: int = 0
+    """The findings, with the rank of each among those of its kind and execution."""
+    _events: DataFrame
+    _sources: tuple[DataFrame, ...]
 
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones.
@@ -80,18 +98,51 @@ class SparkAudit:
         sampled = sample_findings(candidates, sample)
         return summarize(known["executions"], known["counted"], known, sampled)
 
+    def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
+        """Write a page (HTML) with the findings, and with the events around them to look at.
+
+        Runs the audit if it was not run yet, and some more jobs over the events. The file is written by the
+        driver, needs no network, and nothing that stands in a log can run in it.
+        """
+        summary = self.summary(LISTED_FINDINGS)
+        view = view_log(complete_events(self._events), self.ranked, self.totals, summary)
+        text = render_page(summary.verdict, summary.numbers, summary.sample, view, title, summary.counts)
+        Path(path).write_text(text, encoding="utf-8", errors="replace")
+
     def done(self) -> None:
         """Forget what was kept on disk."""
-        for frame in self.sources:
+        for frame in self._sources:
             frame.unpersist()
+
+    def __enter__(self) -> SparkAudit:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.done()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the columns of the tables; and the verdict with some findings of each kind, in
+        sessions that show DataFrames so (`spark.sql.repl.eagerEval.enabled`)."""
+        if not shows_rows(self.findings.sparkSession):
+            return render_columns({"findings": self.findings.columns, "totals": self.totals.columns})
+        summary = self.summary(SHOWN_FINDINGS)
+        return render_verdict(summary.verdict, summary.sample)
 
 
 def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> SparkAudit:
-    """Audit all executions; `events` has columns of EVENTS, those that are not there are unknown.
+    """Say what is wrong with events: what is late, lost or twice, which clocks and times are wrong.
 
-    `number` of events, if it is known: where that is not huge, no execution is, and none need be counted.
+    `events` has columns of EVENTS (docs/tables.md); those that are not there are unknown, and others are not
+    looked at. All executions are audited, each by itself; one of more than `huge` events by many tasks.
+
+    A job that counts events runs at once, unless their `number` is given and too small for a huge execution;
+    and some more where an execution is huge. All else runs when the result is used.
+
+        with antecede.spark.read_logs(spark, "logs/") as logs, antecede.spark.audit(logs.events) as audit:
+            print(audit.summary().counts)  # {"late": 2, "lost": 1}
     """
-    lift_arrow_batch_limit(events.sparkSession)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
     heaviest_event = 1 + sum(LISTS for name in COUNTED_LISTS if name in named.columns)
     if number is not None and number * heaviest_event <= huge:
@@ -102,7 +153,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     parts = 1 if sizes.events <= SMALL else max(usual, -(-sizes.events // TASK))
     spread = (named.where(~is_large) if sizes.large else named).repartition(parts, "execution")
-    judged = spread.mapInArrow(_judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
+    judged = map_in_arrow(spread, _judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
     judged = judged.persist(StorageLevel.DISK_ONLY)
     ranked, totals = unnest_findings(judged), select_totals(judged)
     sources: tuple[DataFrame, ...] = (judged,)
@@ -111,7 +162,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
         ranked, totals = ranked.unionByName(apart.findings), totals.unionByName(apart.totals)
         sources += apart.sources
     findings = ranked.select(*FINDINGS.names)
-    return SparkAudit(findings, totals, ranked, sources, len(sizes.large))
+    return SparkAudit(findings, totals, len(sizes.large), ranked, events, sources)
 
 
 class _Sizes(NamedTuple):

@@ -7,9 +7,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from antecede.ordering.events import order_event_partition
+from antecede.spark.column_names import quote_column
 from antecede.spark.event_columns import event_columns
-from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome, name_our_columns
-from antecede.spark.partition_kernel import count_partitions, quote_column, with_partition_kernel
+from antecede.spark.ordering.outcome import ANSWER, OutcomePlan, OutcomeTables, SparkOutcome, name_our_columns
+from antecede.spark.partition_kernel import count_partitions, with_partition_kernel
 
 _ANSWER_TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
 
@@ -17,12 +18,26 @@ _ANSWER_TYPE = "position bigint, missing array<string>, reason string, ghosts ar
 def order_events(events: DataFrame, partitions: int | None = None) -> SparkOutcome:
     """The events of each execution in one causal order, the same for the same set of events.
 
+    `events` has columns of EVENTS (docs/tables.md); those that are not there are unknown. Nothing runs before
+    a table of the outcome is used.
+
     - `ordered`: the events + `position`, from 0 in each execution, + `ghosts`: the parents of the event that
       are not in the log, null if none;
     - `quarantine`: the events that no order can keep, on a cycle or their own parent, + `reason`;
     - `held` has no rows here: an event whose parent is missing still comes out;
     - `gaps`: the ghosts of each execution, and how many events name each.
+
+    An execution is handled in the memory of one task, together with the others of its partition; there are as
+    many `partitions` as a shuffle of the session makes, unless a number is named.
+
+        with antecede.spark.order_events(logs.events) as outcome:
+            outcome.ordered.write.partitionBy("execution").parquet("ordered")
     """
+    return SparkOutcome(plan_event_order(events, partitions))
+
+
+def plan_event_order(events: DataFrame, partitions: int | None = None) -> OutcomePlan:
+    """The same, as a plan."""
     names = name_our_columns(events, "position", "ghosts", "missing", "since", "reason")
     columns = event_columns(events)
     execution = columns["execution"]
@@ -36,7 +51,9 @@ def order_events(events: DataFrame, partitions: int | None = None) -> SparkOutco
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
         return _count_ghosts(tables.ordered, execution, names["ghosts"])
 
-    return SparkOutcome(rows, names, split, find_gaps, gaps_need_ordered=True)
+    answer = sf.col(ANSWER)
+    added = {names[name]: answer[name] for name in ("position", "ghosts", "reason")}
+    return OutcomePlan(rows, names, added, split, find_gaps, gaps_need_ordered=True)
 
 
 def _split_rows(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:

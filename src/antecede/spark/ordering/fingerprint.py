@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from antecede.spark.partition_kernel import quote_column
+from antecede.spark.column_names import quote_column
 
 
 def hash_columns(fields: Iterable[st.StructField]) -> Column:

@@ -24,14 +24,16 @@ from antecede.ordering.partition import ANSWER as ANSWER_TYPE
 from antecede.ordering.projection import PLACE
 from antecede.ordering.stamp_types import is_name
 from antecede.ordering.text_tables import FILE, LINE
+from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.fingerprint import hash_columns
 from antecede.spark.ordering.outcome import (
     ANSWER,
+    OutcomePlan,
     OutcomeTables,
     SparkOutcome,
     name_our_columns,
 )
-from antecede.spark.partition_kernel import count_partitions, quote_column, with_partition_kernel
+from antecede.spark.partition_kernel import count_partitions, with_partition_kernel
 
 _OWN = "antecede own"
 """Marks the rows that are added for processes' own broadcasts."""
@@ -55,10 +57,19 @@ def order(
 ) -> SparkOutcome:
     """Each message as soon as everything that caused it is out, with its position.
 
-    `group` names the ordering domain: without it all rows are one, or the rows of each receiver if stamps are
-    made for it. `members` are the processes in the order of the stamps' entries; `antecede.ordering.forms`
-    lists the forms of stamps. Messages arrive in the order of `arrival` (or of a column of that name), else
-    of `time`, else of sender and number: never as the rows happen to lie.
+    `messages` has a row for each copy of a message.
+
+    Arguments name columns:
+
+    - `group`: the ordering domain; without it all rows are one, or the rows of each receiver if stamps are
+      made for it;
+    - `sender` and `stamp`, in a `form` that docs/forms.md lists, if the type of the column does not tell it;
+    - `receiver`: the process that a copy arrived at; `number`: the sender's own count; `keys`: the sender's
+      entries (form `shared`); `id`: the name of a message (form `parents`);
+    - `arrival`, or else `time`: messages arrive in that order, else in the order of sender and number, and
+      never as the rows happen to lie.
+
+    `members` are the processes in the order of the stamps' entries. What comes out:
 
     - `ordered`: the messages + `position`, from 0 in each group, + `arrival`;
     - `held`: the messages + `missing`, what each waits for, + `since`, its arrival;
@@ -68,11 +79,23 @@ def order(
     - `notes`: what stamps cannot tell, and what they may have been taken for in error.
 
     A column of ours whose name the input has is called so with `antecede_` in front. A group is handled in
-    the memory of one task, together with the other groups of its partition. Each of the tables is computed
-    when it is used; call `keep()` if you use more than one. A job runs at once where only the rows can tell
-    how they are read: for packets, and where texts stand for places in stamps.
+    the memory of one task, together with the other groups of its partition; there are as many `partitions` as
+    a shuffle of the session makes, unless a number is named. Each of the tables is computed when it is used;
+    if you use more than one, do so inside a block. A job runs at once where only the rows can tell how they
+    are read: for packets, and where texts stand for places in stamps.
+
+        with antecede.spark.order(messages, group="room", stamp="clock") as outcome:
+            ordered, held, quarantine = outcome
+            ordered.write.parquet("ordered")
     """
     options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
+    return SparkOutcome(plan_message_order(messages, options, partitions))
+
+
+def plan_message_order(
+    messages: DataFrame, options: MessageOptions, partitions: int | None = None
+) -> OutcomePlan:
+    """The same, as a plan, with the options in one piece."""
     names = name_our_columns(messages, *ADDED)
     plan = plan_messages(_list_columns(messages), options)
     names = plan.name_arrival(names)
@@ -92,7 +115,7 @@ def order(
     rows = with_partition_kernel(spread, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
     if plan.shares_entries:
         rows = rows.where(~sf.col(_OWN)).drop(_OWN)
-    return _make_outcome(rows, messages.columns, plan, names)
+    return _plan_outcome(rows, messages.columns, plan, names)
 
 
 def _list_columns(frame: DataFrame) -> TableColumns:
@@ -123,19 +146,21 @@ def _select_columns(frame: DataFrame, plan: MessagePlan) -> dict[str, Column]:
     return columns
 
 
-def _make_outcome(
+def _plan_outcome(
     rows: DataFrame, columns: list[str], plan: MessagePlan, names: dict[str, str]
-) -> SparkOutcome:
+) -> OutcomePlan:
     answer = sf.col(ANSWER)
     own = [quote_column(name) for name in columns if name not in (FILE, LINE)]
     place = [quote_column(name) for name in columns if name in (FILE, LINE)]
     arrival = answer["arrival"] if plan.arrival is None else quote_column(plan.arrival)
-    added = [answer["position"].alias(names["position"])]
+    places = {names["position"]: answer["position"]}
     if plan.arrival != "arrival":
-        added.append(arrival.alias(names["arrival"]))
+        places[names["arrival"]] = arrival
+    added = places | {names[name]: answer[name] for name in ("missing", "reason")}
 
     def split(rows: DataFrame) -> OutcomeTables:
-        ordered = rows.where(answer["position"].isNotNull()).select(*own, *added)
+        position = [column.alias(name) for name, column in places.items()]
+        ordered = rows.where(answer["position"].isNotNull()).select(*own, *position)
         missing = answer["missing"].alias(names["missing"])
         held = rows.where(answer["missing"].isNotNull())
         held = held.select(*own, missing, arrival.alias(names["since"]))
@@ -155,7 +180,7 @@ def _make_outcome(
         return [row["note"] for row in notes.collect()]
 
     stamp_notes = tuple(plan.notes)
-    return SparkOutcome(rows, names, split, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes)
+    return OutcomePlan(rows, names, added, split, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes)
 
 
 def _check_places(frame: DataFrame, column: str) -> None:

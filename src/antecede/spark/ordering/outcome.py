@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import TracebackType
 from typing import NamedTuple
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from antecede.ordering.accounting import check_accounting, describe_counts
 from antecede.ordering.added_columns import index_names, name_added_columns
+from antecede.report.notebook import SHOWN_ROWS, Preview, render_columns, render_result
+from antecede.spark.repl import shows_rows
 
 ANSWER = "antecede answer"
 """The column with the answers of the kernel while all rows are together."""
@@ -25,18 +29,15 @@ class OutcomeTables(NamedTuple):
     quarantine: DataFrame
 
 
-@dataclass(frozen=True)
-class SparkOutcome:
-    """`ordered, held, quarantine = order(...)`, and more by name.
-
-    They are filters of `rows`, which nothing computes before one of them is used. Whoever uses more than one
-    calls `keep` first, so that it is computed once; `done` gives the disk back.
-    """
+class OutcomePlan(NamedTuple):
+    """How rows are put in order and then split; nothing runs before a table is used."""
 
     rows: DataFrame
     """All rows with what became of them."""
     names: dict[str, str]
     """What the columns that are added are called, by what they should be called."""
+    added: dict[str, Column]
+    """Those columns for all rows together, by name."""
     split: Callable[[DataFrame], OutcomeTables]
     """The tables of all rows, or of some of them."""
     find_gaps: Callable[[OutcomeTables, DataFrame], DataFrame]
@@ -48,50 +49,108 @@ class SparkOutcome:
     find_notes: Callable[[DataFrame], list[str]] = lambda rows: []
     """What stamps may have been taken for in error, from rows among which are all held ones; runs a job."""
 
-    @property
-    def tables(self) -> OutcomeTables:
-        return self.split(self.rows)
+    def label_rows(self) -> DataFrame:
+        """All rows with the columns that tell what became of them; of three of these one is not null."""
+        return self.rows.withColumns(self.added).drop(ANSWER)
+
+
+@dataclass(frozen=True)
+class SparkOutcome:
+    """What became of rows that are put in order: each is in exactly one of the first three tables.
+
+    The tables are lazy: each is computed when it is used. Whoever uses more than one has the rows put in
+    order once by using them inside a block, which keeps them on disk until it ends:
+
+        with antecede.spark.order(messages, group="room") as outcome:
+            ordered, held, quarantine = outcome
+            ordered.write.parquet("ordered")
+            held.write.parquet("held")
+
+    Where there is no block, as in a notebook, `keep` and `done` do the same.
+    """
+
+    _plan: OutcomePlan
 
     @property
     def ordered(self) -> DataFrame:
-        return self.tables.ordered
+        """Rows that are out, with their position."""
+        return self._tables.ordered
 
     @property
     def held(self) -> DataFrame:
-        return self.tables.held
+        """Rows that wait for something, with what it is."""
+        return self._tables.held
 
     @property
     def quarantine(self) -> DataFrame:
-        return self.tables.quarantine
+        """Rows that no order can have, with the reason."""
+        return self._tables.quarantine
 
     @property
     def gaps(self) -> DataFrame:
         """Root gaps: what is missing and not itself held, and how many held rows wait for it."""
-        return self.find_gaps(self.tables, self.rows)
+        return self._plan.find_gaps(self._tables, self._plan.rows)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the columns that are added are called, by what they should be called."""
+        return self._plan.names
 
     @property
     def notes(self) -> list[str]:
         """What stamps cannot tell, and what they may have been taken for in error; runs a job."""
-        return [*self.stamp_notes, *self.find_notes(self.rows)]
+        return [*self._plan.stamp_notes, *self._plan.find_notes(self._plan.rows)]
 
     def __iter__(self) -> Iterator[DataFrame]:
-        return iter(self.tables)
+        return iter(self._tables)
 
     def counts(self) -> dict[str, int]:
-        """How many rows went in, and how many are ordered, held and quarantined."""
+        """How many rows went in, and how many are ordered, held and quarantined; runs a job.
+
+        An error if a row is in none of the tables, or in several.
+        """
         answer = sf.col(ANSWER)
-        counts = {name: sf.count(answer[field]).alias(name) for name, field in _ANSWER_FIELDS.items()}
-        (row,) = self.rows.select(sf.count("*").alias("input"), *counts.values()).collect()
-        return dict(row.asDict())
+        is_in = {name: answer[field].isNotNull() for name, field in _ANSWER_FIELDS.items()}
+        tables = sum((column.cast("int") for column in is_in.values()), sf.lit(0))
+        counts = {"input": sf.count("*")} | {name: sf.count_if(column) for name, column in is_in.items()}
+        named = [count.alias(name) for name, count in counts.items()]
+        (row,) = self._plan.rows.select(*named, sf.count_if(tables != 1).alias("misplaced")).collect()
+        check_accounting(row["input"], row["misplaced"])
+        return {name: row[name] for name in counts}
 
     def keep(self) -> "SparkOutcome":
         """Keep the rows on disk from their first use on."""
-        self.rows.persist(StorageLevel.DISK_ONLY)
+        self._plan.rows.persist(StorageLevel.DISK_ONLY)
         return self
 
     def done(self) -> None:
         """Forget what was kept on disk."""
-        self.rows.unpersist()
+        self._plan.rows.unpersist()
+
+    def __enter__(self) -> "SparkOutcome":
+        return self.keep()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.done()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the columns of the tables; and their first rows, in sessions that show DataFrames so
+        (`spark.sql.repl.eagerEval.enabled`)."""
+        tables = self._tables._asdict()
+        if not shows_rows(self._plan.rows.sparkSession):
+            return render_columns({name: frame.columns for name, frame in tables.items()})
+        counts = self.counts()
+        previews = [
+            Preview(name, frame.columns, [row.asDict() for row in frame.limit(SHOWN_ROWS).collect()])
+            for name, frame in tables.items()
+        ]
+        return render_result(describe_counts(counts), *previews)
+
+    @property
+    def _tables(self) -> OutcomeTables:
+        return self._plan.split(self._plan.rows)
 
 
 def name_our_columns(frame: DataFrame, *names: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from antecede.ordering.root_gaps import list_gap_keys
-from antecede.spark.ordering.outcome import ANSWER, OutcomeTables, SparkOutcome
+from antecede.spark.ordering.outcome import ANSWER, OutcomePlan, OutcomeTables
 
 WriteTable = Callable[[DataFrame, str], str]
 """Writes a table under a name, and says where it is."""
@@ -32,7 +32,7 @@ class WrittenOutcome(NamedTuple):
 
 
 def write_outcome(
-    outcome: SparkOutcome,
+    outcome: OutcomePlan,
     rows: int,
     unreadable: int,
     add_unreadable: Callable[[DataFrame], DataFrame],
@@ -45,7 +45,7 @@ def write_outcome(
     quarantined rows.
     """
     spark = outcome.rows.sparkSession
-    ordered_place = write(outcome.ordered, "ordered")
+    ordered_place = write(outcome.split(outcome.rows).ordered, "ordered")
     ordered_count = count_written_rows(spark, ordered_place)
     is_left_over = sf.col(ANSWER)["position"].isNull()
     left_over = outcome.rows.where(is_left_over)

@@ -19,7 +19,6 @@ from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
 from antecede.auditing.views import build_view
 from antecede.auditing.windows import IDENTITY, SPANS, EventName, choose_windows
-from antecede.spark.auditing.event_audit import SparkAudit
 from antecede.tables import EVENTS, MARKS, LogView, Window
 
 Row = dict[str, Any]
@@ -32,14 +31,14 @@ and abs(events.line - spans.line) <= spans.radius))"""
 _DISTANCE = "coalesce(abs(events.index - spans.at), abs(events.line - spans.line), 0)"
 
 
-def pick_windows(events: DataFrame, audit: SparkAudit, summary: Summary) -> list[Window]:
-    """What is to be drawn of audited events, which have all columns of EVENTS."""
-    return choose_windows(_SparkSource(events, audit), summary)
+def pick_windows(events: DataFrame, ranked: DataFrame, totals: DataFrame, summary: Summary) -> list[Window]:
+    """What is to be drawn of audited events, which have all columns of EVENTS, given what the audit gave."""
+    return choose_windows(_SparkSource(events, ranked, totals), summary)
 
 
-def view_log(events: DataFrame, audit: SparkAudit, summary: Summary) -> LogView:
-    """What a page holds of audited events, which have all columns of EVENTS."""
-    return build_view(_SparkSource(events, audit), summary)
+def view_log(events: DataFrame, ranked: DataFrame, totals: DataFrame, summary: Summary) -> LogView:
+    """What a page holds of audited events, which have all columns of EVENTS, given what the audit gave."""
+    return build_view(_SparkSource(events, ranked, totals), summary)
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,12 @@ class _SparkSource:
     """A `ViewSource` of DataFrames."""
 
     events: DataFrame
-    audit: SparkAudit
+    ranked: DataFrame
+    """The findings, with the rank of each among those of its kind and execution."""
+    totals: DataFrame
 
     def list_execution_sizes(self, executions: list[str] | None, most: int) -> list[Row]:
-        sizes = self.audit.totals.select("execution", "events", "processes").orderBy("execution")
+        sizes = self.totals.select("execution", "events", "processes").orderBy("execution")
         if executions is not None:
             sizes = sizes.where(sf.col("execution").isin(executions))
         return list(sizes.limit(most).toArrow().to_pylist())
@@ -84,7 +85,7 @@ class _SparkSource:
         return tables
 
     def list_late_copies(self, executions: list[str], messages: Collection[str]) -> list[Row]:
-        late = self.audit.findings.where("kind = 'late'")
+        late = self.ranked.where("kind = 'late'")
         late = late.where(sf.col("execution").isin(executions))
         late = late.where(sf.col("message").isin(sorted(messages)))
         late = late.select("execution", "process", "message")
@@ -95,7 +96,7 @@ class _SparkSource:
 
     def list_marks(self, most: int) -> pa.Table:
         kinds = sf.array(*(sf.lit(kind) for kind in KINDS))
-        worst_first = self.audit.ranked.orderBy(sf.array_position(kinds, sf.col("kind")), "execution", "rank")
+        worst_first = self.ranked.orderBy(sf.array_position(kinds, sf.col("kind")), "execution", "rank")
         return worst_first.select(*MARKS.names).limit(most).toArrow().cast(MARKS)
 
     def _broadcast_table(self, table: pa.Table) -> DataFrame:

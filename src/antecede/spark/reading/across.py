@@ -9,6 +9,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.formats.across import AMBIGUOUS, describe_ambiguous_cause, settle_across
 from antecede.formats.staging import STAGED_EVENTS
+from antecede.spark.arrow_batches import map_in_arrow
 from antecede.tables import EVENTS
 
 
@@ -18,7 +19,7 @@ def settle_files(events: DataFrame, format: str, numbers: list[int]) -> DataFram
     mine = sf.broadcast(events.sparkSession.createDataFrame(table))
     by_execution = events.join(mine, "number", "left_semi").select(STAGED_EVENTS.names)
     by_execution = by_execution.repartition("execution")
-    settled = by_execution.mapInArrow(SettlePartition(format).run, from_arrow_schema(STAGED_EVENTS))
+    settled = map_in_arrow(by_execution, SettlePartition(format).run, from_arrow_schema(STAGED_EVENTS))
     return events.join(mine, "number", "left_anti").unionByName(settled)
 
 

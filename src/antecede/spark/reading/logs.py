@@ -7,9 +7,10 @@ its footer says that no row needs a second look, is read by Spark itself and not
 import atexit
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from tempfile import TemporaryDirectory
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -24,9 +25,10 @@ from antecede.formats.across import CAN_BE_AMBIGUOUS, RULES
 from antecede.formats.executions import SPANS, gather_executions
 from antecede.formats.logs import (
     FileRead,
-    Logs,
     check_any_readable,
+    check_counts,
     check_settings,
+    describe_counts,
     describe_unknown_kinds,
     join_notes,
     quarantine_files,
@@ -35,6 +37,7 @@ from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, list_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
+from antecede.report.notebook import preview_files, render_result
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
 from antecede.spark.reading.gather import apply_gathering
 from antecede.spark.reading.native import can_open, read_native_tables
@@ -45,13 +48,53 @@ TASKS_PER_PARTITION = 4
 """Tasks for each shuffle partition, at most: more of them even out what sizes do not tell."""
 
 
-@contextmanager
-def staging_folder(parent: str | None = None) -> Iterator[str]:
-    """A folder to stage in, gone when all is done; on a cluster in a parent that all machines share."""
-    if parent is not None and not os.access(parent, os.W_OK):
-        raise CallerError(f"{parent}: cannot be written; name a folder that all machines share")
-    with TemporaryDirectory(dir=parent, prefix="antecede-", ignore_cleanup_errors=True) as folder:
-        yield os.path.abspath(folder)
+@dataclass(frozen=True)
+class SparkLogs:
+    """`events, quarantine, files = read_logs(...)`: every record is an event, or in quarantine.
+
+    What was read is staged in files until `done` is called, the block ends or the program does:
+
+        with antecede.spark.read_logs(spark, "logs/") as logs:
+            antecede.spark.audit(logs.events).page("page.html")
+    """
+
+    events: DataFrame
+    """The events of all files, with the columns of EVENTS (docs/tables.md)."""
+    quarantine: DataFrame
+    """The records that could not be read: `file`, `line`, `reason`, and `raw`, what stood there."""
+    files: list[FileRead]
+    """How each file was read."""
+    note: str | None
+    """A sentence where files that look like one log were taken for several, a cause is ambiguous, or a kind
+    not known."""
+    _staging: TemporaryDirectory[str]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.events, self.quarantine, self.files))
+
+    def counts(self) -> dict[str, int]:
+        """How many files, events and quarantined records there are; an error if that is not what was read.
+
+        Runs two jobs.
+        """
+        return check_counts(self.files, self.events.count(), self.quarantine.count())
+
+    def done(self) -> None:
+        """Remove what was staged: the tables cannot be used any more."""
+        atexit.unregister(self._staging.cleanup)
+        self._staging.cleanup()
+
+    def __enter__(self) -> "SparkLogs":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.done()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how each file was read."""
+        return render_result(describe_counts(self.files), preview_files(self.files, self.note))
 
 
 def read_logs(
@@ -61,18 +104,49 @@ def read_logs(
     settings: Settings = DEFAULT,
     staging: str | None = None,
     part_bytes: int = PART_BYTES,
-) -> Logs[DataFrame]:
-    """Read the logs in these files, folders and globs; runs jobs that stage their events.
+) -> SparkLogs:
+    """Read the logs in these files, folders and globs into a DataFrame of events.
 
-    `staging` is an empty folder that all machines share; where none is named, a temporary one of this
-    machine, which is gone when the program ends.
+    Not lazy: tasks read the files at once and stage their events, and the driver gets counts only. They are
+    staged in a folder of their own inside of `staging`, which all machines must share, or else among the
+    temporary files of this machine; it goes with `done`.
 
-    A file that no reader knows is quarantined whole, unless there is none that can be read. If there is one
-    file, it has lines and is larger than `part_bytes`, many tasks read parts of it.
+    The format of each file is told by its content, unless one is named. A file that no reader knows is
+    quarantined whole, unless there is none that can be read: that is an InputError. Files that belong
+    together become one execution; `note` says where that was a guess. If there is one file, it has lines and
+    is larger than `part_bytes`, many tasks read parts of it.
+
+        events, quarantine, files = antecede.spark.read_logs(spark, ["gateway.log", "workers/"])
     """
     check_settings(format, settings)
     names = list_files(list_paths(paths))
-    staging = staging or _make_folder_until_exit()
+    folder = _make_staging_folder(staging)
+    try:
+        return _read_files(spark, names, format, settings, folder, part_bytes)
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _make_staging_folder(parent: str | None) -> TemporaryDirectory[str]:
+    """A folder to stage in, gone when the program ends; on a cluster in one that all machines share."""
+    if parent is not None and not os.access(parent, os.W_OK):
+        raise CallerError(f"{parent}: cannot be written; name a folder that all machines share")
+    place = None if parent is None else os.path.abspath(parent)
+    folder = TemporaryDirectory(dir=place, prefix="antecede-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)  # which also keeps it while only its tables are known
+    return folder
+
+
+def _read_files(
+    spark: SparkSession,
+    names: list[str],
+    format: str | None,
+    settings: Settings,
+    folder: TemporaryDirectory[str],
+    part_bytes: int,
+) -> SparkLogs:
+    staging = os.path.abspath(folder.name)
     native_rows = {
         number: rows
         for number, name in enumerate(names)
@@ -99,13 +173,7 @@ def read_logs(
         native = read_native_tables(spark, [names[number] for number in native_rows])
         events = events.unionByName(native)
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
-    return Logs(events, _add_whole_files(quarantine, files), files, note)
-
-
-def _make_folder_until_exit() -> str:
-    folder = TemporaryDirectory(prefix="antecede-", ignore_cleanup_errors=True)
-    atexit.register(folder.cleanup)
-    return folder.name
+    return SparkLogs(events, _add_whole_files(quarantine, files), files, note, folder)
 
 
 def _stage_files(

@@ -44,8 +44,8 @@ from antecede.ordering.text_tables import (
     plan_text_table,
     summarize_lines,
 )
+from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.outcome import compares_exactly, name_our_columns
-from antecede.spark.partition_kernel import quote_column
 from antecede.spark.reading.lines import map_lines, plan_ranges
 from antecede.spark.reading.native import as_path, can_open, path_of
 

@@ -18,10 +18,11 @@ from antecede.kafka_address import KafkaTopics
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.text_tables import RAW, REASON
-from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.arrow_batches import map_in_arrow
+from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.message_order import find_arrow_type
 from antecede.spark.ordering.outcome import compares_exactly
-from antecede.spark.partition_kernel import count_partitions, quote_column
+from antecede.spark.partition_kernel import count_partitions
 from antecede.spark.streams.kafka_sink import choose_topic, make_publisher
 from antecede.streams.bucket import BucketReport, order_bucket
 from antecede.streams.ledger import Ledger, Turn
@@ -211,7 +212,6 @@ def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Ma
 
 def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
     """Let tasks put the rows of their buckets in order; one job."""
-    lift_arrow_batch_limit(batch.sparkSession)
     tasks = min(partitions or count_partitions(batch), turn.bucket_count)
     rows = batch.withColumns({_BUCKET: _choose_bucket(turn), _NO_ROW: sf.lit(False)})
     if expired := turn.list_expired_buckets():
@@ -226,7 +226,7 @@ def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[Buc
             texts = [msgspec.json.encode(report).decode() for report in reports]
             yield pa.RecordBatch.from_pydict({"report": pa.array(texts, pa.string())})
 
-    reports = spread.mapInArrow(order_partition_of_buckets, "report string").collect()
+    reports = map_in_arrow(spread, order_partition_of_buckets, "report string").collect()
     return [msgspec.json.decode(row["report"], type=BucketReport) for row in reports]
 
 

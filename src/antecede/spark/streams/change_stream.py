@@ -17,6 +17,7 @@ from antecede.core.errors import CallerError
 from antecede.formats.debezium import Commits, TransactionMark
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.change_tables import FROM_RECORDS, parse_change_records
+from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.streams.kafka import check_topics, read_records
 from antecede.streams.marks import KEPT_MARKS, write_file
 
@@ -37,7 +38,7 @@ def follow_changes(spark: SparkSession, topics: KafkaTopics, records_per_batch: 
     """The rows of topics that Debezium writes; `link_transactions` tells the rest of each batch."""
     check_topics(spark, topics)
     records = read_records(spark, topics, records_per_batch)
-    return records.mapInArrow(parse_change_records, from_arrow_schema(FROM_RECORDS))
+    return map_in_arrow(records, parse_change_records, from_arrow_schema(FROM_RECORDS))
 
 
 def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:

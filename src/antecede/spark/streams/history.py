@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.kafka_records import RECORDS
-from antecede.spark.partition_kernel import quote_column
+from antecede.spark.column_names import quote_column
 from antecede.spark.reading.native import as_path
 from antecede.streams.marks import list_marked_batches, write_file
 

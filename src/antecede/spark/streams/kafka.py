@@ -28,6 +28,7 @@ from antecede.ordering.kafka_records import (
     plan_records,
 )
 from antecede.ordering.message_plan import MessageOptions
+from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.streams.history import check_history_named, find_history, put_history_before
 from antecede.streams.marks import write_file
 
@@ -90,7 +91,7 @@ def _parse_topics(records: DataFrame, plan: RecordPlan) -> DataFrame:
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_records(batches, plan)
 
-    return records.mapInArrow(parse, from_arrow_schema(plan.schema))
+    return map_in_arrow(records, parse, from_arrow_schema(plan.schema))
 
 
 def _find_stamp_kind(

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics, split_kafka_address
-from antecede.spark.partition_kernel import quote_column
+from antecede.spark.column_names import quote_column
 from antecede.spark.reading.native import as_path
 from antecede.streams.marks import Mark
 from antecede.streams.stream_plan import StreamPlan

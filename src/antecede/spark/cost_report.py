@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.events.graph import build_event_graph
-from antecede.spark.arrow_batches import lift_arrow_batch_limit
+from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.event_columns import event_columns
 from antecede.spark.partition_kernel import count_partitions
 from antecede.study.advice import Advice, advise
@@ -58,11 +58,10 @@ def compare(
 
 def compare_events(events: DataFrame) -> list[Comparison]:
     """Replay the communication of all executions; runs two jobs. The results are small, and come here."""
-    lift_arrow_batch_limit(events.sparkSession)
     partitions = count_partitions(events)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
     executions = named.repartition(partitions, "execution")
-    cells = executions.mapInArrow(_make_cells, from_arrow_schema(CELLS))
+    cells = map_in_arrow(executions, _make_cells, from_arrow_schema(CELLS))
     # The cells of an execution are made in one place; replays take very different times.
     spread = cells.repartition(TASKS_OF_A_PARTITION * partitions)
     outcomes = spread.mapInArrow(_run_cells, from_arrow_schema(OUTCOMES)).collect()

@@ -1,0 +1,65 @@
+"""Results as a notebook shows them: small pieces of HTML with a heading and tables; all text is escaped."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from antecede.report.text import escape_html, format_total
+
+SHOWN_ROWS = 10
+"""Rows of a table that a caller should give."""
+SHOWN_FINDINGS = 3
+"""Findings of each kind that are shown."""
+LONGEST_CELL = 200
+"""Characters shown of a value."""
+
+
+class Preview(NamedTuple):
+    """The first rows of a table, and what they are."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Iterable[Mapping[str, Any]]
+
+
+def render_result(heading: str, *previews: Preview) -> str:
+    """A heading with the first rows of some tables."""
+    parts = [f"<p><b>{escape_html(heading)}</b></p>"]
+    parts += [_render_preview(preview) for preview in previews]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def render_verdict(verdict: str, findings: pa.Table) -> str:
+    """An audit: its verdict, and some findings."""
+    columns = ("kind", "sentence", "file", "line")
+    if not len(findings):
+        return render_result(verdict)
+    return render_result(verdict, Preview("", columns, findings.to_pylist()))
+
+
+def preview_files(files: Sequence[Any], note: str | None) -> Preview:
+    """How files were read, given rows with these fields; those with faults first."""
+    columns = ("name", "format", "events", "quarantined", "error")
+    first = sorted(files, key=lambda file: not file.quarantined)[:SHOWN_ROWS]
+    return Preview(note or "", columns, [file._asdict() for file in first])
+
+
+def render_columns(tables: Mapping[str, Sequence[str]]) -> str:
+    """The columns of tables whose rows nobody has asked for."""
+    rows = [{"table": name, "columns": ", ".join(columns)} for name, columns in tables.items()]
+    return render_result("computed when used", Preview("", ("table", "columns"), rows))
+
+
+def _render_preview(preview: Preview) -> str:
+    cells = "".join(f"<th>{escape_html(name, LONGEST_CELL)}</th>" for name in preview.columns)
+    lines = [f"<tr>{cells}</tr>"]
+    for row in preview.rows:
+        cells = "".join(f"<td>{_render_value(row[name])}</td>" for name in preview.columns)
+        lines.append(f"<tr>{cells}</tr>")
+    caption = escape_html(preview.caption)
+    return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"
+
+
+def _render_value(value: object) -> str:
+    return "" if value is None else escape_html(format_total(value), LONGEST_CELL)
