@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from antecede.cli.main import COMMANDS, app
-from tests.commands import TRIANGLE, apart
+from tests.commands import TRIANGLE, here
 
 
 def test_the_list_of_commands_says_what_their_help_says() -> None:
@@ -31,15 +31,15 @@ def list_modules(*words: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_an_example(name) -> None:
-    done = apart(name, "--help")
+def test_help_has_an_example(name, monkeypatch, capsys) -> None:
+    done = here(monkeypatch, capsys, name, "--help")
     assert done.code == 0
     assert f"Example: antecede {name}" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("subcommand", ["status", "ca"])
-def test_help_of_the_parts_of_node_has_an_example(subcommand) -> None:
-    done = apart("node", subcommand, "--help")
+def test_help_of_the_parts_of_node_has_an_example(subcommand, monkeypatch, capsys) -> None:
+    done = here(monkeypatch, capsys, "node", subcommand, "--help")
     assert done.code == 0
     assert f"Example: antecede node {subcommand}" in " ".join(done.out.split())
 

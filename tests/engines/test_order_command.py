@@ -334,8 +334,3 @@ def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
     assert done.code == 0 and json.loads(done.out)["ordered"] == 2
     assert done.noise == []
     assert pq.read_table(tmp_path / "out" / "ordered").num_rows == 2
-
-
-def test_help_has_an_example() -> None:
-    done = apart("order", "--help")
-    assert done.code == 0 and "Example: antecede order" in done.out
