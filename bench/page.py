@@ -76,7 +76,7 @@ def _open_page(browser: Browser, page: Path) -> tuple[float, float, float]:
     """Seconds to the first paint, to the overview, and to the answer to the first click on it."""
     start = perf_counter()
     browser.call("Page.navigate", url=page.as_uri())
-    browser.wait("document.documentElement.dataset.ready")
+    browser.wait("document.documentElement?.dataset.ready")
     drawn = perf_counter() - start
     browser.mouse("#overview", click=True)
     browser.wait("document.querySelector('.event.here')")

@@ -149,6 +149,8 @@ def test_ghosts_stubs_and_gaps_are_drawn(show) -> None:
     browser = show(page.text)
     assert names_with(browser, "ghost") == {page.row("gone")}
     assert links_with(browser, "ghost") == {(page.row("gone"), page.row("y"))}
+    assert names_with(browser, "witness") == {page.row("gone"), page.row("y")}
+    assert text_of(browser, "#overview-title") == "Overview 3 events"
     names = browser.run("[...document.querySelectorAll('.names.top text title')].map((e) => e.textContent)")
     assert names == ["a", "b", "no process"]
     assert browser.run("document.querySelectorAll('.lives path').length") == 2

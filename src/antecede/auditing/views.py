@@ -14,6 +14,7 @@ from antecede.auditing.summary import Summary
 from antecede.auditing.windows import EventName, WindowSource, fetch_parts
 from antecede.events.columns import Bools, decode_names, get_column, to_integers
 from antecede.events.graph import EventGraph, build_event_graph
+from antecede.kernels.arrays import group_by_key
 from antecede.kernels.causes import PROCESS
 from antecede.kernels.linking import ARRIVE
 from antecede.kernels.ragged import Ints, invert_permutation
@@ -95,27 +96,29 @@ def _locate_marks(source: ViewSource, marks: pa.Table) -> pa.Table:
 
 def _arrange_graph(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The events, causes first, each ghost just before the first event that names it; and their links."""
-    place = invert_permutation(graph.causes.order).astype(np.float64)
-    # Half a place before the event that names it: between that event and the one before.
-    before = place[to_integers(get_column(ghosts, "row"), -1)] - 0.5
-    order = np.argsort(np.concatenate((place, before)), kind="stable")
-    links = _list_links(graph, ghosts)
-    new_place = invert_permutation(order)
-    source, target = new_place[links.source], new_place[links.target]
-    by_target = np.lexsort((source, target))
-    columns = [pa.array(array[by_target]) for array in (source, target, links.kind)]
+    order = graph.causes.order
+    if len(ghosts):
+        place = invert_permutation(order).astype(np.float64)
+        # Half a place before the event that names it: between that event and the one before.
+        before = place[to_integers(get_column(ghosts, "row"), -1)] - 0.5
+        order = np.argsort(np.concatenate((place, before)), kind="stable")
     events = _append_ghosts(graph, ghosts).take(pa.array(order))
-    return events, pa.table(columns, schema=LINKS)
+    place = invert_permutation(order)
+    links = _list_links(graph, ghosts)
+    _, by_target = group_by_key(place[links.target], len(order))
+    columns = [place[links.source[by_target]], place[links.target[by_target]], links.kind[by_target]]
+    return events, pa.table([pa.array(column) for column in columns], schema=LINKS)
 
 
 def _append_ghosts(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
     """The events with their acts, and the ghosts, of which nothing is known but the name, behind all."""
     events = graph.events
     is_arrival = (graph.messages.act == ARRIVE) & ~events.is_step
-    kind = decode_names(get_column(events.table, "kind")).cast(pa.string())
     columns = {name: get_column(events.table, name) for name in _SHOWN}
-    columns["kind"] = pc.if_else(pa.array(is_arrival), "arrival", kind)
-    columns["execution"] = events.executions.take(pa.array(events.execution))
+    if is_arrival.any():
+        kind = decode_names(columns["kind"]).cast(pa.string())
+        columns["kind"] = pc.if_else(pa.array(is_arrival), "arrival", kind)
+    columns["execution"] = pa.DictionaryArray.from_arrays(pa.array(events.execution), events.executions)
     if not len(ghosts):
         return pa.table(columns)
     known = {"kind": pa.array(["ghost"] * len(ghosts))}

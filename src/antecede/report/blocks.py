@@ -74,20 +74,36 @@ def pack_optional_numbers(name: str, values: pa.Array) -> RawBlock:
     return pack_numbers(name, np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False)))
 
 
-def pack_texts(name: str, column: pa.Array) -> list[RawBlock]:
-    """A column of texts: the number of each row's text, the lengths of all texts, and all texts."""
-    encoded = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
-    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy() + 1
-    # Cut, they are a new array, whose buffer has these texts one after the other.
-    texts = pc.utf8_slice_codeunits(encoded.dictionary.cast(pa.large_string()), 0, LONGEST + 1)
-    lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False)
+def pack_texts(name: str, column: pa.Array, are_distinct: bool = False) -> list[RawBlock]:
+    """A column of texts: the number of each row's text, the lengths of all texts, and all texts.
+
+    Where nearly all `are_distinct`, it is not looked for those that are the same.
+    """
+    if are_distinct:
+        texts = column
+        is_there = column.is_valid().to_numpy(zero_copy_only=False)
+        codes = np.where(is_there, np.arange(1, len(column) + 1), 0)
+    else:
+        encoded = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+        texts = encoded.dictionary
+        codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy() + 1
+    lengths = _measure_texts(texts)
+    if lengths.max(initial=0) > LONGEST or texts.offset:
+        texts = pc.utf8_slice_codeunits(texts, 0, LONGEST + 1)
+        lengths = _measure_texts(texts)
     data = texts.buffers()[2]
-    whole = data.to_pybytes() if data is not None else b""
+    whole = b"" if data is None else data.to_pybytes()[: int(lengths.sum())]
     return [
         pack_numbers(name, codes),
         pack_numbers(f"{name}-lengths", lengths),
-        RawBlock(f"{name}-texts", "text", whole[: int(lengths.sum())]),
+        RawBlock(f"{name}-texts", "text", whole),
     ]
+
+
+def _measure_texts(texts: pa.Array) -> Numbers:
+    """The bytes of each text."""
+    lengths: Numbers = pc.binary_length(texts).fill_null(0).to_numpy(zero_copy_only=False)
+    return lengths
 
 
 def pack_maps(name: str, column: pa.Array) -> list[RawBlock]:

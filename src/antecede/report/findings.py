@@ -2,7 +2,7 @@
 its witness. Long groups are folded, and what a page cannot hold is counted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -60,12 +60,10 @@ def group_by_kind(findings: pa.Table) -> list[tuple[str, pa.Table]]:
     return [(kind, findings.filter(pc.equal(kinds, kind))) for kind in ranked]
 
 
-def render_findings(
-    findings: pa.Table, locate: Callable[[pa.Table], list[list[int]]], counts: Mapping[str, int]
-) -> str:
+def render_findings(findings: pa.Table, counts: Mapping[str, int]) -> str:
     """All findings by kind, below a list of the kinds.
 
-    `locate` tells the rows of the page's events that are the witness of each finding; -1 is not there.
+    Their column `rows` has the witness of each as rows of the page's events, as far as they are there.
     `counts` says how many findings there are of each kind, if these are not all.
     """
     if not len(findings):
@@ -78,12 +76,8 @@ def render_findings(
         label = f"{escape_html(kind)} <b>{format_total(count)}</b>"
         group = find_group(kind)
         kinds.append(f'<li><a class="{group}" href="#kind-{number}">{label}</a></li>')
-        listed = table.slice(0, LISTED_FINDINGS)
-        rows = zip(listed.to_pylist(), locate(listed), strict=True)
-        items = [
-            _render_finding(row, witness, numbered + at, names_executions)
-            for at, (row, witness) in enumerate(rows)
-        ]
+        rows = table.slice(0, LISTED_FINDINGS).to_pylist()
+        items = [_render_finding(row, at, names_executions) for at, row in enumerate(rows, start=numbered)]
         numbered += len(items)
         body = _render_kind(kind, items, count)
         sections.append(f'<section class="kind {group}" id="kind-{number}"><h3>{label}</h3>{body}</section>')
@@ -104,7 +98,7 @@ def _render_kind(kind: str, items: Sequence[str], count: int) -> str:
     return body
 
 
-def _render_finding(row: dict[str, Any], witness: list[int], number: int, names_executions: bool) -> str:
+def _render_finding(row: dict[str, Any], number: int, names_executions: bool) -> str:
     """A finding; its number is what its picture is called after."""
     sentence = row["sentence"]
     if not sentence:
@@ -113,17 +107,16 @@ def _render_finding(row: dict[str, Any], witness: list[int], number: int, names_
     if names_executions and row["execution"]:
         facts.append(f"execution {row['execution']}")
     spans = "".join(f"<span>{escape_html(fact)}</span>" for fact in facts if fact)
-    held = [str(at) for at in witness if at >= 0]
-    data = f' data-rows="{" ".join(held)}"' if held else ""
+    data = f' data-rows="{" ".join(map(str, row["rows"]))}"' if row["rows"] else ""
     return (
         f'<li id="finding-{number}" tabindex="-1"{data}><p>{escape_html(sentence)}</p>'
-        f'<p class="facts">{spans}{_render_link(row, held, number)}</p></li>'
+        f'<p class="facts">{spans}{_render_link(row, number)}</p></li>'
     )
 
 
-def _render_link(row: dict[str, Any], held: list[str], number: int) -> str:
+def _render_link(row: dict[str, Any], number: int) -> str:
     """A link to the picture; or the names of the events that this page does not hold."""
-    if held:
+    if row["rows"]:
         return f'<a class="show" href="#picture-{number}">picture</a>'
     if not row["events"]:
         return ""

@@ -17,7 +17,6 @@ Rows = NDArray[np.int64]
 
 LATEST_TIME = 1e15
 """Milliseconds: what is said to be later, in some thirty thousand years, is no time."""
-_BETWEEN = pa.scalar("\0", pa.large_string())
 FAULT_COMES_FIRST = ("lost",)
 """Kinds whose witness begins with the event at fault; the others end with it."""
 
@@ -35,51 +34,57 @@ class PlacedMarks(NamedTuple):
 
 def place_marks(view: LogView) -> PlacedMarks:
     """The places of all findings that the view marks."""
-    marks = view.marks
+    marks, places = view.marks, view.places
     executions = marks["execution"].combine_chunks()
-    first, last = _take_end(marks["events"], 0), _take_end(marks["events"], -1)
-    is_first = pc.is_in(marks["kind"], value_set=pa.array(FAULT_COMES_FIRST)).combine_chunks()
-    fault = pc.if_else(is_first, first, last)
-    place = find_rows(view.places, executions, fault)
-    process_names = _decode(view.places["process"])
-    sources = _take_or_null(process_names, find_rows(view.places, executions, first))
-    targets = _take_or_null(process_names, find_rows(view.places, executions, last))
-    channel = [
-        (source, target) if source is not None and target is not None and source != target else None
-        for source, target in zip(sources.to_pylist(), targets.to_pylist(), strict=True)
-    ]
-    time = _take_or_null(_decode(view.places["time"]), place)
-    time = time.to_numpy(zero_copy_only=False).astype(np.float64)
-    index = _take_or_null(_decode(view.places["index"]), place).cast(pa.float64())
+    ends = pa.concat_arrays([_take_end(marks["events"], 0), _take_end(marks["events"], -1)])
+    both = pa.concat_arrays([executions, executions])
+    first, last = np.split(find_rows(places, both, ends), 2)
+    names = _decode(places["process"])
+    sources, targets = (_take_or_null(names, rows).to_pylist() for rows in (first, last))
+    is_first = pc.is_in(marks["kind"], value_set=pa.array(FAULT_COMES_FIRST)).to_numpy()
+    fault = np.where(is_first, first, last)
+    if places is view.events:
+        row = fault
+    else:
+        held_first, held_last = np.split(find_rows(view.events, both, ends), 2)
+        row = np.where(is_first, held_first, held_last)
+    time, index = (
+        _take_or_null(_decode(places[name]), fault).cast(pa.float64()) for name in ("time", "index")
+    )
+    times = time.to_numpy(zero_copy_only=False)
     return PlacedMarks(
         kind=pc.fill_null(marks["kind"], "unknown").to_pylist(),
-        row=place if view.places is view.events else find_rows(view.events, executions, fault),
+        row=row,
         process=marks["process"].to_pylist(),
-        channel=channel,
-        time=np.where(np.abs(time) < LATEST_TIME, time, np.nan),
-        position=index.to_numpy(zero_copy_only=False).astype(np.float64),
+        channel=[_join_channel(*ends) for ends in zip(sources, targets, strict=True)],
+        time=np.where(np.abs(times) < LATEST_TIME, times, np.nan),
+        position=index.to_numpy(zero_copy_only=False),
     )
+
+
+def _join_channel(source: str | None, target: str | None) -> tuple[str, str] | None:
+    """From one process to another, if these are two."""
+    if source is None or target is None or source == target:
+        return None
+    return source, target
 
 
 def find_rows(places: pa.Table, executions: pa.Array, events: pa.Array) -> Rows:
     """The first row of each event, by execution and id; -1 for one that is not there."""
-    if not len(places):
-        return np.full(len(events), -1, dtype=np.int64)
-    place_ids = _decode(places["event"]).cast(pa.large_string())
-    place_executions = _decode(places["execution"]).cast(pa.large_string())
     wanted = events.cast(pa.large_string())
-    if len(pc.unique(place_executions)) > 1:
-        place_ids = pc.binary_join_element_wise(place_executions.fill_null(""), place_ids, _BETWEEN)
-        named = executions.fill_null("").cast(pa.large_string())
-        wanted = pc.binary_join_element_wise(named, wanted, _BETWEEN)
-        found = pc.index_in(wanted, value_set=place_ids, skip_nulls=True)
-    else:
-        found = pc.index_in(wanted, value_set=place_ids, skip_nulls=True)
-        (execution,) = pc.unique(place_executions.fill_null("")).to_pylist()
-        is_here = pc.equal(executions.fill_null(""), execution)
-        found = pc.if_else(is_here, found, pa.scalar(None, found.type))
-    rows: Rows = found.cast(pa.int64()).fill_null(-1).to_numpy()
-    return rows
+    # Rows of all places with a wanted id, which are few; whether the execution is the right one, they tell.
+    ids = pc.unique(wanted).drop_null()
+    number = pc.index_in(_decode(places["event"]), value_set=ids.cast(places["event"].type))
+    rows = pc.indices_nonzero(pc.is_valid(number))
+    numbers = number.take(rows).to_pylist()
+    there = _decode(places["execution"].take(rows)).fill_null("").to_pylist()
+    first_rows: dict[tuple[str, int], int] = {}
+    for row, execution, at in zip(rows.to_pylist(), there, numbers, strict=True):
+        first_rows.setdefault((execution, at), row)
+    named = zip(
+        executions.fill_null("").to_pylist(), pc.index_in(wanted, value_set=ids).to_pylist(), strict=True
+    )
+    return np.array([first_rows.get(name, -1) for name in named], dtype=np.int64)
 
 
 def _take_end(lists: pa.ChunkedArray, end: int) -> pa.Array:

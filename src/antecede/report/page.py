@@ -54,7 +54,7 @@ def render_page(
     marks = place_marks(view)
     script = "".join(read_asset(name) for name in SCRIPTS)
     has_events = len(view.events) > 0
-    listed = render_findings(findings, lambda some: _locate_witnesses(view, some), counts)
+    listed = render_findings(findings.append_column("rows", _locate_witnesses(view, findings)), counts)
     head = [
         f"<header><h1>{escape_html(title)}</h1>"
         f"{_render_verdict(verdict, findings)}{_render_totals(totals)}</header>\n<main>",
@@ -77,15 +77,15 @@ def render_page(
     return render_document(title, body, script)
 
 
-def _locate_witnesses(view: LogView, findings: pa.Table) -> list[list[int]]:
-    """The rows of the view that are the witness of each finding; -1 for what it has not."""
+def _locate_witnesses(view: LogView, findings: pa.Table) -> pa.Array:
+    """The rows of the view that are the witness of each finding, as far as it has them."""
     lists = findings["events"].combine_chunks()
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
-    executions = (
-        findings["execution"].combine_chunks().take(pa.array(np.repeat(np.arange(len(lengths)), lengths)))
-    )
+    of_finding = pa.array(np.repeat(np.arange(len(lengths)), lengths))
+    executions = findings["execution"].combine_chunks().take(of_finding)
     rows = find_rows(view.events, executions, pc.list_flatten(lists))
-    return [part.tolist() for part in np.split(rows, np.cumsum(lengths)[:-1])]
+    parts = np.split(rows, np.cumsum(lengths)[:-1]) if len(lengths) else []
+    return pa.array([part[part >= 0].tolist() for part in parts], pa.list_(pa.int64()))
 
 
 def _render_verdict(verdict: str, findings: pa.Table) -> str:
@@ -107,9 +107,10 @@ def _render_totals(totals: dict[str, str | int]) -> str:
 
 
 def _render_overview(view: LogView) -> str:
+    ghosts = pc.sum(pc.equal(view.events["kind"], "ghost")).as_py() or 0
     return (
         '<section class="overview needs-script" aria-labelledby="overview-title">'
-        f'<h2 id="overview-title">Overview <b>{pluralize(len(view.events), "event")}</b></h2>'
+        f'<h2 id="overview-title">Overview <b>{pluralize(len(view.events) - ghosts, "event")}</b></h2>'
         f"{read_asset('overview.html')}</section>"
     )
 
@@ -146,7 +147,7 @@ def _pack_view(view: LogView, marks: PlacedMarks, room: int) -> PackedBlocks:
         BlockGroup("the overview", _pack_shape(view, marks)),
         BlockGroup("causes", _pack_links(view)),
         BlockGroup("messages", pack_texts("message", columns["message"])),
-        BlockGroup("ids", pack_texts("event", columns["event"])),
+        BlockGroup("ids", pack_texts("event", columns["event"], are_distinct=True)),
         BlockGroup("times", [time]),
         BlockGroup("files and lines", [*pack_texts("file", columns["file"]), line]),
         BlockGroup("texts", pack_texts("text", columns["text"])),

@@ -81,6 +81,7 @@ class Overview {
   select(row, cone) {
     this.selected = row;
     this.cone = cone;
+    this.status.textContent = "";
     if (row !== null) this.reveal(row);
     else this.draw();
   }

@@ -33,7 +33,10 @@ class Page {
     if (store.size) {
       const part = (id) => document.getElementById(id);
       this.overview = new Overview(store, part("overview"), part("overview-status"), this.card, (row) => this.lookAt([row]));
-      this.picture = new Picture(store, part("drawing"), part("picture-status"), this.card, (row, cone) => this.overview.select(row, cone));
+      this.picture = new Picture(store, part("drawing"), part("picture-status"), this.card, (row, cone, told) => {
+        this.overview.select(row, cone);
+        this.overview.status.textContent = told;
+      });
     }
     this.search = new Search(this);
     document.documentElement.dataset.ready = "shape";

@@ -283,13 +283,14 @@ class Picture {
     }
     const told = [before, after, all - 1 - before - after].map(formatNumber);
     this.status.textContent = `${store.describe(row)}: ${told[0]} before, ${told[1]} after, ${told[2]} concurrent.`;
-    this.onSelect(row, cone);
+    this.onSelect(row, cone, this.status.textContent);
   }
 
   /** Marks the events of a witness, and what leads from one to the next. */
   mark(rows) {
     const chosen = new Set(rows.map((row) => this.placeOf.get(row)).filter((at) => at !== undefined));
-    for (const { kind, from, to } of this.links) if (kind === "wait" && chosen.has(to)) chosen.add(from);
+    const belongs = ({ kind, from }) => kind === "wait" || this.store.act[this.rows[from]] === GHOST;
+    for (const link of this.links) if (belongs(link) && chosen.has(link.to)) chosen.add(link.from);
     const steps = this.stepsBetween(chosen);
     this.unlight();
     this.svg.classList.add("lit");
@@ -323,6 +324,6 @@ class Picture {
   reset() {
     this.unlight();
     this.status.textContent = "";
-    this.onSelect(null, null);
+    this.onSelect(null, null, "");
   }
 }

@@ -150,11 +150,10 @@ class Store {
     for (let link = 0; link < causes.length; link++) effects[next[causes[link]]++] = link;
     Object.assign(this, { causeStarts: starts, causes, targets, linkKinds: kinds, effectStarts, effects });
     this.rank = new Uint32Array(size); // the place of an event among those of its process and execution
-    const seen = new Map();
+    const seen = new Uint32Array(this.processes.length + 1);
     for (let row = 0; row < size; row++) {
-      const lane = this.laneOf(row), count = seen.get(lane) ?? 0;
-      this.rank[row] = count;
-      seen.set(lane, count + 1);
+      if (row && this.execution[row] !== this.execution[row - 1]) seen.fill(0);
+      this.rank[row] = seen[this.process[row]]++;
     }
   }); }
 
