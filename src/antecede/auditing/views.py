@@ -98,10 +98,10 @@ def _arrange_graph(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Ta
     """The events, causes first, each ghost just before the first event that names it; and their links."""
     order = graph.causes.order
     if len(ghosts):
-        place = invert_permutation(order).astype(np.float64)
+        known = invert_permutation(order)
         # Half a place before the event that names it: between that event and the one before.
-        before = place[to_integers(get_column(ghosts, "row"), -1)] - 0.5
-        order = np.argsort(np.concatenate((place, before)), kind="stable")
+        before = known[to_integers(get_column(ghosts, "row"), -1)] - 0.5
+        order = np.argsort(np.concatenate((known, before)), kind="stable")
     events = _append_ghosts(graph, ghosts).take(pa.array(order))
     place = invert_permutation(order)
     links = _list_links(graph, ghosts)
