@@ -1,32 +1,36 @@
 """The command as its users type it."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from antecede.tables import EVENTS, MESSAGES
+from tests.commands import Done, apart, here
 
 
-def simulate(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    arguments = [sys.executable, "-m", "antecede", "simulate", *words]
-    return subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False, cwd=cwd)
+@pytest.fixture
+def simulate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Done]:
+    """Runs the command in this process and in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: here(monkeypatch, capsys, "simulate", *words)
 
 
-def test_a_run_prints_its_costs_and_verdict() -> None:
+def test_a_run_prints_its_costs_and_verdict(simulate) -> None:
     done = simulate("--protocol", "bounded", "-n", "5", "-m", "200", "--loss", "0.2", "--crashes", "3")
-    assert done.returncode == 0
+    assert done.code == 0
     for text in ("control bytes on a message", "extra packets per message", "crash", "kept its promise"):
-        assert text in done.stdout
+        assert text in done.out
 
 
-def test_out_holds_the_tables_and_the_run(tmp_path: Path) -> None:
+def test_out_holds_the_tables_and_the_run(simulate, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
     done = simulate("--protocol", "vector", "-n", "3", "-m", "50", "--out", str(out), "--json")
-    run = json.loads(done.stdout)
+    run = json.loads(done.out)
     assert run == json.loads((out / "run.json").read_text())
     events = pq.read_table(out / "events.parquet")
     messages = pq.read_table(out / "messages.parquet")
@@ -35,42 +39,43 @@ def test_out_holds_the_tables_and_the_run(tmp_path: Path) -> None:
     assert events.num_rows == 50 + 2 * 100
 
 
-def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_seed_writes_the_same_bytes_in_every_process(tmp_path: Path) -> None:
+    words = ("-m", "100", "--crashes", "2", "--loss", "0.1", "--seed", "7")
     for name in ("a", "b"):
-        simulate("-m", "100", "--crashes", "2", "--loss", "0.1", "--seed", "7", "--out", str(tmp_path / name))
+        assert apart("simulate", *words, "--out", tmp_path / name).code == 0
     for file in ("events.parquet", "messages.parquet", "run.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
-def test_a_mistake_leaves_an_earlier_run_alone(tmp_path: Path) -> None:
+def test_a_mistake_leaves_an_earlier_run_alone(simulate, tmp_path: Path) -> None:
     simulate("-m", "50", "--out", str(tmp_path))
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert simulate("--protocol", "matirx", "--out", str(tmp_path)).returncode == 2
+    assert simulate("--protocol", "matirx", "--out", str(tmp_path)).code == 2
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("name", ["events.parquet", "run.json"])
-def test_out_where_it_cannot_be(name: str, tmp_path: Path) -> None:
+def test_out_where_it_cannot_be(simulate, name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
     done = simulate("-m", "5", "--out", str(tmp_path))
-    assert done.returncode == 2 and "name another folder" in done.stderr
+    assert done.code == 2 and "name another folder" in done.err
     file = tmp_path / "file"
     file.write_text("")
     done = simulate("-m", "5", "--out", str(file))
-    assert done.returncode == 2 and "name a folder" in done.stderr and "Traceback" not in done.stderr
+    assert done.code == 2 and "name a folder" in done.err and "Traceback" not in done.err
 
 
-def test_a_broken_promise_is_exit_code_1() -> None:
+def test_a_broken_promise_is_exit_code_1(simulate) -> None:
     done = simulate("--protocol", "sync", "-n", "4", "-m", "100", "--rate", "200")
-    assert done.returncode == 1
-    assert "sync came to a standstill" in done.stdout, "a rendezvous of all with all deadlocks"
+    assert done.code == 1
+    assert "sync came to a standstill" in done.out, "a rendezvous of all with all deadlocks"
 
 
-def test_a_network_from_a_file(tmp_path: Path) -> None:
+def test_a_network_from_a_file(simulate, tmp_path: Path) -> None:
     file = tmp_path / "net.json"
     file.write_text('{"delay": "constant:10", "links": {"p0->p1": "constant:99"}, "fifo": true}')
     words = ("-n", "3", "-m", "300", "--network", str(file), "--json")
-    run = json.loads(simulate("--protocol", "unordered", *words).stdout)
+    run = json.loads(simulate("--protocol", "unordered", *words).out)
     assert run["costs"]["latency"]["p99"] == pytest.approx(99)
     assert run["plan"]["network"]["links"] == {"p0->p1": "constant:99"}
 
@@ -100,15 +105,8 @@ def test_a_network_from_a_file(tmp_path: Path) -> None:
         (("--seed", "-1"), "seed"),
     ],
 )
-def test_wrong_usage_is_exit_code_2_and_a_sentence(
-    words: tuple[str, ...], sentence: str, tmp_path: Path
-) -> None:
-    done = simulate(*words, cwd=tmp_path)
-    assert done.returncode == 2
-    assert sentence in done.stderr and "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
-def test_help_has_an_example() -> None:
-    done = simulate("--help")
-    assert done.returncode == 0 and "Example: antecede simulate" in done.stdout
+def test_wrong_usage_is_exit_code_2_and_a_sentence(simulate, words: tuple[str, ...], sentence: str) -> None:
+    done = simulate(*words)
+    assert done.code == 2
+    assert sentence in done.err and "Traceback" not in done.err
+    assert done.out == ""
