@@ -70,7 +70,7 @@ format: .venv/.stamp ## format the code and repair what the linter can repair
 	$(BIN)/ruff format .
 
 clean: ## remove the environments, the caches and what was built
-	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench build dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 .venv/.stamp: EXTRA := dev
