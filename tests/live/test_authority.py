@@ -8,7 +8,7 @@ import pytest
 
 from antecede import CallerError, live
 from antecede.live.service.authority import make_certificates
-from tests.commands import apart
+from tests.commands import here
 from tests.live.cluster import find_free_port
 
 
@@ -20,17 +20,17 @@ def load(folder: Path, name: str, authority: Path | None = None) -> live.Certifi
     )
 
 
-def test_the_command_makes_files_for_their_owner_alone(tmp_path: Path) -> None:
+def test_the_command_makes_files_for_their_owner_alone(tmp_path: Path, monkeypatch, capsys) -> None:
     out = tmp_path / "certificates"
-    done = apart("node", "ca", "a", "b", "--out", out)
+    done = here(monkeypatch, capsys, "node", "ca", "a", "b", "--out", out)
     assert done.code == 0 and "a, b, certified for 825 days by a new authority" in done.out
     assert {file.name for file in out.iterdir()} == {"ca.pem", "ca.key", "a.pem", "a.key", "b.pem", "b.key"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in out.iterdir()} == {0o600}
     before = {file: file.read_bytes() for file in out.iterdir()}
-    again = apart("node", "ca", "c", "b", "--out", out)
+    again = here(monkeypatch, capsys, "node", "ca", "c", "b", "--out", out)
     assert again.code == 2 and "b.pem" in again.err and "not overwritten" in again.err
     assert {file: file.read_bytes() for file in out.iterdir()} == before
-    more = apart("node", "ca", "c", "--out", out)
+    more = here(monkeypatch, capsys, "node", "ca", "c", "--out", out)
     assert more.code == 0 and "by the authority that was there" in more.out
 
 

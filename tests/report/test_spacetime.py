@@ -1,11 +1,9 @@
 """The space-time diagram, from rows as a run leaves them and as a reader sees them."""
 
-import subprocess
-import sys
-
 from rich.text import Text
 
 from antecede.report.spacetime import MOST_LINES, render_diagram
+from tests.commands import here
 
 
 def event(process, index, kind, message, time, sender, receivers=None, order=None):
@@ -79,10 +77,9 @@ def test_a_long_run_says_what_it_leaves_out() -> None:
     assert lines[-1] == "... and 30 more; --out DIR has them all"
 
 
-def test_the_command_draws_every_event_of_a_small_run() -> None:
+def test_the_command_draws_every_event_of_a_small_run(monkeypatch, capsys) -> None:
     words = ("simulate", "--protocol", "matrix", "-n", "3", "-m", "6", "--rate", "50", "--show")
-    done = subprocess.run(
-        [sys.executable, "-m", "antecede", *words], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.count("○ m") == 6
-    assert sum(f"● m{i}" in done.stdout for i in range(6)) == 6
+    done = here(monkeypatch, capsys, *words)
+    assert done.code == 0
+    assert done.out.count("○ m") == 6
+    assert sum(f"● m{i}" in done.out for i in range(6)) == 6
