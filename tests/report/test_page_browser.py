@@ -156,6 +156,17 @@ def test_ghosts_stubs_and_gaps_are_drawn(show) -> None:
     assert browser.run("document.querySelectorAll('.lives path').length") == 2
 
 
+def test_thousands_of_processes_share_lines(show) -> None:
+    page = audit_page(events(*(at(f"p{i}", f"e{i}", "local", index=0) for i in range(2000))))
+    browser = show(page.text)
+    assert browser.run("document.getElementById('overview').clientHeight") < 500
+    browser.mouse("#overview", click=True)
+    browser.wait("document.querySelector('.event.here')")
+    assert text_of(browser, "#picture-status").endswith("0 before, 0 after, 1,999 concurrent.")
+    browser.press("n")
+    assert "and others, event" in text_of(browser, "#overview-status")
+
+
 @pytest.fixture(scope="module")
 def large():
     """A log of 20,000 events on 40 processes, some of which are late."""

@@ -4,7 +4,7 @@ to what. It is the same for both engines.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +29,6 @@ _SHOWN = [
     "line",
 ]  # fmt: skip
 """The columns of EVENTS that a page shows; it has causes as links."""
-
-Row = dict[str, Any]
 
 
 class ViewSource(WindowSource, Protocol):
@@ -73,7 +71,7 @@ def build_view(source: ViewSource, summary: Summary) -> LogView:
 def _list_ghosts(graph: EventGraph) -> pa.Table:
     """What events name and the log has not: each once, as execution, event, and the first row to name it."""
     ghosts = graph.causes.ghosts.group_by(["execution", "event"]).aggregate([("row", "min")])
-    return ghosts.rename_columns({"row_min": "row"}).sort_by("row")
+    return ghosts.rename_columns({"row_min": "row"}).sort_by([("row", "ascending"), ("event", "ascending")])
 
 
 def _is_nowhere(source: ViewSource, absent: pa.Table) -> pa.Array:

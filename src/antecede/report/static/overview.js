@@ -1,13 +1,15 @@
 /*
  * The whole log on one canvas: a line per process, events from left to right, causes first; above them how many
- * findings there are. Whoever zooms in sees single events and messages.
+ * findings there are. Whoever zooms in sees single events and messages. Very many processes share lines.
  */
 const STRIP = 46, AXIS = 22, TALLEST = 380, FINDING_BAR = 4;
 
 class Overview {
   constructor(store, canvas, status, card, onPick) {
     Object.assign(this, { store, canvas, status, card, onPick, low: 0, high: store.size, cursor: 0, lane: 0, cone: null, selected: null });
-    this.lanes = store.processes.length + (store.process.some((code) => code === store.processes.length) ? 1 : 0);
+    const processes = store.processes.length + (store.process.includes(store.processes.length) ? 1 : 0);
+    this.perLane = Math.ceil(processes / TALLEST);
+    this.lanes = Math.ceil(processes / this.perLane);
     this.markOrder = [...store.markRows.keys()].filter((mark) => store.markRows[mark] > 0)
       .sort((a, b) => store.markRows[a] - store.markRows[b]);
     this.listen();
@@ -53,7 +55,12 @@ class Overview {
   laneAt(y) { return Math.max(0, Math.min(this.lanes - 1, Math.floor((y - STRIP) / this.laneHeight))); }
   xOf(row) { return this.gutter + (row + 0.5 - this.low) * this.scale; }
   yOf(lane) { return STRIP + (lane + 0.5) * this.laneHeight; }
-  laneName(lane) { return lane < this.store.processes.length ? this.store.processes[lane] || "(empty name)" : "no process"; }
+  laneOf(row) { return Math.floor(this.store.process[row] / this.perLane); }
+
+  laneName(lane) {
+    const { processes } = this.store, name = (code) => (code < processes.length ? processes[code] || "(empty name)" : "no process");
+    return this.perLane > 1 ? `${name(lane * this.perLane)} and others` : name(lane);
+  }
 
   zoom(factor, around) {
     const span = Math.max(Math.min(20, this.store.size), Math.min(this.store.size, Math.round((this.high - this.low) * factor)));
@@ -72,7 +79,7 @@ class Overview {
   /** Brings a row into sight, and near if what is seen is much too wide. */
   reveal(row) {
     this.cursor = row;
-    this.lane = this.store.process[row];
+    this.lane = this.laneOf(row);
     const span = this.high - this.low;
     if (row < this.low + span * 0.05 || row > this.high - span * 0.05) this.show(row - span / 2, span);
     else this.draw();
@@ -150,7 +157,7 @@ class Overview {
     let best = null;
     for (let distance = 0; distance < store.size; distance++) {
       for (const at of [row - distance, row + distance]) {
-        if (at < 0 || at >= store.size || store.process[at] !== lane) continue;
+        if (at < 0 || at >= store.size || this.laneOf(at) !== lane) continue;
         if (store.marksOfRow.has(at)) return at;
         best ??= at;
       }
@@ -167,7 +174,7 @@ class Overview {
     lines.push(`near event ${formatNumber(row + 1)}${isNaN(time) ? "" : `, ${formatTime(time)}`}`);
     const reach = Math.max(1, Math.ceil(3 / this.scale)), tally = {};
     for (let at = row - reach; at <= row + reach; at++) {
-      if (move.offsetY >= STRIP && store.process[at] !== lane) continue;
+      if (move.offsetY >= STRIP && this.laneOf(at) !== lane) continue;
       for (const kind of store.kindsAt(at)) tally[kind] = (tally[kind] ?? 0) + 1;
     }
     for (const [kind, count] of Object.entries(tally)) lines.push(`${formatNumber(count)} ${kind}`);
@@ -221,7 +228,7 @@ class Overview {
     const counts = new Uint32Array(columns * lanes), cones = new Uint8Array(counts.length);
     let most = 1;
     for (let row = this.low; row < this.high; row++) {
-      const cell = store.process[row] * columns + Math.floor((row - this.low) * scale);
+      const cell = this.laneOf(row) * columns + Math.floor((row - this.low) * scale);
       if (++counts[cell] > most) most = counts[cell];
       if (cone) cones[cell] |= cone[row];
     }
@@ -252,8 +259,8 @@ class Overview {
         pen.strokeStyle = ink[this.cone?.[row] ?? 0];
         pen.globalAlpha = 0.55 * Math.min(alpha(row), alpha(cause));
         pen.beginPath();
-        pen.moveTo(this.xOf(cause), this.yOf(store.process[cause]));
-        pen.lineTo(this.xOf(row), this.yOf(store.process[row]));
+        pen.moveTo(this.xOf(cause), this.yOf(this.laneOf(cause)));
+        pen.lineTo(this.xOf(row), this.yOf(this.laneOf(row)));
         pen.stroke();
       }
     }
@@ -262,7 +269,7 @@ class Overview {
       pen.globalAlpha = alpha(row);
       pen.fillStyle = ink[this.cone?.[row] ?? 0];
       pen.beginPath();
-      pen.arc(this.xOf(row), this.yOf(store.process[row]), radius, 0, 7);
+      pen.arc(this.xOf(row), this.yOf(this.laneOf(row)), radius, 0, 7);
       pen.fill();
     }
     pen.globalAlpha = 1;
@@ -278,7 +285,7 @@ class Overview {
       tally[group][Math.min(bars - 1, Math.floor((x - this.gutter) / FINDING_BAR))]++;
       pen.fillStyle = this.color(`group-${store.groups[group]}`);
       const tall = Math.max(3, this.laneHeight - 2);
-      pen.fillRect(x - 1.5, this.yOf(store.process[row]) - tall / 2, 3, tall);
+      pen.fillRect(x - 1.5, this.yOf(this.laneOf(row)) - tall / 2, 3, tall);
     }
     let most = 1;
     for (let bar = 0; bar < bars; bar++) most = Math.max(most, tally.reduce((sum, counts) => sum + counts[bar], 0));
