@@ -16,12 +16,12 @@ def main() -> None:
     spark = SparkSession.builder.appName("room").getOrCreate()
     types = "room string, who string, clock map<string, bigint>, text string"
     messages = spark.read.schema(types).json(str(ROOM))
-    ordered, held, quarantine = order(messages, group="room", sender="who", stamp="clock")
-    for row in ordered.orderBy("room", "position").collect():
-        print(f"{row.position} {row.who}: {row.text}")
-    for row in held.collect():
-        print(f"held {row.who}: {row.text} (lacks {', '.join(row.missing)})")
-    print(f"{quarantine.count()} rows in quarantine")
+    with order(messages, group="room", sender="who", stamp="clock") as result:  # computed once
+        for row in result.ordered.orderBy("room", "position").collect():
+            print(f"{row.position} {row.who}: {row.text}")
+        for row in result.held.collect():
+            print(f"held {row.who}: {row.text} (lacks {', '.join(row.missing)})")
+        print(f"{result.quarantine.count()} rows in quarantine")
 
 
 if __name__ == "__main__":
