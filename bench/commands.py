@@ -16,7 +16,7 @@ from time import perf_counter
 
 from rich.table import Table
 
-from antecede.cli.main import COMMANDS
+from antecede.cli.app import COMMANDS
 from bench.logs import write_jsonl
 from bench.measure import Spent, count, verdict
 from bench.stamped import stamped

@@ -19,7 +19,7 @@ class Done(NamedTuple):
     def noise(self) -> list[str]:
         """What is on the error output but for progress, which slow machines and first runs see."""
         lines = self.err.splitlines()
-        progress = ("compiling", "replays: ")
+        progress = ("compiling", "replays: ", "messages: ")
         return [line for line in lines if ": stage " not in line and not line.startswith(progress)]
 
 

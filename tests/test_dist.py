@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from antecede.cli.main import COMMANDS
+from antecede.cli.app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 

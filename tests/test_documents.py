@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from antecede.cli.main import COMMANDS, _load_command
+from antecede.cli.app import COMMANDS, _load_command
 from antecede.demo import triangle
 from tests.commands import here
 

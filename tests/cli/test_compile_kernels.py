@@ -26,7 +26,7 @@ PROGRAM = """
 import sys
 from contextlib import redirect_stdout, suppress
 from antecede.cli.compile_kernels import compile_kernels, list_uncompiled
-from antecede.cli.main import app
+from antecede.cli.app import app
 from antecede.kernels.compiled import kernels
 
 def list_signatures():

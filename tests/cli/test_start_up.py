@@ -1,11 +1,12 @@
 """What the command loads before it does anything, and the list of its subcommands."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from antecede.cli.main import COMMANDS, app
+from antecede.cli.app import COMMANDS, app
 from tests.commands import TRIANGLE, here
 
 
@@ -21,7 +22,7 @@ def list_modules(*words: str) -> set[str]:
     """The modules that are loaded when a command has run in a process of its own."""
     code = (
         "import sys\n"
-        "from antecede.cli.main import app\n"
+        "from antecede.cli.app import app\n"
         "try: app(sys.argv[1:])\n"
         "except SystemExit: print('loaded:', *sys.modules)\n"
     )
@@ -65,3 +66,11 @@ def test_arrow_still_makes_pandas_tables() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "node status", "node ca"])
+def test_help_is_plain_and_fits_80_columns(name, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = here(monkeypatch, capsys, *name.split(), "--help").out
+    assert not re.findall(r"<\w+>|list\[|[{}]", out)
+    assert max(map(len, out.splitlines())) <= 80

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import antecede
-from antecede.cli.main import app
+from antecede.cli.app import app
 from antecede.cli.options import format_command
 from antecede.cli.tables import campaign_table
 from antecede.core.site import recover

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from antecede import java
 from antecede.cli import doctor as command
-from antecede.cli.main import app
+from antecede.cli.app import app
 from antecede.core.errors import SetupError
 
 

@@ -48,7 +48,7 @@ print(get_session() is mine, get_session(master="local[9]").conf.get("spark.mast
 
 
 def test_rooms_that_need_no_spark_start_none() -> None:
-    code = "import sys, antecede, antecede.cli.main, antecede.demo; print('pyspark' in sys.modules)"
+    code = "import sys, antecede, antecede.cli.app, antecede.demo; print('pyspark' in sys.modules)"
     assert python(code).stdout == "False\n"
 
 

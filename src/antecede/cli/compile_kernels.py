@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from antecede.cli.main import app
+from antecede.cli.app import app
 from antecede.kernels.announcement import announce_compilation
 from antecede.kernels.compiled import can_be_kept, is_kept, kernels, list_kernel_modules
 
@@ -160,7 +160,10 @@ def compile_for_workers() -> None:
     announce_compilation()
     if all(map(can_be_kept, missing)):
         # Apart from this process: the commands that compile write into another folder and onto the screen.
-        subprocess.run([sys.executable, "-m", __name__], check=False, stdout=subprocess.DEVNULL)
+        # In a group of its own it does not hear Ctrl-C, and is ended if this process does.
+        subprocess.run(
+            [sys.executable, "-m", __name__], check=False, stdout=subprocess.DEVNULL, process_group=0
+        )
 
 
 def list_uncompiled() -> list[Any]:

@@ -18,7 +18,9 @@ from antecede.simulate.story import Story
 
 
 def explore(
-    program: Annotated[str, typer.Argument(help="The program itself, or a file: its path, or @path.")],
+    program: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help="The program itself, or a file: its path, or @path.")
+    ],
     protocol: Annotated[str, typer.Option(help="A protocol by name, such as buffered, matrix or sync.")],
     option: Options = None,
     outcome: Annotated[

@@ -14,7 +14,7 @@ Config = Annotated[Path | None, typer.Option(help="The configuration: a TOML fil
 StatusConfig = Annotated[
     Path, typer.Option("--config", help="The configuration of the running node; it names the socket.")
 ]
-Members = Annotated[list[str], typer.Argument(metavar="NAME...", help="The members of the group.")]
+Members = Annotated[list[str], typer.Argument(metavar="NAME", help="The members of the group.")]
 Out = Annotated[Path, typer.Option(help="Folder for the files.")]
 Days = Annotated[int, typer.Option(min=1, max=3650, help="How long the certificates of members hold.")]
 

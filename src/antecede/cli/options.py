@@ -16,7 +16,8 @@ RESERVED = ("process", "group", "manual", "program", "protocol", "limit", "fifo"
 """Arguments of ours that an option of a protocol must not shadow."""
 
 Protocol = Annotated[
-    str | None, typer.Option(help="Name of a protocol (see docs/protocols.md); matrix if none is named.")
+    str | None,
+    typer.Option(help="A protocol by name (antecede protocols lists them); matrix if none is named."),
 ]
 Processes = Annotated[int, typer.Option("--processes", "-n", help="Number of processes.")]
 WorkloadName = Annotated[
