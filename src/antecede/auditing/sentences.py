@@ -27,6 +27,9 @@ from antecede.auditing.wording import (
 
 Teller = Callable[..., str]
 
+ABSURD = 1e15
+"""Milliseconds that no log can be about: all their digits would fill the screen."""
+
 
 def write_sentence(kind: str, events: list[Event], **detail: Any) -> str:
     """The finding in one sentence, causes first among its events."""
@@ -167,6 +170,8 @@ def _describe_distance(later: float, earlier: float) -> str:
     """The time between, as exact as the two are."""
     exact = math.floor(-math.log10(math.ulp(max(abs(later), abs(earlier), 1.0))))
     apart = round(later - earlier, exact)
+    if apart >= ABSURD:
+        return f"{apart:.3g}"
     return f"{apart:,.0f}" if apart >= 1e6 else f"{apart:,.6g}"
 
 

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.core.errors import AntecedeError, CallerError, InputError
+from antecede.formats import ndjson
+from antecede.formats.mapped import OWN
 from antecede.formats.regexes import compile_expression
 from antecede.formats.registry import FORMATS, list_formats
 from antecede.formats.settings import Settings
@@ -36,6 +38,9 @@ def check_settings(format: str | None, settings: Settings) -> None:
     """What is wrong with the settings is the caller's fault, and said before any file is read."""
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {list_formats()}")
+    known_fields = OWN.keys() | ndjson.NAMES.keys()
+    if unknown := sorted(settings.fields.keys() - known_fields):
+        raise CallerError(f"no field {', '.join(unknown)}; fields are {', '.join(OWN)}")
     if settings.regex:
         compile_expression(settings.regex, GROUPS, "regex")
     if settings.delimiter:

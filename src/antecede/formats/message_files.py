@@ -51,6 +51,20 @@ def find_table_kind(files: list[str], kind: str | None) -> str:
     return kind
 
 
+def list_followed_files(paths: list[str], kind: str | None) -> tuple[list[str], str]:
+    """The files in a folder that is to be followed, and their kind; refuses what cannot be followed."""
+    if len(paths) > 1:
+        raise CallerError("--follow reads one folder: name the one that new files come into")
+    files = list_files(paths)
+    kind = find_table_kind(files, kind)
+    if kind == "csv":
+        raise CallerError(
+            "--follow reads folders of Parquet or JSON lines, and not CSV, where each file has a header of "
+            "its own: write JSON lines, or hand the stream to antecede.spark.order_stream"
+        )
+    return files, kind
+
+
 def _detect_kind(file: str) -> str | None:
     try:
         with open(file, "rb") as stream:
@@ -65,6 +79,17 @@ def _detect_kind(file: str) -> str | None:
     if not start:
         return None
     return "jsonl" if start in b"{[" else "csv"
+
+
+def list_parquet_columns(files: list[str]) -> list[str]:
+    """The columns of all files, as their footers tell them; files that cannot be read have none."""
+    columns: dict[str, None] = {}
+    for file in files:
+        try:
+            columns |= dict.fromkeys(pq.read_schema(file).names)
+        except PARQUET_ERRORS:  # whoever reads it says what is wrong
+            continue
+    return list(columns)
 
 
 def find_parquet_fault(file: str) -> str | None:

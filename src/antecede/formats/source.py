@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from antecede.core.errors import InputError
+from antecede.machine import memory_gigabytes
 
 UTF8 = b"\xef\xbb\xbf"
 MARKS = ((UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 GZIP = b"\x1f\x8b"
 BLOCK = 65_536
 """Bytes of gzip that are unpacked at a time: what a broken block takes with it."""
+UNPACKED_SHARE = 1 / 8
+"""The share of memory that an unpacked file may have: an audit was seen to take 8 bytes for one of text."""
 
 
 class Source(NamedTuple):
@@ -31,12 +34,7 @@ def open_source(data: bytes, name: str) -> Source:
     """The file without compression (told by content, not by name) and without a byte order mark."""
     torn = None
     if data.startswith(GZIP):
-        parts: list[bytes] = []
-        try:
-            parts.extend(inflate_blocks(io.BytesIO(data)))
-        except InputError as error:
-            torn = str(error)
-        data = b"".join(parts)
+        data, torn = _unpack(data, name)
         if torn and not data.strip():
             raise InputError(f"{name}: {torn}")
     for mark, encoding in MARKS:
@@ -44,6 +42,34 @@ def open_source(data: bytes, name: str) -> Source:
             text = data[len(mark) :].decode(encoding, errors="replace")
             return Source(text.encode(errors="replace"), name, torn)
     return Source(data, name, torn)
+
+
+def _unpack(data: bytes, name: str) -> tuple[bytes, str | None]:
+    """The content of gzip, and what is wrong with its end; refuses what is too large for the memory."""
+    parts: list[bytes] = []
+    room = find_unpacked_limit()
+    blocks = inflate_blocks(io.BytesIO(data))
+    while room >= 0:
+        try:
+            block = next(blocks, None)
+        except InputError as error:
+            return b"".join(parts), str(error)
+        if block is None:
+            return b"".join(parts), None
+        parts.append(block)
+        room -= len(block)
+    raise InputError(f"{name}: {describe_too_large()}; unpack it: Spark reads a file with lines in parts")
+
+
+def find_unpacked_limit() -> int:
+    """Bytes that a packed file may unpack to where all of it is held in memory."""
+    return int(memory_gigabytes() * 2**30 * UNPACKED_SHARE)
+
+
+def describe_too_large() -> str:
+    """Why a packed file is not unpacked."""
+    limit = find_unpacked_limit() / 1e9
+    return f"gzip unpacks to more than {limit:,.2g} GB, too much for the memory of this machine"
 
 
 def inflate_blocks(stream: BinaryIO) -> Iterator[bytes]:

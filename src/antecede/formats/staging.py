@@ -9,13 +9,14 @@ tried twice at a time, it leaves the same files. No error of a file leaves the t
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.core.errors import AntecedeError, CallerError
+from antecede.core.errors import AntecedeError, CallerError, SetupError
 from antecede.formats import Parsed, Settings, read
 from antecede.formats.executions import measure_process_spans
 from antecede.formats.logs import list_unknown_kinds
@@ -60,6 +61,8 @@ class Stage(NamedTuple):
         """Read one file; what there is to say of it."""
         try:
             return {"number": number, **self._stage_tables(number, name, path)}
+        except SetupError:  # no fault of this file
+            raise
         except AntecedeError as error:
             is_callers = isinstance(error, CallerError)
             return {"number": number, "error": str(error), "is_callers_error": is_callers}
@@ -90,7 +93,13 @@ class Stage(NamedTuple):
 def write_whole_file(table: pa.Table, path: str) -> None:
     """Write Parquet; the file appears when all of it is there."""
     folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
     part = os.path.join(folder, f".{name}.{uuid4().hex}")
-    pq.write_table(table, part, row_group_size=ROW_GROUP_SIZE)
-    os.replace(part, path)
+    try:
+        # Only the last folder is made: a task that outlives its run must not bring back what was removed.
+        with suppress(FileExistsError):
+            os.mkdir(folder)
+        pq.write_table(table, part, row_group_size=ROW_GROUP_SIZE)
+        os.replace(part, path)
+    except OSError as error:
+        remedy = "make room, or name another folder with --staging"
+        raise SetupError(f"{folder}: cannot be written ({error.strerror or error}); {remedy}") from None

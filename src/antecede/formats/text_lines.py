@@ -22,6 +22,9 @@ RANGE_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at a time."""
 
+LONGEST_LINE = 256 << 20
+"""Bytes of a line, at most."""
+
 LINES = pa.schema(
     {
         "number": pa.int32(),  # of the file
@@ -113,13 +116,22 @@ def _read_blocks(part: LineRange) -> Iterator[bytes]:
     """Whole lines: those that begin behind `low`, up to and with `high`."""
     with open(part.path, "rb") as file:
         file.seek(part.low)
-        if part.low:
-            file.readline()
+        if part.low and len(file.readline(LONGEST_LINE)) == LONGEST_LINE:
+            raise _refuse_long_line()
         while (at := file.tell()) <= part.high:
-            data = file.read(min(BLOCK_BYTES, part.high - at)) + file.readline()
-            if not data:
+            data = file.read(min(BLOCK_BYTES, part.high - at))
+            rest = file.readline(LONGEST_LINE)
+            if len(rest) == LONGEST_LINE:
+                raise _refuse_long_line()
+            if not data + rest:
                 return
-            yield data
+            yield data + rest
+
+
+def _refuse_long_line() -> InputError:
+    return InputError(
+        f"a line is longer than {LONGEST_LINE >> 20} MB, so this is no table; name another file"
+    )
 
 
 def _unpack_blocks(part: LineRange) -> Iterator[bytes]:
@@ -132,6 +144,9 @@ def _unpack_blocks(part: LineRange) -> Iterator[bytes]:
                 if len(rest) > BLOCK_BYTES and b"\n" in rest:
                     lines, _, rest = rest.rpartition(b"\n")
                     yield lines + b"\n"
+                if len(rest) > LONGEST_LINE:
+                    rest = b""
+                    raise _refuse_long_line()
         except InputError:
             if rest:
                 yield rest

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import describe_parquet_fault, find_table_kind
 from antecede.formats.parquet import PARQUET_ERRORS
+from antecede.formats.source import describe_too_large, find_unpacked_limit
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import (
     LineRange,
@@ -153,5 +154,11 @@ def _split_rows(table: pa.Table, kind: str, files: list[str]) -> LocalMessageFil
 
 
 def _read_all_lines(ranges: list[LineRange]) -> Iterator[pa.RecordBatch]:
+    """All lines; refuses what unpacks to more than memory can hold."""
     for part in ranges:
-        yield from read_lines(part)
+        room = find_unpacked_limit()
+        for batch in read_lines(part):
+            room -= batch.nbytes
+            if part.is_packed and room < 0:
+                raise InputError(f"{part.path}: {describe_too_large()}; add --engine spark")
+            yield batch

@@ -53,8 +53,13 @@ class TableColumns(NamedTuple):
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column; refuses one that is not there."""
         if name not in self.names:
-            raise CallerError(f"there is no column {name!r}; there are: {', '.join(self.names)}")
+            raise refuse_missing_column(name, self.names)
         return self.look_up(name)
+
+
+def refuse_missing_column(name: str, names: Collection[str]) -> CallerError:
+    """The error of a table that has no such column."""
+    return CallerError(f"there is no column {name!r}; there are: {', '.join(names)}")
 
 
 class MessagePlan(NamedTuple):

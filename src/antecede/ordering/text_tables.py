@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from antecede.core.errors import CallerError, NewColumnsError
+from antecede.core.errors import CallerError, InputError, NewColumnsError
 from antecede.formats.csv_table import find_separator
 from antecede.formats.text_lines import LineRange, read_lines
 from antecede.ordering.added_columns import index_names
@@ -147,7 +147,12 @@ def _find_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
                 "order files of one header at a time"
             )
     sign = find_separator(text)
-    names = _name_cells(next(csv.reader([text], delimiter=sign)))
+    try:
+        cells = next(csv.reader([text], delimiter=sign))
+    except csv.Error as error:
+        reason = f"{files[first_file]}: its first line is no header of CSV ({error})"
+        raise InputError(f"{reason}; name a table of messages") from None
+    names = _name_cells(cells)
     return CsvHeader(names, sign, {number: line for number, (line, _) in headers.items()})
 
 
@@ -360,7 +365,10 @@ def _make_csv_parser(header: CsvHeader) -> Callable[[str], list[Parsed]]:
         elif open_cell.search(text):
             return [(None, OPEN_CELL)]
         else:
-            cells = next(csv.reader([text], delimiter=sign))
+            try:
+                cells = next(csv.reader([text], delimiter=sign))
+            except csv.Error as error:
+                return [(None, f"is no record of CSV ({error})")]
         if len(cells) != len(names):
             return [(None, wrong_size)]
         return [({name: cell or None for name, cell in zip(names, cells, strict=True)}, None)]

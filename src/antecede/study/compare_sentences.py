@@ -13,6 +13,9 @@ from antecede.study.compare_candidates import Candidate, Ranking, estimate_diffe
 from antecede.study.compare_preferences import WEIGHED
 from antecede.study.estimates import Estimate, estimate_mean
 
+MANY_DIGITS = 1e15
+"""From here on figures are shown in powers of ten: all their digits would fill the screen."""
+
 
 def explain_no_candidate(candidates: list[Candidate]) -> str:
     reasons = sorted({candidate.reason for candidate in candidates if candidate.reason.startswith("beyond")})
@@ -114,6 +117,8 @@ def show_estimate(estimate: Estimate) -> str:
     """A mean and half its interval, to the digits that the interval leaves: 41 ± 3, 3.10 ± 0.12."""
     if math.isnan(estimate.half):
         return show_figure(estimate.mean)
+    if max(abs(estimate.mean), estimate.half) >= MANY_DIGITS:
+        return f"{estimate.mean:.3g} ± {estimate.half:.3g}"
     if estimate.half <= 0:
         return f"{show_figure(estimate.mean)} ± 0"
     digits = max(0, min(3, 1 - math.floor(math.log10(estimate.half))))
@@ -126,6 +131,8 @@ def show_estimate(estimate: Estimate) -> str:
 
 def show_figure(value: float) -> str:
     """A figure with as many digits as can matter."""
+    if abs(value) >= MANY_DIGITS:
+        return f"{value:.3g}"
     if value == 0 or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
