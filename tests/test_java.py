@@ -105,6 +105,21 @@ def test_a_link_to_a_folder_is_not_used(monkeypatch, tmp_path) -> None:
     assert machine.make_user_folder.__wrapped__().name.startswith("antecede-")
 
 
+def test_a_folder_that_others_can_reach_is_not_used(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    shared = tmp_path / "shared"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared))
+    (shared / "antecede").mkdir(parents=True, mode=0o700)
+    assert machine.make_user_folder.__wrapped__() == shared / "antecede"
+    for open_folder, mode in ((shared, 0o777), (shared / "antecede", 0o757)):
+        open_folder.chmod(mode)
+        folder = machine.make_user_folder.__wrapped__()
+        assert folder.parent == tmp_path and folder.stat().st_mode & 0o077 == 0
+        open_folder.chmod(0o700)
+    shared.chmod(0o1777)  # as /tmp is: others cannot touch what is not theirs
+    assert machine.make_user_folder.__wrapped__() == shared / "antecede"
+
+
 def test_without_a_home_there_is_a_folder_of_a_new_name(monkeypatch, tmp_path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

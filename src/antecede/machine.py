@@ -1,8 +1,11 @@
-"""What the machine has, for an embedded Spark to fit into, and the user's own folder on it."""
+"""What the machine has, for an embedded Spark to fit into, the user's own folder on it, and its processes."""
 
 import os
+import signal
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -20,27 +23,57 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
+@contextmanager
+def shield_children() -> Iterator[None]:
+    """Processes that are started in the block do not hear Ctrl-C, which a terminal sends to all of them.
+
+    Whoever started them ends them, and they print no tracebacks.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @cache
 def make_user_folder() -> Path:
-    """A folder that only this user can write to, kept from run to run where the user has a home."""
+    """A folder that only this user can write to, kept from run to run where the user has a home.
+
+    What is in it is executed. So where others could put something into it, or put another in its place, it is
+    a new folder of a name that nobody can foresee.
+    """
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(base) / "antecede"
     try:
-        if folder.is_absolute():
+        if Path(base).is_absolute():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if _belongs_to_user(folder):
+            if os.access(folder, os.W_OK | os.X_OK) and _is_out_of_reach(folder):
                 return folder
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="antecede-"))
 
 
-def _belongs_to_user(folder: Path) -> bool:
-    """Whether this user owns a folder, and nobody else can write to it: others may have made it."""
-    status = folder.lstat()
-    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    is_shared = bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-    return is_own and not is_shared and os.access(folder, os.W_OK | os.X_OK)
+def _is_out_of_reach(folder: Path) -> bool:
+    """Whether nobody else but the administrator can write to a folder, or move it or one that it is in."""
+    facts = folder.lstat()  # others may have made it, or a link to one of theirs
+    is_own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
+    if not is_own or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    for parent in Path(os.path.realpath(folder)).parents:
+        facts = parent.stat()
+        is_trusted = facts.st_uid in (0, os.geteuid())
+        # In a sticky folder, such as /tmp, others can make folders, but not touch those that are not theirs.
+        if not is_trusted or (_lets_others_write(facts) and not facts.st_mode & stat.S_ISVTX):
+            return False
+    return True
+
+
+def _lets_others_write(facts: os.stat_result) -> bool:
+    """Whether others can write; a group of the owner's number is the owner's alone, as systems set it up."""
+    is_shared_group = facts.st_gid != facts.st_uid
+    return bool(facts.st_mode & stat.S_IWOTH) or (is_shared_group and bool(facts.st_mode & stat.S_IWGRP))
 
 
 def _read_container_limit() -> float:

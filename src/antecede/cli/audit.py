@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -18,10 +19,11 @@ from antecede.cli.audit_words import (
 )
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import (
+    OutputFolder,
     Overwrite,
     check_output_file,
-    check_output_folder,
     describe_places,
+    open_output_folder,
     write_text,
 )
 from antecede.cli.output import Json, print_json, print_lines
@@ -70,14 +72,13 @@ def audit_command(
     """
     settings = o.make_settings(regex, delimiter, field, kind)
     files = list_files(inputs)
-    if out is not None:
-        check_output_folder(out, TABLES, files, overwrite)
     for file, option in ((report, "--report"), (shiviz, "--shiviz"), (dot, "--dot")):
         check_output_file(file, option, files)
+    o.check_log_options(format, settings, staging)
     chosen = choose_engine(engine, inputs, master, out)
-    wanted = _Wanted(inputs, report, shiviz, dot, out, overwrite)
-    with run_audit(chosen, inputs, format, settings, master, staging) as run:
-        written = _write_outputs(run, wanted)
+    folder = nullcontext() if out is None else open_output_folder(out, TABLES, files, overwrite)
+    with folder as output, run_audit(chosen, inputs, format, settings, master, staging) as run:
+        written = _write_outputs(run, _Wanted(inputs, report, shiviz, dot, output))
     if json:
         print_json(list_audit_facts(run) | {"written": written})
     else:
@@ -93,15 +94,15 @@ class _Wanted(NamedTuple):
     report: Path | None
     shiviz: Path | None
     dot: Path | None
-    out: str | None
-    overwrite: bool
+    output: OutputFolder | None
 
 
 def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
     """Write everything that was asked for; where each thing is, by name."""
     written: dict[str, str] = {}
-    if wanted.out is not None:
-        written |= run.write_tables(wanted.out, wanted.overwrite)
+    if wanted.output is not None:
+        run.write_tables(wanted.output)
+        written |= wanted.output.publish()
     if wanted.report is not None:
         written["report"] = _write_report(run, wanted)
     if wanted.dot is None and wanted.shiviz is None:

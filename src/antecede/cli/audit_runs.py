@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from antecede.cli.folders import write_arrow_table, write_spark_table
 from antecede.cli.logs import open_spark, read_on_spark
 from antecede.cli.steps import show_spark_stages, show_step
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
     from antecede.auditing.summary import Summary
     from antecede.cli.engine import Engine
+    from antecede.cli.folders import OutputFolder
     from antecede.formats.logs import FileRead
     from antecede.formats.settings import Settings
     from antecede.tables import LogView, Window
@@ -46,8 +46,8 @@ class AuditRun(Protocol):
     def all_events(self) -> pa.Table:
         """Every event: for logs of which the summary says that they are small."""
 
-    def write_tables(self, out: str, overwrite: bool) -> dict[str, str]:
-        """Write findings, totals and quarantine; where each is."""
+    def write_tables(self, output: OutputFolder) -> None:
+        """Write findings, totals and quarantine."""
 
 
 def run_audit(
@@ -104,13 +104,14 @@ class _LocalRun:
     def all_events(self) -> pa.Table:
         return self.logs.events
 
-    def write_tables(self, out: str, overwrite: bool) -> dict[str, str]:
+    def write_tables(self, output: OutputFolder) -> None:
         tables = {
             "findings": self.audit.findings,
             "totals": self.audit.totals,
             "quarantine": self.logs.quarantine,
         }
-        return {name: write_arrow_table(table, out, name, overwrite) for name, table in tables.items()}
+        for name, table in tables.items():
+            output.write_arrow_table(table, name)
 
 
 @contextmanager
@@ -162,11 +163,12 @@ class _SparkRun:
     def all_events(self) -> pa.Table:
         return self.logs.events.toArrow()
 
-    def write_tables(self, out: str, overwrite: bool) -> dict[str, str]:
+    def write_tables(self, output: OutputFolder) -> None:
         tables = {
             "findings": self.audit.findings,
             "totals": self.audit.totals,
             "quarantine": self.logs.quarantine,
         }
         with show_spark_stages(self.spark, "writing"):
-            return {name: write_spark_table(table, out, name, overwrite) for name, table in tables.items()}
+            for name, table in tables.items():
+                output.write_spark_table(table, name)

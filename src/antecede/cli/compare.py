@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +13,11 @@ from antecede.cli.compare_runs import TABLES, CompareRun, run_comparison
 from antecede.cli.compare_words import list_comparison_facts, print_comparison, write_page
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import (
+    OutputFolder,
     Overwrite,
     check_output_file,
-    check_output_folder,
     describe_places,
+    open_output_folder,
 )
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import SetupError
@@ -77,15 +79,15 @@ def compare_command(
     preferences = parse_preferences(weights, limit or [])
     settings = o.make_settings(regex, delimiter, field, kind)
     files = list_files(inputs)
-    if out is not None:
-        check_output_folder(out, TABLES, files, overwrite)
     check_output_file(report, "--report", files)
     if report is not None:
         _check_charts()
+    o.check_log_options(format, settings, staging)
     chosen = choose_engine(engine, inputs, master, out)
-    with run_comparison(chosen, inputs, format, settings, master, staging) as run:
+    folder = nullcontext() if out is None else open_output_folder(out, TABLES, files, overwrite)
+    with folder as output, run_comparison(chosen, inputs, format, settings, master, staging) as run:
         advice = advise(run.comparisons, preferences)
-        written = _write_outputs(run, advice, report, out, overwrite)
+        written = _write_outputs(run, advice, report, output)
     if json:
         print_json(list_comparison_facts(run, advice) | {"written": written})
     else:
@@ -105,14 +107,15 @@ def _check_charts() -> None:
 
 
 def _write_outputs(
-    run: CompareRun, advice: list[Advice], report: Path | None, out: str | None, overwrite: bool
+    run: CompareRun, advice: list[Advice], report: Path | None, output: OutputFolder | None
 ) -> dict[str, str]:
     """Write everything that was asked for; where each thing is, by name."""
     from antecede.study.compare_table import build_table
 
     written: dict[str, str] = {}
-    if out is not None:
-        written |= run.write_tables(build_table(advice), out, overwrite)
+    if output is not None:
+        run.write_tables(build_table(advice), output)
+        written |= output.publish()
     if report is not None:
         written["report"] = write_page(report, advice)
     return written

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from antecede.cli.folders import write_arrow_table, write_spark_table
 from antecede.cli.logs import open_spark, read_on_spark
 from antecede.cli.steps import show_spark_stages, show_step
 from antecede.cli.work import Work
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from antecede.cli.engine import Engine
+    from antecede.cli.folders import OutputFolder
     from antecede.formats.logs import FileRead
     from antecede.formats.settings import Settings
     from antecede.study.compare import CellOutcome, Comparison, ReplayCell
@@ -31,8 +31,8 @@ class CompareRun(Protocol):
     note: str | None
     comparisons: list[Comparison]
 
-    def write_tables(self, costs: pa.Table, out: str, overwrite: bool) -> dict[str, str]:
-        """Write costs and quarantine; where each is."""
+    def write_tables(self, costs: pa.Table, output: OutputFolder) -> None:
+        """Write costs and quarantine."""
 
 
 def run_comparison(
@@ -71,9 +71,10 @@ class _LocalComparison:
             cells = make_cells(logs.events)
         self.comparisons = gather_comparisons(_run_with_progress(cells))
 
-    def write_tables(self, costs: pa.Table, out: str, overwrite: bool) -> dict[str, str]:
+    def write_tables(self, costs: pa.Table, output: OutputFolder) -> None:
         tables = {"costs": costs, "quarantine": self.logs.quarantine}
-        return {name: write_arrow_table(table, out, name, overwrite) for name, table in tables.items()}
+        for name, table in tables.items():
+            output.write_arrow_table(table, name)
 
 
 def _run_with_progress(cells: list[ReplayCell]) -> Iterator[CellOutcome]:
@@ -107,7 +108,8 @@ class _SparkComparison:
         with show_spark_stages(spark, "replaying"):
             self.comparisons = compare_events(logs.events)
 
-    def write_tables(self, costs: pa.Table, out: str, overwrite: bool) -> dict[str, str]:
+    def write_tables(self, costs: pa.Table, output: OutputFolder) -> None:
         tables = {"costs": self.spark.createDataFrame(costs), "quarantine": self.logs.quarantine}
         with show_spark_stages(self.spark, "writing"):
-            return {name: write_spark_table(table, out, name, overwrite) for name, table in tables.items()}
+            for name, table in tables.items():
+                output.write_spark_table(table, name)

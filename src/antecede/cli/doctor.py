@@ -9,14 +9,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from antecede import java
+from antecede.cli.engine import show_bytes
 from antecede.cli.output import Json, print_json
 from antecede.core.errors import SetupError
 from antecede.machine import memory_gigabytes
+from antecede.scratch import list_leftovers, measure_folder, remove_leftovers
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,15 +40,26 @@ class Check(NamedTuple):
     remedy: str = ""
 
 
-def doctor_command(json: Json = False) -> None:
+Clean = Annotated[
+    bool, typer.Option("--clean", help="Remove the folders that runs left when they were killed.")
+]
+
+
+def doctor_command(json: Json = False, clean: Clean = False) -> None:
     """Check Python, SQLite, Java, Spark, memory and space, and name the remedy for each thing missing.
+
+    Temporary folders of runs that were killed are named, and removed with --clean.
 
     Small inputs need no Java and no Spark: `antecede audit` and `antecede order` run in this process then.
 
     Example: antecede doctor
 
+    Example: antecede doctor --clean
+
     Exit code: 0 if nothing is missing, else 2.
     """
+    if clean:
+        remove_leftovers()
     checks = list(check_machine())
     if json:
         print_json([check._asdict() for check in checks])
@@ -65,6 +78,7 @@ def check_machine() -> Iterator[Check]:
     yield _check_spark()
     yield _check_memory()
     yield _check_space()
+    yield _check_leftovers()
 
 
 def _check_python() -> Check:
@@ -107,6 +121,17 @@ def _check_space() -> Check:
     if free < LEAST_SPACE:
         remedy = f"free some space in {folder}, or set TMPDIR to another folder"
     return Check("temporary space", f"{free:.1f} GB in {folder}", remedy)
+
+
+def _check_leftovers() -> Check:
+    """They do no harm but for their space, so there is no remedy that would make the exit code 2."""
+    leftovers = list_leftovers()
+    if not leftovers:
+        return Check("leftovers", "none")
+    size = show_bytes(sum(map(measure_folder, leftovers)))
+    names = ", ".join(map(str, leftovers))
+    found = f"{size} of runs that were killed in {names}; antecede doctor --clean removes them"
+    return Check("leftovers", found)
 
 
 def _make_table(checks: list[Check]) -> Table:

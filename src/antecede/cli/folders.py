@@ -2,40 +2,193 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from antecede.core.errors import CallerError
+from antecede.scratch import make_scratch_folder, replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+OURS = ".antecede"
+"""How names begin of what a run has in its output folder while it runs."""
+LOCK = f"{OURS}.lock"
+PART_PREFIX = f"{OURS}-part-"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk that is full, for all or for this user, and of a file that must not grow."""
+
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run left in --out.")]
 
 
-def check_output_folder(out: str, tables: Iterable[str], files: list[str], overwrite: bool) -> None:
-    """Refuse a folder that holds something, before any work is done. Addresses elsewhere are left to Spark.
+class OutputFolder(NamedTuple):
+    """The tables of a run: written beside their places, and put there together when all of them are whole."""
 
-    With --overwrite the folders of the tables are replaced, but neither input files nor the user's own.
+    out: str
+    """As the user named it."""
+    folder: str
+    """An address, or an absolute path."""
+    tables: tuple[str, ...]
+    part: str | None
+    """Where tables are written first; None for an address, which Spark writes to directly."""
+    overwrite: bool = False
+
+    def write_arrow_table(self, table: pa.Table, name: str) -> str:
+        """Write an Arrow table as Spark does, as a folder of Parquet; where it is until it is published."""
+        import pyarrow.parquet as pq
+
+        assert self.part is not None, "only Spark writes to addresses"
+        place = Path(self.part, name)
+        with explain_write_errors(f"--out {self.out}"):
+            place.mkdir()
+            pq.write_table(table, place / "part-00000.parquet")
+        return str(place)
+
+    def write_spark_table(self, table: Any, name: str) -> str:
+        """Write a DataFrame as Parquet; where it is until it is published."""
+        if self.part is None:
+            place = self._place(name)
+            table.write.parquet(place, mode="overwrite" if self.overwrite else "errorifexists")
+            return place
+        place = str(Path(self.part, name))
+        table.write.parquet(place)
+        return place
+
+    def publish(self) -> dict[str, str]:
+        """Put the tables in their places; where each is.
+
+        Tables of different runs are never mixed: those of an earlier run are all gone before the first new
+        one appears.
+        """
+        places = {name: self._place(name) for name in self.tables}
+        if self.part is None:
+            return places
+        with explain_write_errors(f"--out {self.out}"):
+            for name, place in places.items():
+                if os.path.exists(place):
+                    os.rename(place, Path(self.part, f"old-{name}"))
+            for name, place in places.items():
+                os.rename(Path(self.part, name), place)
+        return places
+
+    def _place(self, name: str) -> str:
+        return f"{self.folder.rstrip('/')}/{name}"
+
+
+@contextmanager
+def open_output_folder(
+    out: str, tables: Iterable[str], files: list[str], overwrite: bool
+) -> Iterator[OutputFolder]:
+    """An output folder that no other run writes to while the block runs.
+
+    What cannot be written to, or holds something, is refused before any work is done; with --overwrite the
+    tables of an earlier run are replaced, but neither input files nor the user's own. Addresses elsewhere are
+    left to Spark.
     """
+    names = tuple(tables)
     local = _find_local_path(out)
     if local is None:
+        yield OutputFolder(out, out, names, None, overwrite)
         return
-    path = Path(local)
+    path = Path(local).absolute()
+    with claim_folder(path, f"--out {out}"):
+        _check_contents(path, out, names, files, overwrite)
+        _remove_dead_parts(path)
+        # Workers of a cluster may be run by another user.
+        with make_scratch_folder(str(path), PART_PREFIX, mode=0o777) as part:
+            yield OutputFolder(out, str(path), names, part, overwrite)
+
+
+@contextmanager
+def claim_folder(path: Path, option: str) -> Iterator[None]:
+    """A folder that is one run's alone while the block runs: made if need be, gone if it stays empty."""
+    check_can_be_written(path, option)
+    new_folders = [one for one in (path, *path.parents) if not one.exists()]
+    with explain_write_errors(option):
+        path.mkdir(parents=True, exist_ok=True)
+    try:
+        with _hold_lock(path, option):
+            yield
+    finally:
+        for folder in new_folders:
+            with suppress(OSError):  # something is in it
+                folder.rmdir()
+
+
+@contextmanager
+def _hold_lock(path: Path, option: str) -> Iterator[None]:
+    """A lock that ends with the process, however that ends."""
+    lock = path / LOCK
+    with explain_write_errors(option):
+        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _refuse_second_run(option) from None
+        except OSError:
+            pass  # a file system without locks
+        # Whoever had the lock may have ended and removed its file, so that the next run has locked another.
+        if not lock.exists() or not os.path.samestat(os.fstat(file), lock.stat()):
+            raise _refuse_second_run(option)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+    finally:
+        os.close(file)
+
+
+def _refuse_second_run(option: str) -> CallerError:
+    return CallerError(f"{option}: another run is writing there; wait until it ends, or name another folder")
+
+
+def check_can_be_written(path: Path, option: str) -> None:
+    """Refuse what is no folder and cannot become one, or cannot be written to."""
     if path.exists() and not path.is_dir():
-        raise CallerError(f"--out {out}: is a file; name a folder")
-    nearest = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+        raise CallerError(f"{option}: is a file; name a folder")
+    nearest = next(one for one in (path, *path.parents) if one.exists())
     if not os.access(nearest, os.W_OK | os.X_OK) or not nearest.is_dir():
-        raise CallerError(f"--out {out}: {nearest} cannot be written to; name another folder")
-    if not overwrite and path.is_dir() and any(path.iterdir()):
+        raise CallerError(f"{option}: {nearest} cannot be written to; name another folder")
+
+
+def _check_contents(path: Path, out: str, tables: Iterable[str], files: list[str], overwrite: bool) -> None:
+    """Refuse a folder that holds something; with --overwrite one that holds what must not be replaced."""
+    others = (entry for entry in path.iterdir() if not entry.name.startswith(OURS))
+    if not overwrite and any(others):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
     for name in tables:
-        _check_replaced_folder(path.absolute() / name, out, files)
+        _check_replaced_folder(path / name, out, files)
+
+
+def _remove_dead_parts(path: Path) -> None:
+    """Remove what runs that were killed left here: who has the lock is the only one that works here."""
+    for part in path.glob(f"{PART_PREFIX}*"):
+        shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def explain_write_errors(option: str) -> Iterator[None]:
+    """What the system says of writing, as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise CallerError(f"{option}: {describe_write_error(error)}") from None
+
+
+def describe_write_error(error: OSError) -> str:
+    """Why something cannot be written, with the next step."""
+    if error.errno in FULL:
+        return "no space left on the disk; make room, or name a folder on another disk"
+    return f"cannot be written ({error.strerror or error}); name another place"
 
 
 def _find_local_path(out: str) -> str | None:
@@ -69,45 +222,12 @@ def _is_written_by_runs(entry: Path) -> bool:
     return entry.suffix == ".parquet" or entry.name == "_SUCCESS" or is_checksum
 
 
-def place_of_table(out: str, name: str) -> str:
-    """Where a table of this name goes in an output folder."""
-    return f"{out.rstrip('/')}/{name}" if "://" in out else str(Path(out).absolute() / name)
-
-
 def describe_places(places: dict[str, str]) -> list[str]:
     """A line for each thing written, in rich's markup; paths below the working folder start there."""
     from rich.markup import escape
 
     here = f"{os.getcwd()}/"
     return [escape(f"{name}: {place.removeprefix(here)}") for name, place in places.items()]
-
-
-def write_spark_table(table: Any, out: str, name: str, overwrite: bool) -> str:
-    """Write a DataFrame as Parquet into the folder; where it is."""
-    place = place_of_table(out, name)
-    table.write.parquet(place, mode="overwrite" if overwrite else "errorifexists")
-    return place
-
-
-def write_arrow_table(table: pa.Table, out: str, name: str, overwrite: bool) -> str:
-    """Write an Arrow table as Spark does, as a folder of Parquet; it appears when all of it is there."""
-    import pyarrow.parquet as pq
-
-    place = Path(place_of_table(out, name))
-    if place.exists() and not overwrite:
-        raise CallerError(f"--out {out}: {name} is there already; name another folder, or add --overwrite")
-    part = place.with_name(f".{name}.{os.getpid()}")
-    try:
-        part.mkdir(parents=True)
-        pq.write_table(table, part / "part-00000.parquet")
-        if place.exists():
-            shutil.rmtree(place)
-        part.replace(place)
-    except OSError as error:
-        raise CallerError(f"--out {out}: {error.strerror}; name another folder, or make room") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return str(place)
 
 
 def check_output_file(file: Path | None, option: str, inputs: list[str]) -> None:
@@ -124,12 +244,10 @@ def check_output_file(file: Path | None, option: str, inputs: list[str]) -> None
 
 
 def write_text(file: Path, text: str, option: str) -> str:
-    """Write a text file, which replaces an older one; where it is, and whether its folder is new. Like --out,
-    it may lie in a folder that is still to be made."""
+    """Write a text file, which replaces an older one when all of it is there; where it is, and whether its
+    folder is new. Like --out, it may lie in a folder that is still to be made."""
     is_new_folder = not file.parent.exists()
-    try:
+    with explain_write_errors(f"{option} {file}"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise CallerError(f"{option} {file}: {error.strerror}; name a file that can be written") from None
+        replace_file(file, text.encode(errors="replace"))
     return f"{file} (in a new folder)" if is_new_folder else str(file)

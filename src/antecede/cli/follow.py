@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli import logs as o
-from antecede.cli.order_runs import READ_OPTIONS, name_options
+from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, name_options
 from antecede.cli.output import print_json, print_lines
 from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream
 from antecede.core.errors import CallerError
+from antecede.formats.message_files import list_followed_files
 from antecede.kafka_address import KafkaTopics, is_kafka_address, split_kafka_address
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.stream.give_up import GiveUp
@@ -130,6 +131,10 @@ def _check_sources(request: FollowRequest) -> None:
         )
     if request.topics is not None and len(request.folders) > 1:
         raise CallerError("--follow reads topics behind one folder of history: name one")
+    if request.topics is None:
+        list_followed_files(request.inputs, request.format)
+        with name_options():
+            check_message_columns(request.inputs, request.format, request.columns)
 
 
 def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
@@ -164,10 +169,12 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
 
     Tells what waited before it was put aside.
     """
+    o.check_pyspark()
+    with name_options():
+        settings = _make_settings(request)
     with _open_spark(request) as spark, name_options(), _explain_errors(request):
         from antecede.spark.streams.follow import run_until_stopped
 
-        settings = _make_settings(request)
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         prepare = _choose_preparation(request, checkpoint)
         with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
@@ -188,7 +195,6 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
 
 def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
     """A session that can read the source; a broker that is not there is told before Spark starts."""
-    o.check_pyspark()
     from antecede.spark.streams.kafka_sink import choose_topic
 
     used = [topics for topics in (request.topics, choose_topic(request.to)) if topics is not None]
@@ -289,14 +295,21 @@ def _serve_metrics(request: FollowRequest) -> Iterator[None]:
 
 @contextmanager
 def _catch_signals() -> Iterator[threading.Event]:
-    """SIGTERM and Ctrl-C ask to stop, and do not interrupt."""
+    """SIGTERM and Ctrl-C ask to stop, and do not interrupt; whoever asks again does not want to wait."""
     is_stopping = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: is_stopping.set())
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
+    before: dict[int, Any] = {}
+
+    def put_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def ask_to_stop(number: int, frame: object) -> None:
+        is_stopping.set()
+        put_back()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before[number] = signal.signal(number, ask_to_stop)
     try:
         yield is_stopping
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        put_back()

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from antecede.cli.folders import check_can_be_written
 from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import Settings
+from antecede.formats.logs import check_settings
 from antecede.formats.registry import list_formats
 from antecede.report.text import pluralize
+from antecede.scratch import make_scratch_folder
 
 if TYPE_CHECKING:
     from antecede.formats.logs import FileRead
 
-Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files, folders or globs; gzip too.")]
+Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders or globs; gzip too.")]
 FormatName = Annotated[
     str | None,
     typer.Option("--format", help=f"Read all files so, and do not guess: {list_formats()}."),
@@ -53,6 +57,13 @@ def make_settings(
     return Settings(regex, delimiter, _split_pairs("--field", field), _split_pairs("--kind", kind))
 
 
+def check_log_options(format: str | None, settings: Settings, staging: str | None) -> None:
+    """Refuse what no engine can work with, before one is started."""
+    check_settings(format, settings)
+    if staging is not None:
+        check_can_be_written(Path(staging).absolute(), f"--staging {staging}")
+
+
 def _split_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts or []]
     if wrong := next((text for text in pairs if not all(text)), None):
@@ -66,19 +77,28 @@ def check_pyspark() -> None:
         raise SetupError("PySpark is not installed: run pip install 'antecede[spark]'")
 
 
-def open_spark(master: str | None, **settings: str) -> AbstractContextManager[Any]:
-    """A Spark session for a block; where its workers are on this machine, kernels are compiled first.
+@contextmanager
+def open_spark(master: str | None, **settings: str) -> Iterator[Any]:
+    """A Spark session for a block; where its workers are on this machine, kernels are compiled first, and its
+    temporary files are in a folder that goes with it.
 
     The settings are those of `get_session`.
     """
     check_pyspark()
     from antecede.spark.running import open_session
 
-    if master is None or master.startswith("local"):
-        from antecede.cli.compile_kernels import compile_for_workers
+    if master is not None and not master.startswith("local"):
+        with open_session(master, **settings) as spark:
+            yield spark
+        return
+    from antecede.cli.compile_kernels import compile_for_workers
 
-        compile_for_workers()
-    return open_session(master, **settings)
+    compile_for_workers()
+    with (
+        make_scratch_folder() as scratch,
+        open_session(master, spark_local_dir=scratch, **settings) as spark,
+    ):
+        yield spark
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import typer
 
 from antecede.cli import logs as o
 from antecede.cli.engine import EngineOption, Master, choose_engine
-from antecede.cli.folders import Overwrite, check_output_folder
+from antecede.cli.folders import Overwrite, open_output_folder
 from antecede.cli.follow import FollowRequest, follow_source
-from antecede.cli.order_runs import TABLES, OrderRequest, run_order
+from antecede.cli.order_runs import TABLES, OrderRequest, check_request, run_order
 from antecede.cli.order_words import describe_order, list_order_facts
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
@@ -51,7 +51,10 @@ Checkpoint = Annotated[
     str | None, typer.Option(help="With --follow: folder that remembers the stream; status reads it.")
 ]
 GiveUpAction = Annotated[
-    str, typer.Option("--give-up", metavar="hold|release|divert", help="Rows that have waited too long.")
+    str,
+    typer.Option(
+        "--give-up", metavar="ACTION", help="Rows that have waited too long: hold, release or divert them."
+    ),
 ]
 AfterSeconds = Annotated[float | None, typer.Option(help="Rows have waited too long after so many seconds.")]
 AfterRows = Annotated[int | None, typer.Option(help="The same, while more rows of a group wait.")]
@@ -76,8 +79,8 @@ RecordsPerBatch = Annotated[
 To = Annotated[
     str | None,
     typer.Option(
-        metavar="kafka://HOST:PORT/TOPIC",
-        help="With --follow: write what comes out to this topic, too, at least once, with ids.",
+        metavar="ADDRESS",
+        help="With --follow: write what comes out to kafka://HOST:PORT/TOPIC, too, at least once, with ids.",
     ),
 ]
 Sink = Annotated[
@@ -202,10 +205,12 @@ def order_command(
         )
     if any(map(is_kafka_address, inputs)):
         raise CallerError("topics have no end: give --follow, and --checkpoint DIR; --drain stops at the end")
-    check_output_folder(out, TABLES.values(), list_files(inputs), overwrite)
+    files = list_files(inputs)
     chosen = choose_engine(engine, inputs, master, out)
-    request = OrderRequest(inputs, format, settings, columns, out, overwrite, master, staging)
-    run = run_order(chosen, request)
+    request = OrderRequest(inputs, format, settings, columns, master, staging)
+    check_request(request)
+    with open_output_folder(out, TABLES.values(), files, overwrite) as output:
+        run = run_order(chosen, request, output)
     if json:
         print_json(list_order_facts(run))
     else:

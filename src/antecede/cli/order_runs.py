@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli import logs as o
-from antecede.cli.folders import write_arrow_table, write_spark_table
 from antecede.cli.sentences import SHOWN_SENTENCES
 from antecede.cli.steps import show_spark_stages, show_step
 from antecede.core.errors import AntecedeError, CallerError
+from antecede.formats.sources import list_files
 from antecede.ordering.added_columns import describe_renamed_columns, list_renamed_columns
 from antecede.report.text import pluralize
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from antecede.cli.engine import Engine
+    from antecede.cli.folders import OutputFolder
     from antecede.formats.settings import Settings
     from antecede.local.logs import Logs
     from antecede.spark.ordering.outcome import OutcomePlan
@@ -28,6 +29,8 @@ LISTED_GAPS = 10
 """So many root gaps are listed."""
 TABLES = {"ordered": "ordered", "held": "held", "quarantined": "quarantine"}
 """The parts of the sum, and the tables that hold them."""
+NO_COLUMNS = ("form", "members")
+"""Options that name no column."""
 READ_OPTIONS = ("sender", "stamp", "form", "number", "id")
 """Options that matter when a table of messages in text is read."""
 _OPTION = re.compile(
@@ -45,8 +48,6 @@ class OrderRequest(NamedTuple):
     settings: Settings
     columns: dict[str, Any]
     """The options of `antecede.order` that are given: then it is a table of messages."""
-    out: str
-    overwrite: bool
     master: str | None
     staging: str | None
 
@@ -71,6 +72,7 @@ class OrderRun(NamedTuple):
     refused: list[dict[str, Any]]
     """The first rows in quarantine, as file, line and reason; none where Spark wrote to an address."""
     places: dict[str, str]
+    """Where the tables are, which changes when they are published."""
     lines: list[str]
     facts: dict[str, Any]
 
@@ -79,17 +81,53 @@ class OrderRun(NamedTuple):
         return not self.counts["held"] and not self.counts["quarantined"]
 
 
-def run_order(engine: Engine, request: OrderRequest) -> OrderRun:
+def check_request(request: OrderRequest) -> None:
+    """Refuse what no engine can put in order, before one is started."""
+    if not request.is_messages:
+        o.check_log_options(request.format, request.settings, request.staging)
+        return
+    with name_options():
+        check_message_columns(request.inputs, request.format, request.columns)
+
+
+def check_message_columns(inputs: list[str], format: str | None, options: dict[str, Any]) -> None:
+    """Refuse a table without the columns that are named, as far as its files tell that without being read:
+    Parquet in its footer, CSV in its header."""
+    from antecede.formats.message_files import find_table_kind, list_parquet_columns
+    from antecede.formats.text_lines import split_file
+    from antecede.ordering.forms import FORMS, list_forms
+    from antecede.ordering.message_plan import refuse_missing_column
+    from antecede.ordering.text_tables import ask_text_table
+
+    form = options.get("form")
+    if form is not None and form not in FORMS:
+        raise CallerError(f"{form!r} is no form of stamps: give form=, one of {list_forms()}")
+    files = list_files(inputs)
+    kind = find_table_kind(files, format)
+    names = []
+    if kind == "parquet":
+        names = list_parquet_columns(files)
+    elif kind == "csv":
+        ranges = [part for number, file in enumerate(files) for part in split_file(number, file)]
+        header = ask_text_table(kind, files, ranges).header
+        names = header.names if header is not None else []
+    for option, column in options.items():
+        if names and option not in NO_COLUMNS and column not in names:
+            raise refuse_missing_column(column, names)
+
+
+def run_order(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     """Put the rows in order and write the tables; an error if a row is missing or is there twice."""
-    run = _run_locally(engine, request) if engine.name == "local" else _run_on_spark(engine, request)
+    run_engine = _run_locally if engine.name == "local" else _run_on_spark
+    run = run_engine(engine, request, output)
     rows = run.counts["input"]
     if sum(run.counts[name] for name in TABLES) != rows:
         parts = " + ".join(f"{run.counts[name]:,} {name}" for name in TABLES)
         raise AntecedeError(
-            f"internal error: {pluralize(rows, 'row')} in, but {parts} out; the tables in {request.out} "
-            "cannot be trusted: please report this with the command and, if you can, the input"
+            f"internal error: {pluralize(rows, 'row')} in, but {parts} out: such tables cannot be trusted; "
+            "please report this with the command and, if you can, the input"
         )
-    return run
+    return run._replace(places=output.publish())
 
 
 @contextmanager
@@ -143,13 +181,13 @@ def _read_first_refused(place: str, names: dict[str, str]) -> list[dict[str, Any
     return [] if first is None else first.to_pylist()
 
 
-def _run_locally(engine: Engine, request: OrderRequest) -> OrderRun:
+def _run_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     if request.is_messages:
-        return _order_messages_locally(engine, request)
-    return _order_logs_locally(engine, request)
+        return _order_messages_locally(engine, request, output)
+    return _order_logs_locally(engine, request, output)
 
 
-def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
+def _order_messages_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     from antecede.local.message_files import read_message_files
     from antecede.local.message_order import order_messages
     from antecede.ordering.message_plan import MessageOptions
@@ -169,10 +207,10 @@ def _order_messages_locally(engine: Engine, request: OrderRequest) -> OrderRun:
         "held": outcome.held,
         "quarantine": table.add_unreadable(outcome.quarantine),
     }
-    return _write_locally(engine, request, tables, outcome.gaps, rows, names, lines, facts)
+    return _write_locally(engine, output, tables, outcome.gaps, rows, names, lines, facts)
 
 
-def _order_logs_locally(engine: Engine, request: OrderRequest) -> OrderRun:
+def _order_logs_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     import pyarrow as pa
 
     from antecede.local.event_order import order_events
@@ -185,12 +223,12 @@ def _order_logs_locally(engine: Engine, request: OrderRequest) -> OrderRun:
         outcome = order_events(logs.events)
         quarantine = pa.concat_tables([outcome.quarantine, logs.quarantine], promote_options="default")
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
-    return _write_locally(engine, request, tables, outcome.gaps, rows, outcome.names, lines, facts)
+    return _write_locally(engine, output, tables, outcome.gaps, rows, outcome.names, lines, facts)
 
 
 def _write_locally(
     engine: Engine,
-    request: OrderRequest,
+    output: OutputFolder,
     tables: dict[str, pa.Table],
     gaps: pa.Table,
     rows: int,
@@ -200,9 +238,7 @@ def _write_locally(
 ) -> OrderRun:
     from antecede.ordering.root_gaps import list_gap_keys
 
-    places = {
-        name: write_arrow_table(table, request.out, name, request.overwrite) for name, table in tables.items()
-    }
+    places = {name: output.write_arrow_table(table, name) for name, table in tables.items()}
     counts = {part: tables[name].num_rows for part, name in TABLES.items()}
     sorted_gaps = gaps.sort_by(list_gap_keys(gaps.column_names))
     first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
@@ -210,14 +246,14 @@ def _write_locally(
     return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), refused, places, lines, facts)
 
 
-def _run_on_spark(engine: Engine, request: OrderRequest) -> OrderRun:
+def _run_on_spark(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     with o.open_spark(request.master) as spark:
         if request.is_messages:
-            return _order_messages_on_spark(engine, spark, request)
-        return _order_logs_on_spark(engine, spark, request)
+            return _order_messages_on_spark(engine, spark, request, output)
+        return _order_logs_on_spark(engine, spark, request, output)
 
 
-def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
+def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest, output: OutputFolder) -> OrderRun:
     from antecede.spark.ordering.event_order import plan_event_order
 
     inputs, format, settings = request.inputs, request.format, request.settings
@@ -230,11 +266,13 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> O
 
         events = sum(file.events for file in logs.files)
         return _write_on_spark(
-            engine, request, outcome, (rows, events), add_unreadable, outcome.names, lines, facts
+            engine, output, outcome, (rows, events), add_unreadable, outcome.names, lines, facts
         )
 
 
-def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) -> OrderRun:
+def _order_messages_on_spark(
+    engine: Engine, spark: Any, request: OrderRequest, output: OutputFolder
+) -> OrderRun:
     from antecede.ordering.message_plan import MessageOptions
     from antecede.spark.ordering.message_order import plan_message_order
     from antecede.spark.reading.message_tables import read_message_files
@@ -249,13 +287,13 @@ def _order_messages_on_spark(engine: Engine, spark: Any, request: OrderRequest) 
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)
     return _write_on_spark(
-        engine, request, outcome, (good + bad, good), table.add_unreadable, names, lines, facts
+        engine, output, outcome, (good + bad, good), table.add_unreadable, names, lines, facts
     )
 
 
 def _write_on_spark(
     engine: Engine,
-    request: OrderRequest,
+    output: OutputFolder,
     outcome: OutcomePlan,
     rows: tuple[int, int],
     add_unreadable: Any,
@@ -265,12 +303,11 @@ def _write_on_spark(
 ) -> OrderRun:
     from antecede.spark.ordering.write_outcome import write_outcome
 
-    def write(table: Any, name: str) -> str:
-        return write_spark_table(table, request.out, name, request.overwrite)
-
     total, readable = rows
     with show_spark_stages(outcome.rows.sparkSession, "ordering"):
-        written = write_outcome(outcome, readable, total - readable, add_unreadable, write, LISTED_GAPS)
+        written = write_outcome(
+            outcome, readable, total - readable, add_unreadable, output.write_spark_table, LISTED_GAPS
+        )
     counts = {"input": total, **written.counts}
     facts["notes"] += written.notes
     places = written.places

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from antecede.cli.folders import describe_places
 from antecede.cli.order_runs import TABLES, OrderRun
-from antecede.cli.sentences import list_refused_rows
+from antecede.cli.sentences import escape_text, list_refused_rows
 from antecede.report.text import make_visible, pluralize
 
 
@@ -36,7 +36,7 @@ def describe_order(run: OrderRun) -> Iterator[str]:
     if run.refused:
         yield f"[bold]quarantined[/] {run.counts['quarantined']:,}"
         yield from list_refused_rows(run.refused, run.counts["quarantined"])
-    yield from (escape(f"note: {note}") for note in run.facts["notes"])
+    yield from (escape_text(f"note: {note}") for note in run.facts["notes"])
     yield from describe_places(run.places)
 
 

@@ -3,7 +3,6 @@
 import os
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -12,11 +11,13 @@ from rich.console import Console
 
 from antecede.cli import options as o
 from antecede.cli.campaign import run_campaign
+from antecede.cli.folders import PART_PREFIX, claim_folder, explain_write_errors
 from antecede.cli.output import Json
 from antecede.cli.tables import costs_table, verdict_lines
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
 from antecede.report.spacetime import render_diagram
+from antecede.scratch import make_scratch_folder
 from antecede.simulate.run import Plan, Run, simulate
 from antecede.simulate.trace import ParquetSink, RunTrace, Sink, TableCollector
 from antecede.tables import EVENTS, MESSAGES
@@ -120,16 +121,14 @@ def _run_into_folder(
     work: Work,
 ) -> Run:
     """The run with its files, which take the place of older ones when all is done and not before."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
+    option = f"--out {out}"
+    with claim_folder(out.absolute(), option), explain_write_errors(option):
         if taken := [name for name in FILES if (out / name).is_dir()]:
-            raise CallerError(f"--out {out}: there is a folder {taken[0]}; name another folder")
-        with TemporaryDirectory(dir=out, prefix=".part-") as part:
+            raise CallerError(f"{option}: there is a folder {taken[0]}; name another folder")
+        with make_scratch_folder(str(out), PART_PREFIX) as part:
             run = _write_run(plan, Path(part), also, work)
             for name in FILES:
                 os.replace(Path(part) / name, out / name)
-    except OSError as error:
-        raise CallerError(f"--out {out}: {error.strerror}; name a folder that can be written") from None
     return run
 
 

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from antecede.cli.engine import Engine, EngineOption, Master
-from antecede.cli.folders import describe_places
+from antecede.cli.folders import claim_folder, describe_places
 from antecede.cli.logs import open_spark
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.cli.work import Work
@@ -68,11 +69,12 @@ def study_command(
     studies = list_studies(name)
     chosen = _choose_engine(engine, master)
     folders = [os.path.join(out, study.name) if name == "all" else out for study in studies]
-    _prepare_all(studies, folders, checked_scale)
     runs = []
-    with _open_engine(chosen, master) as spread:
-        for study, folder in zip(studies, folders, strict=True):
-            runs.append(_run_study(study, folder, checked_scale, spread))
+    with claim_folder(Path(out).absolute(), f"--out {out}"):
+        _prepare_all(studies, folders, checked_scale)
+        with _open_engine(chosen, master) as spread:
+            for study, folder in zip(studies, folders, strict=True):
+                runs.append(_run_study(study, folder, checked_scale, spread))
     if json:
         print_json([_list_facts(run) for run in runs])
     else:

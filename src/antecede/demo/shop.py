@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from antecede.core.packet import Packet
+from antecede.machine import shield_children
 from antecede.simulate.network import PRESETS
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, simulate
@@ -125,7 +126,9 @@ def write_shop(
     """Fill folder/events and folder/landed, a file per room in each; `tick` hears of every room."""
     for name in ("events", "landed"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    with multiprocessing.get_context("spawn").Pool() as pool:
+    with shield_children():
+        pool = multiprocessing.get_context("spawn").Pool()
+    with pool:
         for _ in pool.imap_unordered(partial(_write_room, folder, messages), range(rooms)):
             tick(1)
 

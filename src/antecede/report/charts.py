@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from antecede.report.document import read_asset, render_document
 from antecede.report.text import LONGEST_PARAGRAPH, escape_html
+from antecede.scratch import replace_file
 
 if TYPE_CHECKING:
     import altair
@@ -110,7 +111,7 @@ def write_svg(path: str | Path, chart: Chart, rows: pa.Table | Sequence[Mapping[
     spec = build_chart(chart, rows).to_dict()
     import vl_convert
 
-    Path(path).write_text(vl_convert.vegalite_to_svg(spec, vl_version=_find_version()), encoding="utf-8")
+    replace_file(Path(path), vl_convert.vegalite_to_svg(spec, vl_version=_find_version()).encode())
 
 
 def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) -> None:
@@ -127,7 +128,7 @@ def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) 
     data = json.dumps(specs).replace("<", "\\u003c")
     body.append(f'</main>\n<script type="application/json" id="charts">{data}</script>')
     script = vl_convert.javascript_bundle(read_asset("charts.js"), vl_version=_find_version())
-    Path(path).write_text(render_document(title, body, script, kind="module"), encoding="utf-8")
+    replace_file(Path(path), render_document(title, body, script, kind="module").encode())
 
 
 def _find_version() -> str:

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from antecede.core.facts import Facts
+from antecede.machine import shield_children
 from antecede.protocols.detectors import SHARPER
 from antecede.protocols.registry import list_protocols
 from antecede.simulate.linked import MOMENTS
@@ -208,5 +209,7 @@ def _run_chunks(
     if workers == 1 or len(work) < 2:
         yield from map(_run_chunk, work)
         return
-    with multiprocessing.get_context("spawn").Pool(min(workers, len(work))) as pool:
+    with shield_children():
+        pool = multiprocessing.get_context("spawn").Pool(min(workers, len(work)))
+    with pool:
         yield from pool.imap_unordered(_run_chunk, work)

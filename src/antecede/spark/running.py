@@ -1,6 +1,9 @@
 """A session for the length of one piece of work, and Spark's errors told as ours."""
 
 import re
+import signal
+import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +17,9 @@ from antecede.spark.session import get_session, locate_log
 
 _CAUSE = re.compile(r"(Caused by: )?([\w$]+\.)*[\w$]+(Error|Exception|Invalid): .|\[[A-Z_.]+\] .")
 """A line of a stack trace, Java's or Python's, that says what went wrong."""
+FULL_DISK = ("No space left on device", "Disk quota exceeded", "File too large")
+"""What systems say of a disk that is full, or of a file that must not grow."""
+LACK_OF_MEMORY = ("Python worker exited unexpectedly", "OutOfMemoryError", "Java heap space")
 SHOWN = 300
 """Characters of what Spark says that are shown."""
 
@@ -23,7 +29,9 @@ def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSe
     """A session for the block, stopped behind it unless it was there before; settings as in `get_session`."""
     existing = SparkSession.getActiveSession()
     try:
-        yield existing or get_session(master, **settings)
+        with _keep_interrupt_handler():
+            session = existing or get_session(master, **settings)
+        yield session
     except (PySparkException, Py4JError) as error:
         packages = settings.get("spark_jars_packages")
         if packages and "JAVA_GATEWAY_EXITED" in str(error):
@@ -39,6 +47,17 @@ def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSe
             started.stop()
 
 
+@contextmanager
+def _keep_interrupt_handler() -> Iterator[None]:
+    """PySpark takes Ctrl-C for itself when it starts; it stays with whoever had it."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
 def translate_error(error: Exception) -> AntecedeError:
     """The error of ours that was raised inside a task; or a sentence about what Spark says."""
     text = str(error)
@@ -48,6 +67,16 @@ def translate_error(error: Exception) -> AntecedeError:
             return kind(match[2])
     if "Multiple streaming queries are concurrently using" in text:
         return CallerError("another run works with this checkpoint: stop that one first, or name another")
+    if any(sign in text for sign in FULL_DISK):
+        return SetupError(
+            "no space left on a disk that Spark writes to: make room where --out and --staging are and in "
+            f"{tempfile.gettempdir()}, or set TMPDIR to a folder on another disk"
+        )
+    if any(sign in text for sign in LACK_OF_MEMORY):
+        return SetupError(
+            "a task of Spark was ended, most likely for lack of memory: give less at a time, or use a "
+            f"machine with more memory ({locate_log()} has what Spark said)"
+        )
     said = _find_cause(text) or type(error).__name__
     return SetupError(f"Spark failed: {said} (run antecede doctor; {locate_log()} has what Spark said)")
 

@@ -19,7 +19,7 @@ import msgspec
 from antecede.core.errors import CallerError, SetupError
 from antecede.core.facts import Facts
 from antecede.events.graph import EventGraph
-from antecede.machine import count_cores
+from antecede.machine import count_cores, shield_children
 from antecede.protocols.registry import endpoint, list_protocols
 from antecede.simulate.recording import Recording, unpack_recording
 from antecede.simulate.replay import Replay, replay
@@ -221,15 +221,23 @@ def run_cells(cells: Sequence[ReplayCell]) -> Iterator[CellOutcome]:
     if workers < 2 or sum(cell.facts.copies for cell in cells) <= SMALL:
         yield from map(run_cell, cells)
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        try:
-            for future in as_completed([pool.submit(run_cell, cell) for cell in cells]):
-                yield future.result()
-        except BrokenProcessPool:
-            raise SetupError(
-                "a process with replays was ended from outside, perhaps for lack of memory; "
-                "use --engine spark, or give each execution by itself"
-            ) from None
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    with shield_children():
+        futures = [pool.submit(run_cell, cell) for cell in cells]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    except BrokenProcessPool:
+        raise SetupError(
+            "a process with replays was ended from outside, perhaps for lack of memory; "
+            "use --engine spark, or give each execution by itself"
+        ) from None
+    except BaseException:
+        for child in multiprocessing.active_children():  # nobody waits for what they replay any more
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def gather_comparisons(outcomes: Iterable[CellOutcome]) -> list[Comparison]:

@@ -19,6 +19,7 @@ from antecede.report.charts import (
     write_svg,
 )
 from antecede.report.text import pluralize
+from antecede.scratch import replace_file
 from antecede.study.estimates import Results, show_value
 from antecede.study.experiment import Figure, Plot, Scale, Study
 from antecede.study.running import FinishedStudy, Spread, run_cells, run_in_process
@@ -176,7 +177,7 @@ def write_result(run: StudyRun, folder: str) -> dict[str, str]:
     place = Path(folder)
     pictures = _write_pictures(run.answers, place / "charts")
     text = "\n".join(_list_lines(run, pictures)) + "\n"
-    (place / "result.md").write_text(text, encoding="utf-8")
+    replace_file(place / "result.md", text.encode())
     sections = [Section("What was run", [run.study.about, describe_scale(run)])]
     for answer in run.answers:
         figure = answer.figure

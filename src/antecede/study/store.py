@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError
+from antecede.scratch import replace_file
 from antecede.study.estimates import show_value
 from antecede.study.experiment import Cell, Metrics, Study
 from antecede.tables import COSTS
@@ -54,17 +55,17 @@ class CellStore(NamedTuple):
         try:
             if mark.exists():
                 _check_identity(mark, identity)
-            elif place.exists() and any(place.iterdir()):
+            elif place.exists() and any(not entry.name.startswith(".") for entry in place.iterdir()):
                 raise CallerError(f"--out {folder}: is not empty and holds no study; name another folder")
             (place / "cells").mkdir(parents=True, exist_ok=True)
-            _write_whole(mark, msgspec.json.encode(identity))
+            replace_file(mark, msgspec.json.encode(identity))
         except OSError as error:
             raise CallerError(f"--out {folder}: {error.strerror}; name another folder") from None
         return cls(os.path.abspath(folder))
 
     def write(self, result: CellResult) -> None:
         """Keep the result of a cell."""
-        _write_whole(self._place(result.cell.key), msgspec.json.encode(result))
+        replace_file(self._place(result.cell.key), msgspec.json.encode(result))
 
     def read(self, cell: Cell) -> CellResult | None:
         """The result of a cell; None if it is not finished, or its file is damaged."""
@@ -87,9 +88,9 @@ class CellStore(NamedTuple):
         """Write the costs table, as Spark writes tables: a folder of Parquet. Where it is."""
         place = Path(self.folder) / "costs"
         place.mkdir(exist_ok=True)
-        part = place / f".part-00000.{os.getpid()}"
-        pq.write_table(costs, part)
-        part.replace(place / "part-00000.parquet")
+        table = pa.BufferOutputStream()
+        pq.write_table(costs, table)
+        replace_file(place / "part-00000.parquet", table.getvalue())
         return str(place)
 
     def collect(self, cells: Iterable[Cell]) -> pa.Table:
@@ -133,10 +134,3 @@ def _check_identity(mark: Path, wanted: Identity) -> None:
             f"--out {mark.parent}: holds version {there.version} of {there.study!r}, and this is version "
             f"{wanted.version}; its cells do not mean the same: name another folder"
         )
-
-
-def _write_whole(place: Path, content: bytes) -> None:
-    """A file that is there as a whole or not at all."""
-    part = place.with_name(f".{place.name}.{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(place)

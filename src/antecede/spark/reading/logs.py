@@ -7,9 +7,9 @@ its footer says that no row needs a second look, is read by Spark itself and not
 import atexit
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -38,6 +38,7 @@ from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, list_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
 from antecede.report.notebook import preview_files, render_result
+from antecede.scratch import make_scratch_folder
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
 from antecede.spark.reading.gather import apply_gathering
 from antecede.spark.reading.native import can_open, read_native_tables
@@ -67,7 +68,7 @@ class SparkLogs:
     note: str | None
     """A sentence where files that look like one log were taken for several, a cause is ambiguous, or a kind
     not known."""
-    _staging: TemporaryDirectory[str]
+    _staging: ExitStack
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.events, self.quarantine, self.files))
@@ -81,8 +82,8 @@ class SparkLogs:
 
     def done(self) -> None:
         """Remove what was staged: the tables cannot be used any more."""
-        atexit.unregister(self._staging.cleanup)
-        self._staging.cleanup()
+        atexit.unregister(self._staging.close)
+        self._staging.close()
 
     def __enter__(self) -> "SparkLogs":
         return self
@@ -120,22 +121,28 @@ def read_logs(
     """
     check_settings(format, settings)
     names = list_files(list_paths(paths))
-    folder = _make_staging_folder(staging)
+    _make_parent(staging)
+    until_done = ExitStack()
+    atexit.register(until_done.close)  # which also keeps the folder while only its tables are known
     try:
-        return _read_files(spark, names, format, settings, folder, part_bytes)
+        folder = until_done.enter_context(make_scratch_folder(staging))
+        return _read_files(spark, names, format, settings, folder, until_done, part_bytes)
     except BaseException:
-        folder.cleanup()
+        until_done.close()
         raise
 
 
-def _make_staging_folder(parent: str | None) -> TemporaryDirectory[str]:
-    """A folder to stage in, gone when the program ends; on a cluster in one that all machines share."""
-    if parent is not None and not os.access(parent, os.W_OK):
-        raise CallerError(f"{parent}: cannot be written; name a folder that all machines share")
-    place = None if parent is None else os.path.abspath(parent)
-    folder = TemporaryDirectory(dir=place, prefix="antecede-", ignore_cleanup_errors=True)
-    atexit.register(folder.cleanup)  # which also keeps it while only its tables are known
-    return folder
+def _make_parent(staging: str | None) -> None:
+    """Make the folder to stage in, if one is named that is not there."""
+    if staging is None:
+        return
+    try:
+        os.makedirs(staging, exist_ok=True)
+    except OSError as error:
+        reason = f"{staging}: cannot be made ({error.strerror})"
+        raise CallerError(f"{reason}; name a folder that all machines share") from None
+    if not os.access(staging, os.W_OK):
+        raise CallerError(f"{staging}: cannot be written; name a folder that all machines share")
 
 
 def _read_files(
@@ -143,10 +150,10 @@ def _read_files(
     names: list[str],
     format: str | None,
     settings: Settings,
-    folder: TemporaryDirectory[str],
+    staging: str,
+    until_done: ExitStack,
     part_bytes: int,
 ) -> SparkLogs:
-    staging = os.path.abspath(folder.name)
     native_rows = {
         number: rows
         for number, name in enumerate(names)
@@ -173,7 +180,7 @@ def _read_files(
         native = read_native_tables(spark, [names[number] for number in native_rows])
         events = events.unionByName(native)
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
-    return SparkLogs(events, _add_whole_files(quarantine, files), files, note, folder)
+    return SparkLogs(events, _add_whole_files(quarantine, files), files, note, until_done)
 
 
 def _stage_files(

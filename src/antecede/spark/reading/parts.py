@@ -57,6 +57,7 @@ def read_in_parts(
         return None
     read_part(b"", name, plan, settings, first_line=1)  # wrong settings are told here, not in a task
     parts = _number_lines(spark, path, cut_file(size, part_bytes))
+    os.makedirs(folder, exist_ok=True)
     stage = PartStage(folder, name, path, plan, settings)
     staged = _spread(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
     try:

@@ -9,9 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
-from antecede.core.errors import CallerError, NewColumnsError
-from antecede.formats.message_files import find_table_kind
-from antecede.formats.sources import list_files
+from antecede.core.errors import NewColumnsError
+from antecede.formats.message_files import list_followed_files
 from antecede.formats.text_lines import LINES
 from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
 from antecede.spark.reading.lines import plan_ranges
@@ -34,15 +33,7 @@ def follow_folder(
     files_per_batch: int,
 ) -> DataFrame:
     """The rows of a folder of Parquet or JSON lines; the columns are those of the files that are there."""
-    if len(paths) > 1:
-        raise CallerError("--follow reads one folder: name the one that new files come into")
-    files = list_files(paths)
-    kind = find_table_kind(files, kind)
-    if kind == "csv":
-        raise CallerError(
-            "--follow reads folders of Parquet or JSON lines, and not CSV, where each file has a header of "
-            "its own: write JSON lines, or hand the stream to antecede.spark.order_stream"
-        )
+    files, kind = list_followed_files(paths, kind)
     stream = spark.readStream.option("recursiveFileLookup", True).option(
         "maxFilesPerTrigger", files_per_batch
     )
