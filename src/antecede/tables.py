@@ -59,6 +59,7 @@ FINDINGS = pa.schema(
         "sentence": pa.string(),
         "file": pa.string(),
         "line": pa.int64(),
+        "reason": pa.string(),  # why a cause is missing: cut-id, other-execution, sampled, later, not-found
     }
 )
 
@@ -86,6 +87,11 @@ COMPARISON = pa.schema(
         "high": pa.float64(),
     }
 )
+
+SPAN_STARTS = "start of span "
+"""What the ids of events begin with that are starts of spans; behind it is the id of the span."""
+OF_TRACE = " of trace "
+"""What stands in the id of an event behind the id of its span where several traces are one execution."""
 
 Copy = tuple[str | None, str | None]
 """The process at which a message is delivered, and the message."""

@@ -131,6 +131,10 @@ SAMPLES: dict[str, bytes] = {
     ).encode(),
     "csv": b"process,event,kind,message,parents\na,e1,send,m,\nb,e2,receive,m,e1\n",
     "shiviz": GO.encode(),
+    "govector": lines(
+        {"level": "INFO", "message": "ping", "size": 1, "processId": "a", "VCString": {"a": 1}},
+        {"level": "INFO", "message": "pong", "processId": "b", "VCString": {"a": 1, "b": 1}},
+    ).encode(),
     "ndjson": lines(
         {"N": 2},
         {"event": ">", "node": 0, "pkt": {"snd": 0, "rcv": 1, "msg": {"t": 1}, "vc": {"0": 1, "1": 0}}},
@@ -162,9 +166,24 @@ SAMPLES: dict[str, bytes] = {
         },
     ).encode(),
     "otlp": json.dumps(otlp(OTLP_SPANS), indent=1).encode(),
+    "otel-table": lines(
+        {
+            "Timestamp": "2024-05-01 10:00:00.000000001",
+            "TraceId": "t",
+            "SpanId": "c",
+            "ParentSpanId": "",
+            "SpanName": "call",
+            "SpanKind": "Client",
+            "ServiceName": "shop",
+            "Duration": 5_000_000,
+        }
+    ).encode(),
     "jaeger": json.dumps(JAEGER).encode(),
     "zipkin": json.dumps(
         [{"traceId": "t", "id": "1", "kind": "CLIENT", "timestamp": 5, "duration": 2}]
+    ).encode(),
+    "kafka": lines(
+        {"topic": "t", "partition": 0, "offset": 7, "tstype": "create", "ts": 5, "key": None, "payload": "x"}
     ).encode(),
     "editing": json.dumps({"kind": "concurrent", "txns": [{"parents": [], "agent": 0}]}).encode(),
 }

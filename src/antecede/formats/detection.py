@@ -5,15 +5,21 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from antecede.core.errors import InputError
-from antecede.formats import jsons, ndjson
+from antecede.formats import jsons, kafka, ndjson
 from antecede.formats.csv_table import find_separator
 from antecede.formats.debezium import looks_like_change
 from antecede.formats.mapped import OWN
+from antecede.formats.otlp_proto import is_framed
+from antecede.formats.parquet import PARQUET_ERRORS
 from antecede.formats.rows import Refused
 from antecede.formats.settings import DEFAULT, Settings
 from antecede.formats.shiviz_forms import CLOCK_LINE, has_header
 from antecede.formats.source import Source
+from antecede.formats.span_tables import is_span_table
 from antecede.formats.values import USUAL_KINDS
 
 SAMPLE = 50
@@ -31,6 +37,7 @@ SIGNS = (
     (("EventID",), "xtrace"),
     (("reports",), "xtrace"),
     (("traceId", "id"), "zipkin"),
+    (("processId", "VCString"), "govector"),
 )
 """Keys of a record that only one format has, the surest first."""
 
@@ -43,12 +50,18 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
     """The name of the format; an InputError says what to do if no reader knows the content."""
     data = source.data
     if data.startswith(b"PAR1"):
-        return "parquet"
+        return "otel-table" if is_span_table(_list_parquet_columns(data)) else "parquet"
+    if is_framed(data):
+        return "otlp"
     if settings.regex:
         return "shiviz"
     if data.lstrip()[:1] in (b"{", b"[") and (found := _guess_json(data, settings)):
         return found
     head = Source(data[:HEAD], source.name).text()
+    if kafka.LOOKS_LIKE_CONSOLE.match(head.lstrip()):
+        return "kafka"
+    if is_span_table(_list_header_cells(head)):
+        return "otel-table"
     if has_header(head) or CLOCK_LINE.search(head):
         return "shiviz"
     if b" {" in data and CLOCK_LINE.search(source.text()):
@@ -73,6 +86,14 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
     raise InputError("no reader knows this content")
 
 
+def _list_parquet_columns(data: bytes) -> list[str]:
+    """The columns of a Parquet file; none if it is broken, which its reader tells."""
+    try:
+        return list(pq.ParquetFile(pa.BufferReader(data)).schema_arrow.names)
+    except PARQUET_ERRORS:
+        return []
+
+
 def _guess_json(data: bytes, settings: Settings) -> str | None:
     for raw in islice(jsons.split_records(data), SAMPLE):
         # What is in a record is decoded only if its keys tell nothing: it may be the whole file.
@@ -80,8 +101,12 @@ def _guess_json(data: bytes, settings: Settings) -> str | None:
         for keys, name in SIGNS:
             if all(key in members for key in keys):
                 return name
+        if is_span_table(members):
+            return "otel-table"
         if found := _guess_record(raw.data, settings):
             return found
+        if members >= kafka.SIGN:
+            return "kafka"
     return _guess_broken(data)
 
 
@@ -141,8 +166,12 @@ def _guess_broken(data: bytes) -> str | None:
 
 
 def _is_table(text: str, settings: Settings) -> bool:
-    header = text.lstrip().split("\n", 1)[0]
-    cells = {cell.strip().strip('"') for cell in header.split(find_separator(header))}
+    cells = _list_header_cells(text)
     known = {name for names in OWN.values() for name in names}
     process = cells & {settings.fields.get("process", ""), *OWN["process"]}
     return bool(process) and (len(cells & known) >= 2 or bool(settings.fields))
+
+
+def _list_header_cells(text: str) -> set[str]:
+    header = text.lstrip().split("\n", 1)[0]
+    return {cell.strip().strip('"') for cell in header.split(find_separator(header))}

@@ -1,4 +1,5 @@
-"""OpenTelemetry traces as OTLP JSON: resourceSpans, scopeSpans, spans; one document, or one per line.
+"""OpenTelemetry traces as OTLP: resourceSpans, scopeSpans, spans; one JSON document, one per line (as the
+collector's file exporter writes them), or its form of protobuf (`otlp_proto`).
 
 Times are nanoseconds, written as strings; the exact ones stay in the fields. A service is called by the
 resource's service.name, with service.instance.id behind it where there is one.
@@ -11,6 +12,7 @@ import msgspec
 
 from antecede.formats import graphs, spans, values
 from antecede.formats.jsons import ERRORS, Record, are_objects_by_line, number_lines, open_list, read_objects
+from antecede.formats.otlp_proto import is_framed, read_documents
 from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -40,9 +42,11 @@ _plain_documents = msgspec.json.Decoder(_PlainDocument)
 def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
-    found = _read_plain_lines(source.data)
-    if found is None:
-        found = _read_spans(source.data, rows)
+    if is_framed(source.data):
+        found = _read_messages(source.data, rows)
+    else:
+        plain = _read_plain_lines(source.data)
+        found = _read_spans(source.data, rows) if plain is None else plain
     spans.fill_rows(rows, found)
     return rows
 
@@ -54,6 +58,21 @@ def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
             found.append(_make_span(record.line, record.value, service))
         except Refused as reason:
             rows.refuse(record.line, str(reason), record.raw)
+    return found
+
+
+def _read_messages(data: bytes, rows: FileRows) -> list[spans.Span]:
+    """The spans of a file of protobuf."""
+    found = []
+    for number, document in read_documents(data, rows):
+        for resource in document.get("resourceSpans", []):
+            service = _name_service(resource.get("resource"))
+            for scope in resource.get("scopeSpans", []):
+                for span in scope.get("spans", []):
+                    try:
+                        found.append(_make_span(number, span, service))
+                    except Refused as reason:
+                        rows.refuse(number, str(reason), values.as_text(span))
     return found
 
 
@@ -124,7 +143,7 @@ def _make_span(line: int, value: dict[str, Any], service: str | None) -> spans.S
         trace=trace,
         id=graphs.require_name(value, "spanId"),
         service=service,
-        kind=_read_kind(value.get("kind")),
+        kind=read_kind(value.get("kind")),
         parent=graphs.find_text(value, "parentSpanId"),
         name=graphs.find_text(value, "name"),
         start=start,
@@ -140,7 +159,8 @@ def _read_time(nanos: Any) -> float | None:
     return time / 1e6 if time else None
 
 
-def _read_kind(kind: Any) -> str | None:
+def read_kind(kind: Any) -> str | None:
+    """The kind of a span, by its number or by one of its names."""
     if isinstance(kind, int) and 1 <= kind <= len(KINDS):
         return KINDS[kind - 1]
     text = str(kind).removeprefix("SPAN_KIND_").lower()

@@ -10,17 +10,21 @@ from antecede.formats import (
     cloudevents,
     csv_table,
     editing,
+    govector,
     jaeger,
     jsonl,
+    kafka,
     matrix_events,
     ndjson,
     otlp,
     parquet,
     shiviz,
+    span_tables,
     xtrace,
     zipkin,
 )
 from antecede.formats.collection import pause_collection
+from antecede.formats.connect import open_envelopes
 from antecede.formats.detection import guess_format
 from antecede.formats.rows import FileRows, Parsed
 from antecede.formats.settings import DEFAULT, Settings
@@ -46,6 +50,11 @@ FORMATS: dict[str, Format] = {
     ),
     "csv": Format("our events table as CSV", "process,event,kind,message,parents", csv_table.read),
     "shiviz": Format("ShiViz and GoVector text", 'a {"a": 1, "b": 2}', shiviz.read),
+    "govector": Format(
+        "GoVector's newer logs, JSON lines",
+        '{"processId": "a", "VCString": {"a": 1}, "message": "ping"}',
+        govector.read,
+    ),
     "ndjson": Format(
         "sends and receives with clocks, as JSON lines",
         '{"event": ">", "node": 0, "pkt": {"snd": 0, "rcv": 1, "vc": {"0": 2}}}',
@@ -62,9 +71,23 @@ FORMATS: dict[str, Format] = {
     "matrix-events": Format(
         "Matrix room events", '{"event_id": "$2", "room_id": "!r", "prev_events": ["$1"]}', matrix_events.read
     ),
-    "otlp": Format("OpenTelemetry spans, OTLP JSON", '{"resourceSpans": [{"scopeSpans": [...]}]}', otlp.read),
+    "otlp": Format(
+        "OpenTelemetry spans, OTLP as JSON or protobuf",
+        '{"resourceSpans": [{"scopeSpans": [...]}]}',
+        otlp.read,
+    ),
+    "otel-table": Format(
+        "OpenTelemetry spans as a table: ClickHouse, Iceberg",
+        "columns TraceId, SpanId, ParentSpanId, Timestamp, Duration, ...",
+        span_tables.read,
+    ),
     "jaeger": Format("Jaeger spans", '{"data": [{"traceID": "1", "spans": [...]}]}', jaeger.read),
     "zipkin": Format("Zipkin v2 spans", '[{"traceId": "1", "id": "2", "kind": "CLIENT"}]', zipkin.read),
+    "kafka": Format(
+        "records of Kafka topics: kcat -J, kafka-console-consumer",
+        '{"topic": "orders", "partition": 0, "offset": 7, "ts": 1700000000000, "payload": "..."}',
+        kafka.read,
+    ),
     "editing": Format("editing traces", '{"txns": [{"parents": [0], "agent": 1}]}', editing.read),
 }
 
@@ -82,6 +105,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
     if not source.data or source.data.isspace():
         return FileRows(name).make_tables(format or "empty")
     try:
+        source = open_envelopes(source)
         chosen = format or guess_format(source, settings)
         with pause_collection():
             found = FORMATS[chosen].read(source, settings)
@@ -99,7 +123,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
 def detect(data: bytes, name: str) -> str:
     """The format of a file, by its content."""
     try:
-        return guess_format(open_source(data, name))
+        return guess_format(open_envelopes(open_source(data, name)))
     except InputError as error:
         raise _explain_error(error, name) from None
 

@@ -2,9 +2,10 @@
 
 What must have come first, and nothing else, becomes a parent: the start before the end of a span; the
 parent's start before the child's start; for a server under a client also the server's end before the
-client's end; the start of every linked span of the same trace before the span's start (links to other traces
-are kept in the field `links`). A span without a duration has no end. A service does many things at once, so
-its events have no index, and clocks are not repaired: times stay as they were written.
+client's end; the start of every linked span before the span's start. A linked span of another trace is called
+by its trace as well, and `linked_traces` makes one execution of both. A span without a duration has no end. A
+service does many things at once, so its events have no index, and clocks are not repaired: times stay as they
+were written.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.formats.rows import Fields, FileRows, build_maps
-from antecede.tables import EVENTS
+from antecede.tables import EVENTS, OF_TRACE, SPAN_STARTS
 
 TEXT = pa.string()
 NAMES = EVENTS.field("parents").type
@@ -65,13 +66,13 @@ class Span(msgspec.Struct):
         """Give both events their names: servers that share their id with the client stand beside it."""
         side = " at the server" if self.shared else ""
         copy = f", {self.copy}" if self.copy > 1 else ""
-        self.start_event = f"start of span {self.id}{side}{copy}"
+        self.start_event = f"{SPAN_STARTS}{self.id}{side}{copy}"
         self.end_event = f"end of span {self.id}{side}{copy}"
 
 
 def _name_start(id: str) -> str:
     """What the start of a span is called, by its id alone: it may stand in another file."""
-    return f"start of span {id}"
+    return f"{SPAN_STARTS}{id}"
 
 
 Halves = dict[tuple[str, str], list[Span]]
@@ -163,6 +164,8 @@ def _list_start_parents(span: Span, parent: Span | None, halves: Halves) -> list
         if trace == span.trace:
             target = next(iter(halves.get((trace, linked), [])), None)
             parents.append(target.start_event if target else _name_start(linked))
+        else:
+            parents.append(f"{_name_start(linked)}{OF_TRACE}{trace}")
     return list(dict.fromkeys(parents)) if len(parents) > 1 else parents
 
 
@@ -178,11 +181,8 @@ def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> 
 
 
 def _complete_fields(span: Span) -> Fields | None:
-    """The fields of a span with what has no column: links to other traces, and the kind."""
+    """The fields of a span with what has no column: the kind."""
     fields = span.fields
-    foreign = [f"{trace}:{linked}" for trace, linked in span.links if trace != span.trace]
-    if foreign:
-        fields["links"] = " ".join(foreign)
     if span.kind:
         fields.setdefault("span.kind", span.kind)
     return fields or None

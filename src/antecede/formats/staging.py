@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from antecede.core.errors import AntecedeError, CallerError, SetupError
 from antecede.formats import Parsed, Settings, read
 from antecede.formats.executions import measure_process_spans
+from antecede.formats.linked_traces import WITH_LINKS, list_trace_links
 from antecede.formats.logs import list_unknown_kinds
 from antecede.formats.native import count_native_rows, read_native_table
 from antecede.tables import EVENTS, QUARANTINE
@@ -82,6 +83,8 @@ class Stage(NamedTuple):
         tables = {"events": events.append_column("number", numbers), "quarantine": quarantine}
         if self.is_one_of_several and not is_native:
             tables["spans"] = measure_process_spans(events, parsed.format, number)
+        if parsed.format in WITH_LINKS:
+            tables["links"] = list_trace_links(events)
         for kind, table in tables.items():
             if len(table):
                 write_whole_file(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))

@@ -18,6 +18,7 @@ from antecede.formats.across import (
     settle_across,
 )
 from antecede.formats.executions import gather_executions, measure_process_spans
+from antecede.formats.linked_traces import WITH_LINKS, join_traces, list_trace_links, rename_events
 from antecede.formats.logs import (
     FileRead,
     check_any_readable,
@@ -94,6 +95,7 @@ def read_logs(
     files = [table.file for table in tables]
     check_any_readable(files)
     events, gather_note = _gather_files(tables)
+    events = _join_linked_traces(events, tables)
     events, across_note = _settle_formats(events, files)
     quarantine = pa.concat_tables([*(table.quarantine for table in tables), quarantine_files(files)])
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
@@ -134,6 +136,17 @@ def _gather_files(tables: list[_FileTables]) -> tuple[pa.Table, str | None]:
         return events, None
     gathering = gather_executions(pa.concat_tables(spans), [table.file.name for table in tables])
     return apply_gathering(events, gathering), gathering.note
+
+
+def _join_linked_traces(events: pa.Table, tables: list[_FileTables]) -> pa.Table:
+    """The events, with one execution of traces that are linked."""
+    links = [list_trace_links(table.events) for table in tables if table.file.format in WITH_LINKS]
+    if not any(map(len, links)):
+        return events
+    all_links = pa.concat_tables(links)
+    is_present = pc.is_in(all_links["linked"], value_set=events["execution"].unique())
+    present = set(all_links["linked"].filter(is_present).to_pylist())
+    return rename_events(events, join_traces(all_links, present))
 
 
 def _settle_formats(events: pa.Table, files: list[FileRead]) -> tuple[pa.Table, str | None]:

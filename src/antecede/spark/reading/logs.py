@@ -41,6 +41,7 @@ from antecede.report.notebook import preview_files, render_result
 from antecede.scratch import make_scratch_folder
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
 from antecede.spark.reading.gather import apply_gathering
+from antecede.spark.reading.linked_traces import join_linked_traces
 from antecede.spark.reading.native import can_open, read_native_tables
 from antecede.spark.reading.parts import PART_BYTES, read_in_parts
 from antecede.tables import EVENTS, QUARANTINE
@@ -167,6 +168,7 @@ def _read_files(
     if parted is None:
         reads |= _stage_files(spark, to_stage, format, settings, staging)
         events, gather_note = _gather_files(spark, names, staging)
+        events = join_linked_traces(events, os.path.join(staging, "links"))
         quarantine = _load_staged(spark, staging, "quarantine", QUARANTINE)
     else:
         reads[number] = parted.file

@@ -1,0 +1,364 @@
+"""Records of Kafka topics as the common tools dump them.
+
+`kcat -J` (and what other tools write with the same names: topic, partition, offset) has a JSON object for
+each record. kafka-console-consumer with print.timestamp, print.partition and print.offset has a line of text,
+in which the topic is not named: it is called by the file then.
+
+A partition is a process, which takes records in by their offsets. Where a record tells its producer, that is
+a process, too: it sends what the partition delivers. Its sends are in the order of their sequence numbers or,
+if one has none, of their times, which are readings of its own clock; two records under one id are one
+message. A time that the producer has set (CreateTime) is that of the send, one that the broker has set
+(LogAppendTime) that of the delivery. Where no producer is told, a record is an event of its partition with
+whatever time it has.
+
+Who produced a record, its id, number and time are looked for in headers of the usual names; `fields` of the
+settings names others, in headers or in a payload of JSON: sender=headers.app, index=payload.number.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from antecede.core.errors import CallerError
+from antecede.formats import order, values
+from antecede.formats.jsons import ERRORS, Record, are_objects_by_line, number_lines, read_objects
+from antecede.formats.rows import Fields, FileRows, Refused, build_maps
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+from antecede.tables import EVENTS
+
+NAMES = {
+    "sender": ("producer", "sender", "client.id", "client_id", "clientId", "source", "ce_source"),
+    "message": ("message_id", "message-id", "messageId", "ce_id", "cap-msg-id"),
+    "index": ("sequence", "seq", "ce_sequence"),
+    "time": ("ce_time", "cap-senttime"),
+}
+"""Headers in which a record may tell its producer, its id, its number and the time at which it was made."""
+
+SIGN = {"topic", "partition", "offset"}
+"""Keys that every record has as JSON."""
+CONSOLE_LINE = (
+    r"^(?:(?P<clock>CreateTime|LogAppendTime|NoTimestampType):(?P<time>-?\d+)\t)?"
+    r"Partition:(?P<partition>\d+)\tOffset:(?P<offset>\d+)(?:\tDelivery:\d+)?(?:\tEpoch:\d*)?\t(?P<rest>(?s:.*))$"
+)
+"""A line of kafka-console-consumer."""
+LOOKS_LIKE_CONSOLE = re.compile(
+    r"^(?:(?:CreateTime|LogAppendTime|NoTimestampType):-?\d+\t)?Partition:\d+\tOffset:\d+\t"
+)
+NO_HEADERS = "NO_HEADERS"
+HEADERS = re.compile(r"[^:,\t]+:[^,\t]*(?:,[^:,\t]+:[^,\t]*)*")
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class TopicRecord(msgspec.Struct, gc=False):
+    """One record, whatever tool wrote it."""
+
+    topic: str
+    partition: int
+    offset: int
+    tstype: str | None = None
+    ts: Any = None
+    timestamp: Any = None
+    headers: Any = None
+    key: Any = None
+    payload: Any = None
+    value: Any = None
+
+    line: int = 0
+
+    @property
+    def time(self) -> float | None:
+        """Milliseconds; what is below 0 says that there is none."""
+        time = values.read_time_ms(self.timestamp if self.ts is None else self.ts)
+        return None if time is None or time < 0 else time
+
+    @property
+    def content(self) -> Any:
+        return self.value if self.payload is None else self.payload
+
+
+_by_line = msgspec.json.Decoder(TopicRecord)
+
+
+def read(source: Source, settings: Settings) -> FileRows:
+    """The events of one file."""
+    rows = FileRows(source.name)
+    if LOOKS_LIKE_CONSOLE.match(source.data[:1000].decode(errors="replace").lstrip()):
+        records = _read_console_lines(source, rows)
+    else:
+        plain = _read_plain_lines(source.data)
+        records = _read_one_by_one(source.data, rows) if plain is None else plain
+    _fill_rows(rows, records, _Lookup(settings))
+    return rows
+
+
+def _read_plain_lines(data: bytes) -> list[TopicRecord] | None:
+    """The records of a file with one on each line and nothing odd in them; else None."""
+    body, lines = data.strip(), number_lines(data)
+    if not are_objects_by_line(body, len(lines)):
+        return None
+    try:
+        records = _by_line.decode_lines(body)
+    except ERRORS:
+        return None
+    for line, record in zip(lines, records, strict=True):
+        record.line = line
+    return None if any(record.partition < 0 or record.offset < 0 for record in records) else records
+
+
+def _read_one_by_one(data: bytes, rows: FileRows) -> list[TopicRecord]:
+    records = []
+    for record in read_objects(data, rows):
+        try:
+            records.append(_make_record(record))
+        except Refused as reason:
+            rows.refuse(record.line, str(reason), record.raw)
+    return records
+
+
+def _make_record(record: Record) -> TopicRecord:
+    value = record.value
+    for key in sorted(SIGN):
+        if key not in value:
+            raise Refused(f"no {key}")
+    return TopicRecord(
+        topic=values.read_name(value["topic"], "topic"),
+        partition=values.read_count(value["partition"], "partition"),
+        offset=values.read_count(value["offset"], "offset"),
+        tstype=values.as_text(value.get("tstype", value.get("timestampType"))),
+        ts=value.get("ts"),
+        timestamp=value.get("timestamp"),
+        headers=value.get("headers"),
+        key=value.get("key"),
+        payload=value.get("payload"),
+        value=value.get("value"),
+        line=record.line,
+    )
+
+
+def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
+    """The lines of kafka-console-consumer; others go to quarantine."""
+    lines = source.text().split("\n")
+    parts = pc.extract_regex(pa.array(lines, pa.string()), CONSOLE_LINE)
+    is_record = parts.is_valid().to_numpy(zero_copy_only=False)
+    for at in np.flatnonzero(~is_record).tolist():
+        if lines[at].strip():
+            reason = "no record: lines begin with CreateTime:, Partition: and Offset:"
+            rows.refuse(at + 1, reason, lines[at])
+    columns = {field.name: parts.field(field.name).filter(pa.array(is_record)) for field in parts.type}
+    rests = columns["rest"].to_pylist()
+    headers, keys, contents = _split_rests(rests)
+    topic = os.path.splitext(os.path.basename(source.name))[0]
+    numbers = zip(
+        columns["partition"].cast(pa.int64()).to_pylist(),
+        columns["offset"].cast(pa.int64()).to_pylist(),
+        columns["clock"].to_pylist(),
+        pc.if_else(pc.equal(columns["time"], ""), None, columns["time"]).cast(pa.float64()).to_pylist(),
+        headers,
+        keys,
+        contents,
+        (np.flatnonzero(is_record) + 1).tolist(),
+        strict=True,
+    )
+    return [
+        TopicRecord(topic, partition, offset, clock, time, None, header, key, content, None, line)
+        for partition, offset, clock, time, header, key, content, line in numbers
+    ]
+
+
+def _split_rests(rests: list[str]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Headers, key and value, of which only the value is always printed, by what all lines have in common."""
+    columns = min((rest.count("\t") for rest in rests), default=0)
+    cells = [rest.split("\t", min(columns, 2)) for rest in rests]
+    has_headers = columns > 0 and all(_are_headers(row[0]) for row in cells)
+    headers = [_open_printed_headers(row[0]) if has_headers else None for row in cells]
+    if has_headers:
+        cells = [row[1:] for row in cells]
+    keys = [row[0] if len(row) > 1 else None for row in cells]
+    contents = ["\t".join(row[1:]) if len(row) > 1 else row[0] for row in cells]
+    return headers, [None if key == "null" else key for key in keys], contents
+
+
+def _are_headers(cell: str) -> bool:
+    return cell == NO_HEADERS or HEADERS.fullmatch(cell) is not None
+
+
+def _open_printed_headers(cell: str) -> Fields | None:
+    if cell == NO_HEADERS:
+        return None
+    return dict(pair.split(":", 1) for pair in cell.split(","))
+
+
+def _open_headers(headers: Any) -> Fields:
+    """Headers as strings: names and values in turn (kcat), objects with key and value, or one object."""
+    if not headers:
+        return {}
+    if isinstance(headers, dict):
+        pairs: Iterable[Any] = headers.items()
+    elif isinstance(headers, list) and all(isinstance(one, dict) for one in headers):
+        pairs = [(one.get("key"), one.get("value")) for one in headers]
+    elif isinstance(headers, list) and len(headers) % 2 == 0:
+        pairs = zip(headers[::2], headers[1::2], strict=True)
+    else:
+        return {"headers": values.as_text(headers)}
+    return {values.as_text(key): values.as_text(value) for key, value in pairs if value is not None}
+
+
+class _Lookup:
+    """Where a record tells what."""
+
+    def __init__(self, settings: Settings) -> None:
+        unknown = sorted(set(settings.fields) - set(NAMES))
+        if unknown:
+            raise CallerError(
+                f"no field {', '.join(unknown)} of Kafka's records; there are {', '.join(NAMES)}"
+            )
+        self.paths = {name: settings.fields.get(name) for name in NAMES}
+        self.opens_payload = any((path or "").startswith("payload.") for path in self.paths.values())
+
+    def open_payload(self, record: TopicRecord) -> Any:
+        if not self.opens_payload:
+            return None
+        content = record.content
+        if not isinstance(content, str):
+            return content
+        try:
+            return msgspec.json.decode(content)
+        except ERRORS:
+            return None
+
+    def find(self, name: str, headers: Fields, payload: Any) -> Any:
+        """What a record tells under a name of ours; None if it does not."""
+        path = self.paths[name]
+        if path is None:
+            return next((headers[usual] for usual in NAMES[name] if usual in headers), None)
+        place, _, rest = path.partition(".")
+        if place != "payload":
+            return headers.get(rest if place == "headers" else path)
+        for key in rest.split("."):
+            payload = payload.get(key) if isinstance(payload, dict) else None
+        return payload
+
+
+def _fill_rows(rows: FileRows, records: Sequence[TopicRecord], lookup: _Lookup) -> None:
+    """The events of all records: sends first, then what the partitions have, by line."""
+    if not records:
+        return
+    headers = [_open_headers(record.headers) for record in records]
+    payloads = [lookup.open_payload(record) for record in records]
+
+    def look_up(name: str, convert: Callable[[Any], Any]) -> list[Any]:
+        found = [lookup.find(name, *places) for places in zip(headers, payloads, strict=True)]
+        return [None if value is None or value == "" else convert(value) for value in found]
+
+    partitions = [f"{record.topic}/{record.partition}" for record in records]
+    names = [f"{name}@{record.offset}" for name, record in zip(partitions, records, strict=True)]
+    senders = look_up("sender", values.as_text)
+    ids = look_up("message", values.as_text)
+    given_times = look_up("time", values.read_time_ms)
+    messages = [name if id is None else id for name, id in zip(names, ids, strict=True)]
+    times = [record.time for record in records]
+    is_appended = [_is_broker_time(record.tstype) for record in records]
+    send_times = [
+        given if given is not None else None if appended else time
+        for given, appended, time in zip(given_times, is_appended, times, strict=True)
+    ]
+    has_sender = np.fromiter((sender is not None for sender in senders), np.bool_, len(senders))
+    sends = _Sends(senders, messages, partitions, look_up("index", _read_number), send_times, has_sender)
+    first = sends.first
+    count = len(first)
+
+    def stack(of_sends: Sequence[Any], of_records: Sequence[Any], kind: pa.DataType) -> pa.Array:
+        return pa.concat_arrays([pa.array(of_sends, kind), pa.array(of_records, kind)])
+
+    def take(column: Sequence[Any]) -> list[Any]:
+        return [column[at] for at in first]
+
+    text, number = pa.string(), pa.int64()
+    lines = [record.line for record in records]
+    rows.execution = pa.repeat(pa.scalar(""), count + len(records))
+    rows.process = stack(take(senders), partitions, text)
+    rows.index = stack(sends.index, [record.offset for record in records], number)
+    rows.event = stack([f"send of {names[at]}" for at in first], names, text)
+    rows.kind = stack(["send"] * count, ["deliver" if has else "local" for has in has_sender], text)
+    known = [message if has else None for message, has in zip(messages, has_sender, strict=True)]
+    rows.message = stack(take(messages), known, text)
+    rows.sender = stack(take(senders), senders, text)
+    rows.receivers = stack(sends.receivers, [None] * len(records), EVENTS.field("receivers").type)
+    own_times = [
+        time if appended or not has else None
+        for time, appended, has in zip(times, is_appended, has_sender.tolist(), strict=True)
+    ]
+    rows.time = stack(take(send_times), own_times, pa.float64())
+    contents = [None if record.content is None else values.as_text(record.content) for record in records]
+    rows.text = stack([None] * count, contents, text)
+    fields = [
+        header if record.key is None else header | {"key": values.as_text(record.key)}
+        for header, record in zip(headers, records, strict=True)
+    ]
+    kind = EVENTS.field("fields").type
+    rows.fields = pa.concat_arrays([pa.nulls(count, kind), build_maps([one or None for one in fields], kind)])
+    rows.line = stack(take(lines), lines, number)
+    rows.origin = pa.repeat(pa.scalar(rows.file), count + len(records))
+
+
+def _is_broker_time(clock: str | None) -> bool:
+    """Whether the broker has set the time: kcat says logappend, others LogAppendTime or 1."""
+    return clock is not None and clock.lower() in ("logappend", "logappendtime", "log_append_time", "1")
+
+
+def _read_number(value: Any) -> int | None:
+    try:
+        return values.read_count(value, "number")
+    except Refused:
+        return None
+
+
+class _Sends:
+    """What producers sent: for each message of each its first record, its receivers, and its place."""
+
+    def __init__(
+        self,
+        senders: list[str | None],
+        messages: list[str],
+        partitions: list[str],
+        numbers: list[int | None],
+        times: list[float | None],
+        has_sender: Bools,
+    ) -> None:
+        first: dict[tuple[str | None, str], int] = {}
+        receivers: dict[int, list[str]] = {}
+        for at in np.flatnonzero(has_sender).tolist():
+            send = first.setdefault((senders[at], messages[at]), at)
+            known = receivers.setdefault(send, [])
+            if partitions[at] not in known:
+                known.append(partitions[at])
+        self.first = list(receivers)
+        self.receivers = list(receivers.values())
+        self.index = self._rank_by_producer(senders, numbers, times)
+
+    def _rank_by_producer(
+        self, senders: list[str | None], numbers: list[int | None], times: list[float | None]
+    ) -> list[int | None]:
+        """The place of each send among those of its producer; None where neither numbers nor times tell."""
+        groups = order.number_values(senders[at] for at in self.first)
+        places = np.full(len(self.first), -1, np.int64)
+        is_open = np.ones(len(self.first), np.bool_)
+        for column in (numbers, times):
+            keys = [column[at] for at in self.first]
+            is_absent = np.fromiter((key is None for key in keys), np.bool_, len(keys))
+            can_rank = is_open & ~np.isin(groups, groups[is_absent])
+            chosen = np.flatnonzero(can_rank)
+            places[chosen] = order.place_rows(
+                groups[chosen], np.array([keys[at] for at in chosen], np.float64)
+            )
+            is_open &= ~can_rank
+        return [None if place < 0 else place for place in places.tolist()]

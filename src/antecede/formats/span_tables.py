@@ -1,0 +1,279 @@
+"""Tables of OpenTelemetry spans, a row for each: as the collector's ClickHouse exporter fills them
+(otel_traces), and as tables of Iceberg and DuckDB hold them.
+
+Read as Parquet, as JSON lines (JSONEachRow) and as CSV with a header (CSVWithNames). Columns are known by
+their names without regard to capitals and underscores: TraceId is trace_id. Durations are nanoseconds, and so
+are times that are numbers, unless they are too small for that.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from antecede.core.errors import InputError
+from antecede.formats import spans, values
+from antecede.formats.jsons import ERRORS, are_objects_by_line, number_lines, read_objects
+from antecede.formats.otlp import read_attributes, read_kind
+from antecede.formats.parquet import read_table
+from antecede.formats.rows import Fields, FileRows, Refused
+from antecede.formats.settings import Settings
+from antecede.formats.source import Source
+
+COLUMNS = {
+    "trace": ("traceid",),
+    "span": ("spanid",),
+    "parent": ("parentspanid",),
+    "name": ("spanname", "name"),
+    "kind": ("spankind", "kind"),
+    "service": ("servicename",),
+    "start": ("timestamp", "starttimeunixnano", "starttime"),
+    "end": ("endtimeunixnano", "endtime", "endtimestamp"),
+    "duration": ("duration", "durationnano", "durationns"),
+    "links": ("links",),
+    "link_traces": ("links.traceid", "linkstraceid"),
+    "link_spans": ("links.spanid", "linksspanid"),
+    "attributes": ("spanattributes", "attributes"),
+    "resource": ("resourceattributes",),
+}
+"""What is read, and what the columns of it are called in lower case without underscores."""
+NEEDED = ("trace", "span", "start")
+"""Columns that every span has."""
+SMALLEST_UNITS = ((1e17, 1e6), (1e14, 1e3), (1e11, 1.0))
+"""Numbers from the first on are times since 1970, of which the second make a millisecond; others seconds."""
+QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+"""A text in an array or a map as ClickHouse writes it into a cell of CSV."""
+_lines = msgspec.json.Decoder(dict[str, Any])
+Row = dict[str, Any]
+
+
+def is_span_table(names: Collection[str]) -> bool:
+    """Whether a table with these columns is one of spans: one of span ids alone may be a log of anything."""
+    columns = find_columns(names)
+    return columns is not None and "parent" in columns
+
+
+def find_columns(names: Collection[str]) -> dict[str, str] | None:
+    """The columns of a span, by what is read from them; None if those are not there that every span has."""
+    plain = {name.replace("_", "").lower(): name for name in reversed(list(names))}
+    found = {}
+    for what, usual in COLUMNS.items():
+        if name := next((plain[one] for one in usual if one in plain), None):
+            found[what] = name
+    return found if all(what in found for what in NEEDED) else None
+
+
+def read(source: Source, settings: Settings) -> FileRows:
+    """The events of one file."""
+    rows = FileRows(source.name)
+    found = []
+    convert = _SpanMaker()
+    for line, row, raw in _open_rows(source, rows):
+        try:
+            found.append(convert.make_span(line, row))
+        except Refused as reason:
+            rows.refuse(line, str(reason), values.as_text(row) if raw is None else raw)
+    spans.fill_rows(rows, found)
+    return rows
+
+
+def _open_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, bytes | str | None]]:
+    """Each row with its line and, if there is one, its text."""
+    if source.data.startswith(b"PAR1"):
+        return _open_parquet(source)
+    if source.data.lstrip().startswith((b"{", b"[")):
+        return _open_json(source.data, rows)
+    return _open_csv(source, rows)
+
+
+def _open_parquet(source: Source) -> Iterator[tuple[int, Row, None]]:
+    """The rows, with moments as numbers of nanoseconds, and bytes as texts."""
+    table = read_table(pa.BufferReader(source.data), source.name)
+    if not is_span_table(table.column_names):
+        raise InputError(
+            f"{source.name}: no columns of spans, which are TraceId, SpanId, ParentSpanId, Timestamp"
+        )
+    columns = {}
+    for name in table.column_names:
+        columns[name] = _simplify_column(table[name]).to_pylist()
+    names = list(columns)
+    for number, row in enumerate(zip(*columns.values(), strict=True), start=1):
+        yield number, dict(zip(names, row, strict=True)), None
+
+
+def _simplify_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64())
+    if pa.types.is_duration(kind):
+        return column.cast(pa.duration("ns")).cast(pa.int64())
+    if pa.types.is_dictionary(kind):
+        return _simplify_column(column.cast(kind.value_type))
+    return column
+
+
+def _open_json(data: bytes, rows: FileRows) -> Iterator[tuple[int, Row, bytes | None]]:
+    body, lines = data.strip(), number_lines(data)
+    if are_objects_by_line(body, len(lines)):
+        try:
+            decoded = _lines.decode_lines(body)
+        except ERRORS:
+            decoded = []
+        if len(decoded) == len(lines):
+            return ((line, row, None) for line, row in zip(lines, decoded, strict=True))
+    return ((record.line, record.value, record.raw) for record in read_objects(data, rows))
+
+
+def _open_csv(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, str]]:
+    reader = csv.reader(io.StringIO(source.text()))
+    header = next(reader, [])
+    line = reader.line_num + 1
+    for cells in reader:
+        if len(cells) == len(header):
+            yield line, dict(zip(header, cells, strict=True)), ",".join(cells)
+        elif cells:
+            rows.refuse(line, f"{len(cells)} cells, but the header has {len(header)}", ",".join(cells))
+        line = reader.line_num + 1
+
+
+class _SpanMaker:
+    """Turns rows into spans; the columns of rows are looked up once for each set of them."""
+
+    def __init__(self) -> None:
+        self.columns: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def make_span(self, line: int, row: Row) -> spans.Span:
+        columns = self._find_columns(row)
+
+        def get(what: str) -> Any:
+            return row.get(columns[what]) if what in columns else None
+
+        trace = _read_id(get("trace"), "trace id")
+        start = _read_time(get("start"))
+        end, duration = _read_time(get("end")), _read_duration(get("duration"))
+        if end is None and start is not None and duration is not None:
+            end = start + duration
+        resource, attributes = _read_map(get("resource")), _read_map(get("attributes"))
+        service = [get("service") or resource.get("service.name"), resource.get("service.instance.id")]
+        used = set(columns.values())
+        others = {key: value for key, value in row.items() if key not in used and not _is_empty(value)}
+        return spans.Span(
+            line=line,
+            trace=trace,
+            id=_read_id(get("span"), "span id"),
+            service="/".join(_as_name(part) for part in service if part) or None,
+            kind=read_kind(get("kind")),
+            parent=_find_id(get("parent")),
+            name=_as_name(get("name")) if get("name") else None,
+            start=start,
+            end=end,
+            ended=end is not None,
+            links=_read_links(get("links"), get("link_traces"), get("link_spans"), trace),
+            fields=attributes | {key: _as_name(value) for key, value in others.items()},
+        )
+
+    def _find_columns(self, row: Row) -> dict[str, str]:
+        names = tuple(row)
+        known = self.columns.get(names)
+        if known is None:
+            found = find_columns(names)
+            if found is None:
+                raise Refused("no span: it lacks a trace id, a span id or a time")
+            known = self.columns[names] = found
+        return known
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == "" or value == [] or value == {}
+
+
+def _as_name(value: Any) -> str:
+    return _decode_bytes(value) if isinstance(value, bytes) else values.as_text(value)
+
+
+def _decode_bytes(value: bytes) -> str:
+    """Ids are 16 or 8 bytes, if they are no texts already."""
+    return value.hex() if len(value) in (8, 16) else value.decode(errors="replace")
+
+
+def _find_id(value: Any) -> str | None:
+    """An id; None if there is none, which is also written as nothing but zeros."""
+    text = _as_name(value) if value is not None else ""
+    return text if text.strip("0") else None
+
+
+def _read_id(value: Any, what: str) -> str:
+    found = _find_id(value)
+    if found is None:
+        raise Refused(f"no {what}")
+    return found
+
+
+def _read_time(value: Any) -> float | None:
+    """Milliseconds since 1970, of a moment or of a number in one of the usual units."""
+    time = values.read_time_ms(value)
+    if not time:
+        return None
+    is_number = not isinstance(value, str) or value.replace(".", "", 1).isdigit()
+    if not is_number:
+        return time
+    return next((time / unit for least, unit in SMALLEST_UNITS if time >= least), time * 1e3)
+
+
+def _read_duration(value: Any) -> float | None:
+    duration = values.read_time_ms(value)
+    return None if duration is None else duration / 1e6
+
+
+def _read_map(value: Any) -> Fields:
+    """Attributes as strings: an object, a list of pairs, or the text that ClickHouse writes."""
+    if isinstance(value, str):
+        if value.lstrip().startswith('{"'):
+            value = _decode_object(value)
+        else:
+            texts = [_unescape(text) for text in QUOTED.findall(value)]
+            return dict(zip(texts[::2], texts[1::2], strict=False))
+    if isinstance(value, list) and all(isinstance(pair, dict) for pair in value):
+        return read_attributes(value)
+    pairs = value.items() if isinstance(value, dict) else value or []
+    return {_as_name(key): _as_name(item) for key, item in pairs if item is not None}
+
+
+def _decode_object(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except ERRORS:
+        return {}
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _read_links(links: Any, traces: Any, ids: Any, trace: str) -> list[tuple[str, str]]:
+    """Linked spans: a list of objects, or two lists side by side."""
+    if isinstance(links, list) and links:
+        opened = [_lower_keys(link) for link in links]
+        return [
+            (_find_id(one.get("traceid")) or trace, _read_id(one.get("spanid"), "span id")) for one in opened
+        ]
+    others, own = _read_list(traces), _read_list(ids)
+    if len(others) != len(own):
+        raise Refused("its links have not as many trace ids as span ids")
+    return [(_find_id(one) or trace, _read_id(two, "span id")) for one, two in zip(others, own, strict=True)]
+
+
+def _lower_keys(link: Any) -> Row:
+    if not isinstance(link, dict):
+        raise Refused("a link is no object")
+    return {str(key).replace("_", "").lower(): value for key, value in link.items()}
+
+
+def _read_list(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        return QUOTED.findall(value)
+    return list(value) if isinstance(value, list | tuple) else []
