@@ -353,5 +353,24 @@ def test_times_against_causes_through_an_event_without_a_time():
     assert judge_rows(rows).findings["events"].to_pylist() == [["0", "3"]]
 
 
+def test_sends_against_the_order_in_which_they_were_taken():
+    """Only deliveries without times of their own are looked at, and each pair of processes is told once."""
+    sends = [("p", 0, 5.0), ("p", 1, 9.0), ("q", 0, 4.0), ("q", 1, 3.0)]
+    rows = [
+        {"process": sender, "index": n, "event": f"{sender}{n}", "kind": "send", "message": f"{sender}{n}"}
+        | {"time": time, "receivers": ["log"]}
+        for sender, n, time in sends
+    ]
+    for at, message in enumerate(["p0", "q0", "p1", "q1"]):
+        rows.append(
+            {"process": "log", "index": at, "event": f"at {at}", "kind": "deliver", "message": message}
+        )
+    found = [row for row in judge_rows(rows).findings.to_pylist() if row["kind"] == "offset-time"]
+    assert [row["events"] for row in found] == [["p1", "q1", "at 3"]]
+    assert found[0]["sentence"].startswith("log took 2 of 2 messages of q behind others that were sent later")
+    timed = [row | {"time": 10.0 + at} for at, row in enumerate(rows)]
+    assert not [row for row in judge_rows(timed).findings.to_pylist() if row["kind"] == "offset-time"]
+
+
 def test_every_kind_is_tested():
-    assert {*BARE, *CLOCKS, "timestamp", "false-causality"} == set(KINDS)
+    assert {*BARE, *CLOCKS, "timestamp", "offset-time", "false-causality"} == set(KINDS)

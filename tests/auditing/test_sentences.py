@@ -206,6 +206,18 @@ OTHERS: list[Row] = [
         "By their times p1's e2 (a.log:7) came 0.021 ms before its cause, p1's e1 (a.log:3)",
     ),
     (
+        "offset-time",
+        [
+            SENT._replace(process="p9", message="m9", time=7.5),
+            SENT._replace(time=5.0),
+            SENT._replace(process="log/0", time=None),
+        ],
+        {"value": 2, "size": 1200, "middle": 2.0},
+        "log/0 took 2 of 1,200 messages of "
+        f"{SENT.process} behind others that were sent later by their times, half of them by 2 ms or more; "
+        f"at worst m4 (a.log:{SENT.line}) was sent 2.5 ms before m9 of p9 (a.log:{SENT.line})",
+    ),
+    (
         "false-causality",
         [SENT, GOT, ANSWER],
         {"receiver": "p3"},
@@ -221,6 +233,7 @@ WANTED: dict[str, dict[str, Any]] = {
     "clock-beyond": {"slot": "p2", "value": 1},
     "clock-not-transitive": {"slot": "p2", "value": 1},
     "missing": {"name": "e9"},
+    "offset-time": {"value": 1, "size": 1},
     "wrong-sender": {"sender": "p9"},
 }
 ALONE = {"lost", "orphan", "clock-uncounted", "clock-unknown", "clock-beyond", "self-parent", "missing"}
@@ -245,7 +258,8 @@ def test_no_kind_is_forgotten():
     "event", [NOBODY, Event(kind="send"), Event(process="p1"), Event(line=3, kind="local")]
 )
 def test_a_sentence_does_without_what_is_unknown(kind, event):
-    count = 1 if kind in ALONE else 4 if kind in ("late", "fifo") else 2
+    several = {"late": 4, "fifo": 4, "offset-time": 3}
+    count = 1 if kind in ALONE else several.get(kind, 2)
     text = write_sentence(kind, [event] * count, **WANTED.get(kind, {}))
     assert "None" not in text and "()" not in text and "  " not in text
     assert text[0].isupper() or text.startswith(("p1", "2 events"))

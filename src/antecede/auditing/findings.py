@@ -65,8 +65,9 @@ def _build_table(graph: EventGraph, part: FindingRows) -> pa.Table:
     columns = {
         "kind": pa.array([part.kind] * len(picks), pa.string()),
         "execution": graph.events.executions.take(pa.array(graph.events.execution[at])),
-        "events": pa.array(_list_ids(witnesses), FINDINGS.field("events").type),
+        "events": pa.array(_list_ids(part, picks, witnesses), FINDINGS.field("events").type),
         "sentence": pa.array(_write_sentences(part, picks, witnesses), pa.string()),
+        "reason": pa.nulls(len(picks), pa.string()),
         **place,
     }
     return pa.Table.from_arrays([columns[name] for name in FINDINGS.names], schema=FINDINGS)
@@ -78,9 +79,19 @@ def _take_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
     return taken.cast(FINDINGS.field(name).type)
 
 
-def _list_ids(witnesses: list[list[Event]]) -> list[list[str]]:
-    """The ids of the events of each witness that have one."""
-    return [[event.event for event in witness if event.event is not None] for witness in witnesses]
+def _list_ids(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[list[str]]:
+    """The ids of the events of each witness that have one; a missing cause is known by nothing else."""
+    absent = [part.details["name"][pick] for pick in picks] if part.kind == "missing" else None
+    return [
+        list_witness_ids(witness, None if absent is None else absent[at])
+        for at, witness in enumerate(witnesses)
+    ]
+
+
+def list_witness_ids(witness: list[Event], absent: str | None = None) -> list[str]:
+    """The ids of a witness, behind that of a cause which is missing."""
+    ids = [event.event for event in witness if event.event is not None]
+    return ids if absent is None else [absent, *ids]
 
 
 def _write_sentences(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[str]:

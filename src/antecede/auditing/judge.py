@@ -14,9 +14,11 @@ from antecede.auditing.findings import FindingRows, build_finding_rows, count_fi
 from antecede.auditing.graph_findings import judge_graph
 from antecede.auditing.late_findings import judge_deliveries
 from antecede.auditing.message_findings import judge_messages
+from antecede.auditing.send_time_findings import judge_send_times
 from antecede.auditing.sentences import KINDS
 from antecede.auditing.steps import StepGraph, number_steps_in_order
-from antecede.events.columns import get_column
+from antecede.auditing.trace_numbers import TRACE_NUMBERS, count_spans
+from antecede.events.columns import Floats, get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER, SEND
 from antecede.kernels.pair_counts import count_ordered_pairs
@@ -40,10 +42,14 @@ MEANT = (
 """Numbers that are null where it is not known what sends depend on."""
 COUNT_COLUMNS = {kind: kind.replace("-", "_") for kind in KINDS}
 """The column of TOTALS that counts the findings of each kind, also those that are not told."""
+COUNTS = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS.values())
+TIMES = ("since", "until")
+"""The first and the last time of an execution, in milliseconds; null if no event has one."""
 TOTALS = pa.schema(
     {
         "execution": pa.string(),
-        **{name: pa.int64() for name in (*NUMBERS, *MEANT, *COUNT_COLUMNS.values())},
+        **{name: pa.int64() for name in COUNTS},
+        **{name: pa.float64() for name in TIMES},
     }
 )
 """One row for each execution."""
@@ -82,11 +88,14 @@ def examine(graph: EventGraph) -> Examination:
         messages = judge_messages(graph)
         plain_numbers = _count_numbers(graph)
         unmeant = judge_false_causality(graph, pairs["ordered_pairs"])
+        send_times = judge_send_times(graph)
     lateness = delivered.result()
-    others = [*messages, *clocks, *shape, _list_lost(graph, lateness.in_spite)]
+    others = [*messages, *clocks, *shape, _list_lost(graph, lateness.in_spite), send_times]
     numbers = count_findings(graph, others) | plain_numbers | pairs | lateness.counts | unmeant.counts
-    names = (*NUMBERS, *MEANT, *COUNT_COLUMNS)
+    numbers |= count_spans(graph)
+    names = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS)
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in names]
+    columns += [pa.array(times, from_pandas=True) for times in _find_time_range(graph)]
     totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
     return Examination([*lateness.parts, *others, unmeant.part], totals)
 
@@ -113,6 +122,15 @@ def _count_numbers(graph: EventGraph) -> dict[str, Ints]:
         "edges": target[is_across],
     }
     return {name: graph.events.count_by_execution(some) for name, some in rows.items()}
+
+
+def _find_time_range(graph: EventGraph) -> tuple[Floats, Floats]:
+    """The first and the last time of each execution, nan if no event has one."""
+    time = to_floats(get_column(graph.events.table, "time"))
+    if not len(time):
+        return time, time
+    starts = np.searchsorted(graph.events.execution, np.arange(len(graph.events.executions)))
+    return np.fmin.reduceat(time, starts), np.fmax.reduceat(time, starts)
 
 
 def _count_pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:

@@ -26,6 +26,8 @@ from antecede.auditing.wording import (
 )
 
 Teller = Callable[..., str]
+NOT_IN_LOG = ", which is not in the log"
+"""How a sentence on a missing cause ends, unless more is known of it."""
 
 ABSURD = 1e15
 """Milliseconds that no log can be about: all their digits would fill the screen."""
@@ -156,7 +158,7 @@ def _tell_same_id(first: Event, again: Event, **_: Any) -> str:
 
 
 def _tell_missing(event: Event, name: str, **_: Any) -> str:
-    return f"{refer_to_event(event)} names {shorten_name(name)} as its cause, which is not in the log"
+    return f"{refer_to_event(event)} names {shorten_name(name)} as its cause{NOT_IN_LOG}"
 
 
 def _tell_timestamp(cause: Event, effect: Event, **_: Any) -> str:
@@ -164,6 +166,20 @@ def _tell_timestamp(cause: Event, effect: Event, **_: Any) -> str:
     if cause.time is None or effect.time is None:
         return f"{head}before its cause, {refer_to_event(cause)}"
     return f"{head}{_describe_distance(cause.time, effect.time)} ms before its cause, {refer_to_event(cause)}"
+
+
+def _tell_offset_time(
+    ahead: Event, send: Event, delivery: Event, value: int, size: int, middle: float | None = None, **_: Any
+) -> str:
+    """The send that is later, the send, and its delivery; how many are behind, of how many, by how much."""
+    all_of_them = f"{value:,} of {count_things(size, 'message')} of {name_process(send)}"
+    head = f"{name_process(delivery)} took {all_of_them} behind others that were sent later by their times"
+    spread = f", half of them by {middle:,.6g} ms or more" if middle is not None and value > 1 else ""
+    apart = ""
+    if ahead.time is not None and send.time is not None:
+        apart = f" {_describe_distance(ahead.time, send.time)} ms"
+    worst = f"{name_message(send)}{describe_place(delivery)} was sent{apart} before {name_message(ahead)}"
+    return f"{head}{spread}; at worst {worst} of {name_process(ahead)}{describe_place(ahead)}"
 
 
 def _describe_distance(later: float, earlier: float) -> str:
@@ -191,6 +207,7 @@ _WRITERS: dict[str, Teller] = {
     "missing": _tell_missing,
     "same-id": _tell_same_id,
     "timestamp": _tell_timestamp,
+    "offset-time": _tell_offset_time,
     "false-causality": _tell_false,
 }
 KINDS = tuple(_WRITERS)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.auditing.judge import COUNT_COLUMNS, MEANT, NUMBERS
+from antecede.auditing.trace_numbers import TRACE_NUMBERS
 from antecede.auditing.wording import count_things
 from antecede.events.columns import get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints, starts_of_lengths
@@ -35,6 +36,10 @@ class Summary:
     """Executions whose ordered and concurrent pairs were not counted, for cycles or their size."""
     sample: pa.Table
     """The first findings of each kind."""
+    traces: dict[str, int]
+    """How many executions with spans are complete, running and broken; empty if none has spans."""
+    reasons: dict[str, int]
+    """How many of the missing causes that are told are missing for which reason."""
 
     @property
     def findings(self) -> int:
@@ -57,24 +62,35 @@ class Summary:
         numbers: dict[str, str | int] = {"executions": self.executions}
         for name, count in self.totals.items():
             numbers[name.replace("_", " ")] = count
+        for state, count in self.traces.items():
+            numbers[f"{state} traces"] = count
         if self.uncounted:
             numbers["executions with uncounted pairs"] = self.uncounted
         return numbers
 
 
-def summarize(executions: int, counted: int, sums: Mapping[str, int | None], sample: pa.Table) -> Summary:
+def summarize(
+    executions: int,
+    counted: int,
+    sums: Mapping[str, int | None],
+    sample: pa.Table,
+    traces: dict[str, int],
+    reasons: dict[str, int],
+) -> Summary:
     """The summary of an audit.
 
     `counted` executions know their ordered pairs; `sums` has the sum of each column of totals over all
     executions, or None where no execution knows it.
     """
-    known_meant = [name for name in MEANT if sums[name] is not None]
+    known = [name for name in (*MEANT, *TRACE_NUMBERS) if sums[name] is not None]
     return Summary(
         executions=executions,
         counts={kind: count for kind, column in COUNT_COLUMNS.items() if (count := sums[column] or 0)},
-        totals={name: sums[name] or 0 for name in (*NUMBERS, *known_meant)},
+        totals={name: sums[name] or 0 for name in (*NUMBERS, *known)},
         uncounted=executions - counted,
         sample=sample,
+        traces=traces,
+        reasons=reasons,
     )
 
 

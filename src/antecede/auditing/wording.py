@@ -13,6 +13,16 @@ VERBS = {"send": "sent", "deliver": "delivered", "receive": "received"}
 HEARD = VERBS | {"deliver": "received"}
 
 
+REASONS = {
+    "cut-id": "in a trace whose id was cut",
+    "other-execution": "in another execution",
+    "sampled": "perhaps left out by sampling",
+    "later": "may still come",
+    "not-found": "not found",
+}
+"""Why causes are missing, and what is said of those."""
+
+
 class Event(NamedTuple):
     """What a sentence may say of an event; time is in milliseconds."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from antecede.auditing.wording import REASONS
 from antecede.cli.logs import describe_files, list_file_facts
 from antecede.cli.sentences import SHOWN_SENTENCES, escape_text, list_refused_rows, list_sentences
 from antecede.report.findings import MEANINGS, group_by_kind
 from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
+    from antecede.auditing.summary import Summary
     from antecede.cli.audit_runs import AuditRun
 
 SHOWN_TOTALS = {
@@ -54,16 +56,30 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     yield f"[bold {color}]{escape_text(state_verdict(run))}[/]"
     numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
+    if summary.traces:
+        yield _describe_traces(summary)
     if summary.uncounted:
         yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
     tables = dict(group_by_kind(summary.sample))
     for kind, count in summary.counts.items():
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
+        if kind == "missing" and summary.reasons:
+            yield f"  {_describe_reasons(summary)}"
         sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
         yield from list_sentences(sentences, count)
     if run.refused:
         yield f"\n[bold]cannot be read[/] {quarantined:,}"
         yield from list_refused_rows(run.refused, quarantined)
+
+
+def _describe_traces(summary: Summary) -> str:
+    words = {"complete": "complete", "running": "may still be running", "broken": "incomplete"}
+    states = [f"{count:,} {words[state]}" for state, count in summary.traces.items() if count]
+    return f"{pluralize(sum(summary.traces.values()), 'trace')}: {', '.join(states)}"
+
+
+def _describe_reasons(summary: Summary) -> str:
+    return "; ".join(f"{count:,} {REASONS[reason]}" for reason, count in summary.reasons.items())
 
 
 def list_audit_facts(run: AuditRun) -> dict[str, Any]:
@@ -77,6 +93,8 @@ def list_audit_facts(run: AuditRun) -> dict[str, Any]:
         "executions": summary.executions,
         "totals": summary.totals,
         "uncounted_executions": summary.uncounted,
+        "traces": summary.traces,
+        "missing_reasons": summary.reasons,
         "counts": summary.counts,
         "findings": summary.sample.to_pylist(),
         "quarantined": quarantined,

@@ -5,16 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.auditing.judge import TOTALS, judge
+from antecede.auditing.judge import COUNTS, judge
+from antecede.auditing.missing_causes import (
+    MOST_PLACES,
+    SAMPLING_FIELDS,
+    SeenEvent,
+    TraceEnd,
+    explain_missing,
+    name_without_trace,
+)
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
+from antecede.auditing.trace_ends import count_traces, find_log_end
+from antecede.auditing.wording import REASONS
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
+from antecede.events.columns import get_column
 from antecede.events.graph import build_event_graph
 from antecede.local.arrow import to_arrow_table
 from antecede.report.notebook import SHOWN_FINDINGS, render_verdict
+from antecede.tables import EVENTS, FINDINGS, OF_TRACE, pad_to_schema
 
 
 @dataclass(frozen=True)
@@ -34,11 +48,13 @@ class Audit:
 
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones."""
-        sums = {name: pc.sum(self.totals[name]).as_py() for name in TOTALS.names[1:]}
+        sums = {name: pc.sum(self.totals[name]).as_py() for name in COUNTS}
         counted = len(self.totals) - self.totals["ordered_pairs"].null_count
         ranks = pa.array(rank_within_kind(self.findings))
         ranked = self.findings.append_column("rank", ranks)
-        return summarize(len(self.totals), counted, sums, sample_findings(ranked, sample))
+        sampled = sample_findings(ranked, sample)
+        traces, reasons = count_traces(self.totals), _count_reasons(self.findings)
+        return summarize(len(self.totals), counted, sums, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
         """Write a page (HTML) with the findings, and with the events around them to look at.
@@ -74,4 +90,71 @@ def audit(events: object) -> Audit:
     table = coerce_events(to_arrow_table(events))
     unread = [name for name in SAYS_NOTHING_OF_CAUSES if name in table.column_names]
     findings, totals = judge(build_event_graph(table.drop_columns(unread)))
-    return Audit(findings, totals, table)
+    return Audit(_explain_missing_causes(findings, totals, table), totals, table)
+
+
+def _explain_missing_causes(findings: pa.Table, totals: pa.Table, events: pa.Table) -> pa.Table:
+    """The findings, those on missing causes with their reasons."""
+    is_missing = pc.equal(findings["kind"], "missing")
+    if not pc.any(is_missing).as_py():
+        return findings
+    missing = findings.filter(is_missing).to_pylist()
+    seen = _SeenEvents(events, missing)
+    ends = _TraceEnds(totals)
+    explained = []
+    for finding in missing:
+        cause, event = finding["events"][0], finding["events"][-1]
+        namesakes = seen.by_name.get(name_without_trace(cause), [])
+        fields = seen.sampling.get((finding["execution"], event), {})
+        explained.append(explain_missing(finding, namesakes, fields, ends.find_end(finding["execution"])))
+    table = pa.Table.from_pylist(explained, FINDINGS)
+    # Back to their places: findings are by kind, and those of a kind stand together.
+    place = np.full(len(findings), -1)
+    rows = np.flatnonzero(is_missing.to_numpy())
+    place[rows] = np.arange(len(rows)) + len(findings)
+    place = np.where(place < 0, np.arange(len(findings)), place)
+    return pa.concat_tables([findings, table]).take(pa.array(place))
+
+
+class _SeenEvents:
+    """The events that have the names of missing causes, and what those that name them say of sampling."""
+
+    def __init__(self, events: pa.Table, missing: list[dict[str, Any]]) -> None:
+        names = {name_without_trace(finding["events"][0]) for finding in missing}
+        naming = {(finding["execution"], finding["events"][-1]) for finding in missing}
+        self.by_name: dict[str, list[SeenEvent]] = {}
+        self.sampling: dict[tuple[str, str], dict[str, str]] = {}
+        wanted = pa.array(sorted(names | {event for _, event in naming}), pa.string())
+        ids = get_column(events, "event")
+        short_ids = pc.replace_substring_regex(ids, f"(?s){OF_TRACE}.*", "")
+        is_wanted = pc.or_(pc.is_in(ids, value_set=wanted), pc.is_in(short_ids, value_set=wanted))
+        few = pad_to_schema(events.filter(is_wanted), EVENTS).select([*SeenEvent._fields, "fields"])
+        for row in few.to_pylist():
+            fields = dict(row.pop("fields") or ())
+            seen = SeenEvent(**row | {"execution": row["execution"] or ""})
+            self.by_name.setdefault(name_without_trace(seen.event), []).append(seen)
+            marks = {name: fields[name] for name in SAMPLING_FIELDS if name in fields}
+            if marks and (seen.execution, seen.event) in naming:
+                self.sampling.setdefault((seen.execution, seen.event), marks)
+        for name, found in self.by_name.items():
+            self.by_name[name] = sorted(found, key=_sort_by_place)[:MOST_PLACES]
+
+
+def _sort_by_place(seen: SeenEvent) -> tuple[Any, ...]:
+    """The order in which Spark sorts them: what is unknown comes first."""
+    return seen.execution, seen.event, seen.file or "", -1 if seen.line is None else seen.line
+
+
+class _TraceEnds:
+    def __init__(self, totals: pa.Table) -> None:
+        self.log_end = find_log_end(totals)
+        traces = totals.filter(pc.is_valid(totals["spans"]))
+        self.until = dict(zip(traces["execution"].to_pylist(), traces["until"].to_pylist(), strict=True))
+
+    def find_end(self, execution: str) -> TraceEnd:
+        return self.log_end._replace(until=self.until.get(execution))
+
+
+def _count_reasons(findings: pa.Table) -> dict[str, int]:
+    counts = {row["values"]: row["counts"] for row in findings["reason"].value_counts().to_pylist()}
+    return {reason: counts[reason] for reason in REASONS if reason in counts}

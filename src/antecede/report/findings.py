@@ -42,6 +42,7 @@ MEANINGS = {
     "missing": "The event names a cause that is not in this log.",
     "same-id": "Several events have one id; whoever names it means the first of them.",
     "timestamp": "By their times the effect came before its cause; clocks of processes differ.",
+    "offset-time": "A process took messages of a sender behind others that were sent later, by their times.",
     "false-causality": "Causal order makes a message wait for another on which it does not depend.",
 }
 """What each kind says. They come in the order in which findings are told: the worst first."""

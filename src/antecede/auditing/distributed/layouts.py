@@ -71,6 +71,7 @@ DETAILS = pa.struct(
         "last": pa.int64(),
         "own": pa.int64(),
         "size": pa.int64(),
+        "middle": pa.float64(),
     }
 )
 """What sentences are told besides events; each kind of finding has some of it."""

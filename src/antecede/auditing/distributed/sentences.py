@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from antecede.auditing.distributed.layouts import DETAILS
+from antecede.auditing.findings import list_witness_ids
 from antecede.auditing.sentences import write_sentence
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import Event
@@ -44,6 +45,6 @@ def _tell_finding(row: dict[str, Any]) -> dict[str, Any]:
         "execution": row["execution"],
         "rank": row["rank"],
         **place,
-        "events": [event.event for event in events if event.event is not None],
+        "events": list_witness_ids(events, details.get("name")),
         "sentence": write_sentence(row["kind"], events, **details),
     }

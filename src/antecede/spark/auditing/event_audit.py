@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from antecede.auditing.judge import TOTALS, judge
+from antecede.auditing.judge import COUNTS, TOTALS, judge
 from antecede.auditing.summary import (
     RANKED_FINDINGS,
     SAMPLE,
@@ -35,6 +36,8 @@ from antecede.report.notebook import SHOWN_FINDINGS, render_columns, render_verd
 from antecede.report.page import render_page
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.distributed_audit import audit_executions, select_totals, unnest_findings
+from antecede.spark.auditing.missing_causes import count_reasons, explain_missing_causes
+from antecede.spark.auditing.trace_ends import count_traces
 from antecede.spark.event_columns import add_missing_columns, complete_events, event_columns
 from antecede.spark.pictures.windows import view_log
 from antecede.spark.repl import shows_rows
@@ -74,29 +77,53 @@ class SparkAudit:
             audit.page("page.html")
     """
 
-    findings: DataFrame
-    """A row for each fault, with its sentence and its witness; of each kind and execution at most 10,000."""
     totals: DataFrame
     """A row for each execution: how many events, messages and findings of each kind it has."""
     huge: int
     """How many executions were so large that many tasks judged them together."""
-    ranked: DataFrame
-    """The findings, with the rank of each among those of its kind and execution."""
+    _unexplained: DataFrame
+    """RANKED_FINDINGS, without reasons for missing causes."""
     _events: DataFrame
-    _sources: tuple[DataFrame, ...]
+    _sources: list[DataFrame]
+
+    @property
+    def findings(self) -> DataFrame:
+        """A row for each fault, with its sentence and its witness; of each kind and execution at most 10,000.
+
+        The audit is run if it was not yet: where causes are missing, all events are searched for them.
+        """
+        return self.ranked.select(*FINDINGS.names)
+
+    @cached_property
+    def ranked(self) -> DataFrame:
+        """The findings, with the rank of each among those of its kind and execution."""
+        missing = self._sums["missing"]
+        if not missing:
+            return self._unexplained
+        ranked = explain_missing_causes(self._unexplained, self._events, self.totals, missing)
+        ranked = ranked.persist(StorageLevel.DISK_ONLY)
+        self._sources.append(ranked)
+        return ranked
+
+    @cached_property
+    def _sums(self) -> dict[str, int]:
+        """The sums of all numbers over executions, and how many executions there are. Runs the audit."""
+        sums = [sf.sum(f"`{name}`").alias(name) for name in COUNTS]
+        sizes = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
+        (known,) = self.totals.agg(*sums, *sizes).toArrow().to_pylist()
+        return dict(known)
 
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones.
 
         The audit is run if it was not yet. What comes to the driver does not grow with the input.
         """
-        names = TOTALS.names[1:]
-        sums = [sf.sum(f"`{name}`").alias(name) for name in names]
-        sizes = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
-        (known,) = self.totals.agg(*sums, *sizes).toArrow().to_pylist()
+        known = self._sums
         candidates = self.ranked.where(sf.col("rank") < sample).toArrow()
         sampled = sample_findings(candidates, sample)
-        return summarize(known["executions"], known["counted"], known, sampled)
+        traces = count_traces(self.totals) if known["spans"] else {}
+        reasons = count_reasons(self.ranked) if known["missing"] else {}
+        return summarize(known["executions"], known["counted"], known, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
         """Write a page (HTML) with the findings, and with the events around them to look at.
@@ -125,8 +152,8 @@ class SparkAudit:
     def _repr_html_(self) -> str:
         """For notebooks: the columns of the tables; and the verdict with some findings of each kind, in
         sessions that show DataFrames so (`spark.sql.repl.eagerEval.enabled`)."""
-        if not shows_rows(self.findings.sparkSession):
-            return render_columns({"findings": self.findings.columns, "totals": self.totals.columns})
+        if not shows_rows(self.totals.sparkSession):
+            return render_columns({"findings": FINDINGS.names, "totals": self.totals.columns})
         summary = self.summary(SHOWN_FINDINGS)
         return render_verdict(summary.verdict, summary.sample)
 
@@ -156,13 +183,12 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     judged = map_in_arrow(spread, _judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
     judged = judged.persist(StorageLevel.DISK_ONLY)
     ranked, totals = unnest_findings(judged), select_totals(judged)
-    sources: tuple[DataFrame, ...] = (judged,)
+    sources = [judged]
     if sizes.large:
         apart = audit_executions(add_missing_columns(named.where(is_large)))
         ranked, totals = ranked.unionByName(apart.findings), totals.unionByName(apart.totals)
         sources += apart.sources
-    findings = ranked.select(*FINDINGS.names)
-    return SparkAudit(findings, totals, len(sizes.large), ranked, events, sources)
+    return SparkAudit(totals, len(sizes.large), ranked, events, sources)
 
 
 class _Sizes(NamedTuple):
