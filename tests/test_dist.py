@@ -112,6 +112,11 @@ def test_the_commands_are_listed(environment: Path, tmp_path: Path) -> None:
     assert f'version = "{version.split()[1]}"' in (ROOT / "pyproject.toml").read_text()
 
 
+def test_the_errata_of_protocols_are_there(environment: Path, tmp_path: Path) -> None:
+    done = run_there(environment, tmp_path, "protocols", "bounded")
+    assert done.returncode == 0 and "errata: 10 in the paper" in done.stdout, done.stderr
+
+
 def test_a_log_is_audited_with_a_page(environment: Path, tmp_path: Path) -> None:
     log = str(ROOT / "examples" / "chat.jsonl")
     done = run_there(environment, tmp_path, "audit", log, "--report", "page.html")

@@ -162,6 +162,13 @@ def test_text_that_attacks_readers_is_refused_in_one_sentence(run, attack, optio
     assert len(done.out + done.err) < 2_000 and "Traceback" not in done.err, done
 
 
+def test_a_cell_of_csv_that_is_too_long_goes_to_quarantine(run) -> None:
+    Path("long.csv").write_text(f'sender,stamp\na,1\n"{"x" * 200_000}",2\n')
+    done = run("order", "long.csv", "--stamp", "stamp", "--out", "out")
+    assert done.code == 1 and "1 quarantined" in done.out
+    assert "long.csv:3: is no record of CSV (field larger than field limit" in " ".join(done.out.split())
+
+
 @pytest.mark.parametrize("times", [(1e300, -1e300), (1e18, 0), (1e308, 1)])
 def test_absurd_times_do_not_fill_the_screen(run, times) -> None:
     records = story("p1 send x; p2 deliver x")
