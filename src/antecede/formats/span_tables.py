@@ -188,7 +188,7 @@ class _SpanMaker:
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or value == "" or value == [] or value == {}
+    return value is None or value in ("", "[]", "{}") or value == [] or value == {}
 
 
 def _as_name(value: Any) -> str:
@@ -215,13 +215,21 @@ def _read_id(value: Any, what: str) -> str:
 
 def _read_time(value: Any) -> float | None:
     """Milliseconds since 1970, of a moment or of a number in one of the usual units."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
     time = values.read_time_ms(value)
     if not time:
         return None
-    is_number = not isinstance(value, str) or value.replace(".", "", 1).isdigit()
-    if not is_number:
+    if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
         return time
-    return next((time / unit for least, unit in SMALLEST_UNITS if time >= least), time * 1e3)
+    unit = next((unit for least, unit in SMALLEST_UNITS if time >= least), None)
+    if unit is None:
+        return time * 1e3
+    if not isinstance(value, int):
+        return time / unit
+    # Nanoseconds since 1970 are more than a float can tell apart.
+    whole, rest = divmod(value, int(unit))
+    return whole + rest / unit
 
 
 def _read_duration(value: Any) -> float | None:
