@@ -1,5 +1,6 @@
 """The documents: their examples are run, their links lead somewhere, their tables are what the code says."""
 
+import ast
 import doctest
 import io
 import re
@@ -7,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,17 @@ def test_python_of_the_documents(page: str, beside_examples: None) -> None:
     result = doctest.testfile(str(ROOT / page), module_relative=False)
     assert result.attempted > 3
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", [name_page(page) for page in GUIDES])
+def test_python_that_is_only_shown_uses_public_names(page: str) -> None:
+    for block in list_blocks(ROOT / page, "python"):
+        if ">>> " in block:
+            continue
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("antecede"):
+                public = import_module(node.module).__all__
+                assert {name.name for name in node.names} <= set(public), f"{page}: {node.module}"
 
 
 def test_the_documents_show_commands() -> None:
