@@ -163,6 +163,7 @@ def test_a_file_that_goes_away_is_told_by_its_task(tmp_path) -> None:
 
 def test_a_task_that_is_tried_again_leaves_the_same_files(tmp_path) -> None:
     write(tmp_path, log=GO)
+    (tmp_path / "staged").mkdir()
     stage = Stage(str(tmp_path / "staged"), None, Settings(), True)
     told = [stage.stage_file(7, "log", str(tmp_path / "log")) for _ in range(2)]
     assert told[0] == told[1]
