@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernels demo stream chat test check static campaign live-campaign stream-campaign studies bench docs dist format clean
+.PHONY: help setup kernels demo stream chat test check static oldest connect connect-slice matrix campaign live-campaign stream-campaign studies bench docs dist format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,25 @@ static: .venv/.stamp
 	$(BIN)/python scripts/house_rules.py
 	$(BIN)/zensical build --strict
 
+# Versions that people have. `oldest` has the lowest ones that pyproject.toml allows of what antecede needs to run,
+# `newest` the highest. Each keeps its own kernels, as one numba cannot use what another one compiled.
+# `oldest` and `connect-slice` are a few tests of each, for CI when it has the time: it does not run them yet.
+SLICE := tests/engines/test_order_events.py tests/engines/test_across.py tests/engines/test_order_pairs.py
+run_tests_in = NUMBA_CACHE_DIR=$(CURDIR)/.venv-$(1)/kernels .venv-$(1)/bin/python -m pytest
+
+oldest: .venv-oldest/.stamp ## a slice of the tests of Spark, with the lowest versions that pyproject.toml allows
+	$(call run_tests_in,oldest) $(SLICE)
+
+connect-slice: .venv/.stamp ## the same slice through Spark Connect
+	SPARK_REMOTE='local[2]' $(BIN)/python -m pytest -m spark $(SLICE)
+
+connect: .venv/.stamp ## all tests of Spark, through Spark Connect
+	SPARK_REMOTE='local[2]' $(BIN)/python -m pytest -m spark --durations=25
+
+matrix: .venv-oldest/.stamp .venv-newest/.stamp ## the tests of Spark and some others, with the oldest and the newest versions
+	$(call run_tests_in,oldest) tests/spark tests/engines tests/kernels tests/ordering tests/formats tests/streams
+	$(call run_tests_in,newest) tests/spark tests/engines tests/kernels tests/ordering tests/formats tests/streams
+
 campaign: .venv/.stamp ## the fault campaign: 10,000 executions of each of the 21 protocols, on all cores
 	$(BIN)/antecede simulate --campaign 210000
 
@@ -70,16 +89,28 @@ format: .venv/.stamp ## format the code and repair what the linter can repair
 	$(BIN)/ruff format .
 
 clean: ## remove the environments, the caches and what was built
-	rm -rf .venv .venv-bench build dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-oldest .venv-newest build dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 .venv/.stamp: EXTRA := dev
 .venv/.stamp: pyproject.toml constraints.txt
 .venv-bench/.stamp: EXTRA := bench
 .venv-bench/.stamp: pyproject.toml constraints-bench.txt
+.venv-oldest/.stamp: EXTRA := test
+.venv-oldest/.stamp: pyproject.toml build/lowest-versions.txt
+.venv-newest/.stamp: EXTRA := test
+.venv-newest/.stamp: pyproject.toml build/no-constraints.txt
+
+build/lowest-versions.txt: pyproject.toml scripts/lowest_versions.py
+	@mkdir -p $(@D)
+	$(PYTHON) scripts/lowest_versions.py > $@
+
+build/no-constraints.txt:
+	@mkdir -p $(@D)
+	@touch $@
 
 # The environment is made anew whenever what it is made from has changed.
-.venv/.stamp .venv-bench/.stamp:
+.venv/.stamp .venv-bench/.stamp .venv-oldest/.stamp .venv-newest/.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo 'antecede needs Python 3.11 or newer and "$(PYTHON)" is not that: name one, as in "make setup PYTHON=python3.12".' >&2; \
 	  exit 1; }

@@ -2,6 +2,8 @@
 
 The conftest of a folder that may start a JVM imports this fixture; elsewhere there is none. It can read
 topics where Maven can fetch what that takes; where not, tests of topics are skipped, but not in CI.
+
+With SPARK_REMOTE=local[2] in the environment, all goes through Spark Connect (`make connect`).
 """
 
 import os
@@ -20,7 +22,7 @@ def spark():
     from antecede.spark.session import get_session
 
     started = get_session(
-        "local[2]",
+        None if "SPARK_REMOTE" in os.environ else "local[2]",
         spark_driver_memory="2g",
         spark_sql_shuffle_partitions="3",
         spark_driver_extraJavaOptions=SHORT_LIVED,

@@ -12,8 +12,16 @@ def test_every_name_is_there_and_tells_what_it_is(name) -> None:
     check_docstrings(getattr(antecede.spark, name))
 
 
-FOR_SPARK = {"order_stream", "spread_over", "to_findings", "with_event_order", "with_order", "write_ordered"}
-"""Streams, steps of a chain, and what spreads a study."""
+FOR_SPARK = {
+    "order_stream",
+    "ship_package",
+    "spread_over",
+    "to_findings",
+    "with_event_order",
+    "with_order",
+    "write_ordered",
+}
+"""Streams, steps of a chain, clusters, and what spreads a study."""
 
 
 def test_both_have_the_same_functions() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from antecede.core.errors import CallerError, SetupError
+from antecede.spark_address import split_spark_address
 
 EngineOption = Annotated[
     str,
@@ -18,7 +19,14 @@ EngineOption = Annotated[
         help="local: in this process, without Java. spark: on Spark. auto: local where the input is small.",
     ),
 ]
-Master = Annotated[str | None, typer.Option(help="Spark's master; an embedded Spark if none is named.")]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Spark's master (spark://HOST:7077) or Spark Connect (sc://HOST:15002); without it, Spark is "
+        "embedded.",
+    ),
+]
 
 LOCAL_BYTES = 256 * 2**20
 """Text that is read in this process, at most, unless the user wants more.
@@ -54,6 +62,8 @@ def choose_engine(wanted: str, inputs: list[str], master: str | None, out: str |
     files = list_files(inputs)
     if wanted not in ("auto", "local", "spark"):
         raise CallerError(f"--engine {wanted}: choose auto, local or spark")
+    if master is not None:
+        split_spark_address(master)
     if wanted == "spark":
         return Engine("spark", "as you chose")
     needs_spark = _find_need_of_spark(master, out)

@@ -19,6 +19,7 @@ from antecede.formats.logs import check_settings
 from antecede.formats.registry import list_formats
 from antecede.report.text import pluralize
 from antecede.scratch import make_scratch_folder
+from antecede.spark_address import check_answers, find_spark_address
 
 if TYPE_CHECKING:
     from antecede.formats.logs import FileRead
@@ -79,26 +80,39 @@ def check_pyspark() -> None:
 
 @contextmanager
 def open_spark(master: str | None, **settings: str) -> Iterator[Any]:
-    """A Spark session for a block; where its workers are on this machine, kernels are compiled first, and its
-    temporary files are in a folder that goes with it.
+    """A Spark session for a block. Kernels are compiled before, since workers get what is compiled here; the
+    temporary files of an embedded Spark are in a folder that goes with it.
 
     The settings are those of `get_session`.
     """
     check_pyspark()
+    from antecede.cli.compile_kernels import compile_for_workers
     from antecede.spark.running import open_session
 
-    if master is not None and not master.startswith("local"):
+    address = find_spark_address(master)
+    check_answers(address)
+    if address.kind != "embedded":
+        _say_what_workers_need(address.text)
+    compile_for_workers()
+    if address.kind != "embedded":
         with open_session(master, **settings) as spark:
             yield spark
         return
-    from antecede.cli.compile_kernels import compile_for_workers
-
-    compile_for_workers()
     with (
         make_scratch_folder() as scratch,
         open_session(master, spark_local_dir=scratch, **settings) as spark,
     ):
         yield spark
+
+
+def _say_what_workers_need(master: str) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from antecede.spark.shipping import describe_needs
+
+    line = f"{master}: its workers get antecede from here; they need {describe_needs()}"
+    Console(stderr=True).print(escape(line), soft_wrap=True, highlight=False)
 
 
 @contextmanager

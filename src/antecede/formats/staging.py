@@ -87,10 +87,15 @@ class Stage(NamedTuple):
             tables["links"] = list_trace_links(events)
         for kind, table in tables.items():
             if len(table):
-                write_whole_file(table, os.path.join(self.folder, kind, f"{number:08}.parquet"))
+                write_whole_file(table, locate_staged_file(self.folder, kind, number))
         unknown = [] if is_native else list_unknown_kinds(events)
         counts = {"events": len(events), "quarantined": len(quarantine)}
         return {"format": parsed.format, "unknown": unknown, **counts}
+
+
+def locate_staged_file(folder: str, kind: str, number: int) -> str:
+    """Where the rows of a kind that a file has are staged."""
+    return os.path.join(folder, kind, f"{number:08}.parquet")
 
 
 def write_whole_file(table: pa.Table, path: str) -> None:

@@ -13,6 +13,7 @@ cannot be written to. Three things are added to that:
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -94,10 +95,14 @@ def _list_kernel_files() -> list[Path]:
     return sorted(file for place in _PLACES for file in _PACKAGE.glob(place))
 
 
-def _read_stamp() -> tuple[tuple[str, int, int], ...]:
-    """Names, times and sizes of all files with kernels."""
-    facts = ((file, file.stat()) for file in _list_kernel_files())
-    return tuple((file.name, fact.st_mtime_ns, fact.st_size) for file, fact in facts)
+def _read_stamp() -> str:
+    """A hash of all files with kernels: the same on a worker that gets them with what was compiled."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in _list_kernel_files():
+        content = file.read_bytes()
+        digest.update(f"{file.name} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 _STAMP = _read_stamp()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from antecede.spark.ordering.outcome import SparkOutcome
     from antecede.spark.reading.data_source import LogSource
     from antecede.spark.reading.logs import SparkLogs, read_logs
+    from antecede.spark.shipping import ship_package
     from antecede.spark.streams.batch import write_ordered
     from antecede.spark.streams.listener import OrderListener
     from antecede.spark.streams.stream import order_stream
@@ -46,6 +47,7 @@ __all__ = [
     "order_events",
     "order_stream",
     "read_logs",
+    "ship_package",
     "spread_over",
     "to_findings",
     "with_event_order",
@@ -62,6 +64,7 @@ _HOMES = {
     "ordering.outcome": ("SparkOutcome",),
     "reading.data_source": ("LogSource",),
     "reading.logs": ("SparkLogs", "read_logs"),
+    "shipping": ("ship_package",),
     "streams.batch": ("write_ordered",),
     "streams.listener": ("OrderListener",),
     "streams.stream": ("order_stream",),

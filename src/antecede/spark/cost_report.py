@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.events.graph import build_event_graph
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.event_columns import event_columns
-from antecede.spark.partition_kernel import count_partitions
+from antecede.spark.partition_kernel import find_chosen_partitions, gather_rows
 from antecede.study.advice import Advice, advise
 from antecede.study.compare import (
     CellOutcome,
@@ -32,6 +33,8 @@ CELLS = pa.schema([(name, pa.binary()) for name in ("facts", "variant", "recordi
 OUTCOMES = pa.schema({"outcome": pa.binary()})
 TASKS_OF_A_PARTITION = 4
 """Tasks with replays for each partition of a shuffle."""
+TASKS = 128
+"""The same where nobody has chosen a number of partitions: sizes do not tell how long replays take."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,12 @@ def compare(
 
 def compare_events(events: DataFrame) -> list[Comparison]:
     """Replay the communication of all executions; runs two jobs. The results are small, and come here."""
-    partitions = count_partitions(events)
     named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
-    executions = named.repartition(partitions, "execution")
+    executions = gather_rows(named, None, sf.col("execution"))
     cells = map_in_arrow(executions, _make_cells, from_arrow_schema(CELLS))
     # The cells of an execution are made in one place; replays take very different times.
-    spread = cells.repartition(TASKS_OF_A_PARTITION * partitions)
+    chosen = find_chosen_partitions(events.sparkSession)
+    spread = cells.repartition(TASKS if chosen is None else TASKS_OF_A_PARTITION * chosen)
     outcomes = spread.mapInArrow(_run_cells, from_arrow_schema(OUTCOMES)).collect()
     decoder = msgspec.msgpack.Decoder(CellOutcome)
     return gather_comparisons(decoder.decode(bytes(row.outcome)) for row in outcomes)

@@ -8,7 +8,7 @@ whatever their types are, and rows need not be sorted or sent back.
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from antecede.spark.arrow_batches import restore_lists, send_columns
@@ -49,6 +49,17 @@ def _cut_into_batches(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:
         start += size
 
 
-def count_partitions(frame: DataFrame) -> int:
-    """How many partitions a shuffle of this session makes."""
-    return int(str(frame.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+def find_chosen_partitions(spark: SparkSession) -> int | None:
+    """How many partitions the owner of a session wants shuffles to make; None if they have not said so."""
+    chosen = spark.conf.getAll.get("spark.sql.shuffle.partitions")
+    return None if chosen is None else int(chosen)
+
+
+def gather_rows(rows: DataFrame, partitions: int | None, *key: Column) -> DataFrame:
+    """The rows in so many partitions, those with one key in one of them.
+
+    Where nobody has chosen a number, Spark chooses one when it knows how large the rows are: it puts small
+    partitions together, as long as there is one for each core. (Not where the rows are kept on disk.)
+    """
+    number = partitions or find_chosen_partitions(rows.sparkSession)
+    return rows.repartition(*key) if number is None else rows.repartition(number, *key)

@@ -1,6 +1,6 @@
 """How far Spark's running jobs are: asked of the session now and then, while another waits for them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -22,10 +22,11 @@ class Progress(NamedTuple):
 
 @contextmanager
 def watch_jobs(spark: SparkSession, tell: Callable[[Progress], None], every: float = EVERY) -> Iterator[None]:
-    """Tell of progress while the block runs. A session on a server cannot be asked: nothing is told."""
+    """Tell of progress while the block runs. A server of Spark Connect tells it by itself, without rows."""
     context = getattr(spark, "_sc", None)
     if context is None:
-        yield
+        with _listen_to_server(spark, tell):
+            yield
         return
     over = Event()
     thread = Thread(target=_report_until_over, args=(context, tell, every, over), daemon=True)
@@ -35,6 +36,23 @@ def watch_jobs(spark: SparkSession, tell: Callable[[Progress], None], every: flo
     finally:
         over.set()
         thread.join()
+
+
+@contextmanager
+def _listen_to_server(spark: SparkSession, tell: Callable[[Progress], None]) -> Iterator[None]:
+    def tell_of_stages(stages: Iterable[Any] | None, *_: object, **__: object) -> None:
+        active = [stage for stage in stages or () if not stage.done]
+        if active:
+            done = sum(stage.num_completed_tasks for stage in active)
+            tasks = sum(stage.num_tasks for stage in active)
+            tell(Progress(max(stage.stage_id for stage in active) + 1, done, tasks, 0))
+
+    handler: Any = tell_of_stages  # to Spark's types it would have to be a class
+    spark.registerProgressHandler(handler)
+    try:
+        yield
+    finally:
+        spark.removeProgressHandler(handler)
 
 
 def _report_until_over(context: Any, tell: Callable[[Progress], None], every: float, over: Event) -> None:

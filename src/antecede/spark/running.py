@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from antecede.core import errors
 from antecede.core.errors import AntecedeError, CallerError, SetupError
 from antecede.spark.session import get_session, locate_log
+from antecede.spark.shipping import explain_worker_fault
 
 _CAUSE = re.compile(r"(Caused by: )?([\w$]+\.)*[\w$]+(Error|Exception|Invalid): .|\[[A-Z_.]+\] .")
 """A line of a stack trace, Java's or Python's, that says what went wrong."""
@@ -65,6 +66,8 @@ def translate_error(error: Exception) -> AntecedeError:
         kind = getattr(errors, match[1], None)
         if isinstance(kind, type) and issubclass(kind, AntecedeError):
             return kind(match[2])
+    if fault := explain_worker_fault(text):
+        return SetupError(fault)
     if "Multiple streaming queries are concurrently using" in text:
         return CallerError("another run works with this checkpoint: stop that one first, or name another")
     if any(sign in text for sign in FULL_DISK):

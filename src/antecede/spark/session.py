@@ -1,4 +1,4 @@
-"""The Spark session: the one that exists, or an embedded one that is quiet and fits the machine."""
+"""The Spark session: the one that exists, or a quiet new one; embedded, on a cluster or on a server."""
 
 import os
 import sys
@@ -10,47 +10,62 @@ from pyspark.sql import SparkSession
 
 from antecede.java import find_java, make_java_home
 from antecede.machine import count_cores, make_user_folder, memory_gigabytes
+from antecede.spark.shipping import ship_package
+from antecede.spark_address import SparkAddress, find_spark_address
 
 SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     # Batches are made by number of rows alone: to measure them takes time.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+}
+"""For every session that is started here."""
+EMBEDDED_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
-"""For an embedded Spark."""
+"""For an embedded Spark, too."""
 
 
 def get_session(master: str | None = None, **settings: str) -> SparkSession:
     """The active session if there is one; else a new one, embedded (`local[*]`) unless a master is named.
 
-    `settings` are Spark's own, with underscores for dots: `spark_driver_memory="8g"`.
+    A master may be a server of Spark Connect (`sc://host:port`); without one, the environment may name it
+    (`SPARK_REMOTE`). The workers of a cluster get this package, and use the Python that `PYSPARK_PYTHON`
+    names: this one, unless it is set. `settings` are Spark's own, with underscores for dots:
+    `spark_driver_memory="8g"`.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    builder = SparkSession.builder.appName("antecede").master(master or "local[*]")
-    is_embedded = master is None or master.startswith("local")
-    chosen = _choose_settings() if is_embedded else {}
+    address = find_spark_address(master)
+    builder = SparkSession.builder.appName("antecede")
+    builder = builder.remote(address.text) if address.is_remote else builder.master(address.text)
+    chosen = _choose_settings(address)
     chosen |= {name.replace("_", "."): value for name, value in settings.items()}
     for name, value in chosen.items():
         builder = builder.config(name, value)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    if is_embedded:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if address.kind != "connect":
         os.environ["JAVA_HOME"] = str(make_java_home(find_java()))
     with _redirect_complaints():
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    if address.kind != "embedded":
+        ship_package(session)
+    return session
 
 
-def _choose_settings() -> dict[str, str]:
-    """Settings of an embedded Spark that fits this machine."""
+def _choose_settings(address: SparkAddress) -> dict[str, str]:
+    """Settings of a new session; of an embedded one, which fits this machine, more of them."""
+    if address.kind != "embedded":
+        return dict(SETTINGS)
     memory = max(1, int(memory_gigabytes() / 3))
     return {
         **SETTINGS,
+        **EMBEDDED_SETTINGS,
         "spark.sql.shuffle.partitions": str(2 * count_cores()),
         "spark.driver.memory": f"{memory}g",
     }

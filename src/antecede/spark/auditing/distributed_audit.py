@@ -26,6 +26,7 @@ from antecede.auditing.wording import Event
 from antecede.kernels.links import OTHER
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.numbering import collect_participants, number_events, number_ids
+from antecede.spark.partition_kernel import find_chosen_partitions
 
 MATCHED_TOGETHER = 1_000_000
 """Events that a task matches, about."""
@@ -49,8 +50,8 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     participants = collect_participants(events)
     catalog = participants.catalog
     numbered = number_events(events, participants)
-    usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    tasks = max(usual, -(-participants.event_count // MATCHED_TOGETHER))
+    chosen = find_chosen_partitions(events.sparkSession)
+    tasks = max(chosen or 1, -(-participants.event_count // MATCHED_TOGETHER))
     by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _message_key())
     matched = map_in_arrow(by_message, MatchTask(catalog).run, from_arrow_schema(MATCHED))
     judges = min(len(catalog.executions), JUDGES)

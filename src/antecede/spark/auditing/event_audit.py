@@ -39,6 +39,7 @@ from antecede.spark.auditing.distributed_audit import audit_executions, select_t
 from antecede.spark.auditing.missing_causes import count_reasons, explain_missing_causes
 from antecede.spark.auditing.trace_ends import count_traces
 from antecede.spark.event_columns import add_missing_columns, complete_events, event_columns
+from antecede.spark.partition_kernel import find_chosen_partitions
 from antecede.spark.pictures.windows import view_log
 from antecede.spark.repl import shows_rows
 from antecede.tables import FINDINGS
@@ -55,6 +56,8 @@ LISTS = 2
 """For how many more events one counts that has a clock, or parents."""
 TASK = 1_000_000
 """Events of many executions that a task judges together, about."""
+FEW, MOST_TASKS = 50_000, 200
+"""Events that a task judges at least, and such tasks, where nobody has chosen a number of partitions."""
 SMALL = 20_000
 """Events that are judged sooner than other tasks would be up."""
 BATCH = 1_000
@@ -177,10 +180,8 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     else:
         sizes = _measure_executions(named, huge)
     is_large = sf.col("execution").isin(sizes.large)
-    usual = int(str(events.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    parts = 1 if sizes.events <= SMALL else max(usual, -(-sizes.events // TASK))
-    spread = (named.where(~is_large) if sizes.large else named).repartition(parts, "execution")
-    judged = map_in_arrow(spread, _judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
+    gathered = _gather_executions(named.where(~is_large) if sizes.large else named, sizes.events)
+    judged = map_in_arrow(gathered, _judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
     judged = judged.persist(StorageLevel.DISK_ONLY)
     ranked, totals = unnest_findings(judged), select_totals(judged)
     sources = [judged]
@@ -189,6 +190,15 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
         ranked, totals = ranked.unionByName(apart.findings), totals.unionByName(apart.totals)
         sources += apart.sources
     return SparkAudit(totals, len(sizes.large), ranked, events, sources)
+
+
+def _gather_executions(events: DataFrame, number: int) -> DataFrame:
+    """Whole executions in each partition, of which there are enough for so many events."""
+    # What is kept on disk Spark leaves in as many partitions as it is told, so it must be told.
+    by_size = min(MOST_TASKS, -(-number // FEW))
+    usual = find_chosen_partitions(events.sparkSession) or by_size
+    parts = 1 if number <= SMALL else max(usual, -(-number // TASK))
+    return events.repartition(parts, "execution")
 
 
 class _Sizes(NamedTuple):

@@ -10,7 +10,7 @@ from antecede.ordering.events import order_event_partition
 from antecede.spark.column_names import quote_column
 from antecede.spark.event_columns import event_columns
 from antecede.spark.ordering.outcome import ANSWER, OutcomePlan, OutcomeTables, SparkOutcome, name_our_columns
-from antecede.spark.partition_kernel import count_partitions, with_partition_kernel
+from antecede.spark.partition_kernel import gather_rows, with_partition_kernel
 
 _ANSWER_TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
 
@@ -41,8 +41,8 @@ def plan_event_order(events: DataFrame, partitions: int | None = None) -> Outcom
     names = name_our_columns(events, "position", "ghosts", "missing", "since", "reason")
     columns = event_columns(events)
     execution = columns["execution"]
-    spread = events.repartition(partitions or count_partitions(events), execution)
-    rows = with_partition_kernel(spread, columns, order_event_partition, _ANSWER_TYPE, ANSWER)
+    gathered = gather_rows(events, partitions, execution)
+    rows = with_partition_kernel(gathered, columns, order_event_partition, _ANSWER_TYPE, ANSWER)
     own = [quote_column(name) for name in events.columns]
 
     def split(rows: DataFrame) -> OutcomeTables:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_type
 
 from antecede.ordering.message_plan import (
     ADDED,
@@ -24,6 +23,7 @@ from antecede.ordering.partition import ANSWER as ANSWER_TYPE
 from antecede.ordering.projection import PLACE
 from antecede.ordering.stamp_types import is_name
 from antecede.ordering.text_tables import FILE, LINE
+from antecede.spark.arrow_types import convert_type
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.fingerprint import hash_columns
 from antecede.spark.ordering.outcome import (
@@ -33,7 +33,7 @@ from antecede.spark.ordering.outcome import (
     SparkOutcome,
     name_our_columns,
 )
-from antecede.spark.partition_kernel import count_partitions, with_partition_kernel
+from antecede.spark.partition_kernel import gather_rows, with_partition_kernel
 
 _OWN = "antecede own"
 """Marks the rows that are added for processes' own broadcasts."""
@@ -109,10 +109,11 @@ def plan_message_order(
     columns = _select_columns(messages, plan)
     if plan.shares_entries:
         columns["unseen"] = sf.col(_OWN)
-    number_of_tasks = 1 if plan.group is None else partitions or count_partitions(frame)
-    by_group = [] if plan.group is None else [columns["group"]]
-    spread = frame.repartition(number_of_tasks, *by_group)
-    rows = with_partition_kernel(spread, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
+    if plan.group is None:
+        gathered = frame.repartition(1)
+    else:
+        gathered = gather_rows(frame, partitions, columns["group"])
+    rows = with_partition_kernel(gathered, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
     if plan.shares_entries:
         rows = rows.where(~sf.col(_OWN)).drop(_OWN)
     return _plan_outcome(rows, messages.columns, plan, names)
@@ -127,7 +128,7 @@ def _list_columns(frame: DataFrame) -> TableColumns:
 def find_arrow_type(frame: DataFrame, name: str) -> pa.DataType:
     """The type of a column as Arrow has it; types that Arrow does not have are of no use here."""
     try:
-        return to_arrow_type(frame.schema[name].dataType, timezone="UTC")
+        return convert_type(frame.schema[name].dataType)
     except Exception:  # Spark raises errors of several types
         return pa.null()
 

@@ -17,9 +17,7 @@ from antecede.formats.text_lines import (
     read_lines,
     split_file,
 )
-
-TASKS = 4
-"""Tasks for each shuffle partition, at most."""
+from antecede.spark.reading.tasks import count_reading_tasks
 
 _RANGES = pa.schema(
     {
@@ -59,7 +57,7 @@ def map_lines(spark: SparkSession, ranges: list[LineRange], task: LineTask, sche
 
 def _run_tasks(spark: SparkSession, ranges: list[LineRange], task: LineTask, schema: pa.Schema) -> DataFrame:
     """Tasks with some ranges each."""
-    tasks = min(len(ranges), TASKS * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
+    tasks = count_reading_tasks(spark, len(ranges), sum(part.high - part.low for part in ranges))
     rows = [{**part._asdict(), "task": place % tasks} for place, part in enumerate(ranges)]
     table = pa.Table.from_pylist(rows, _RANGES)
     spread = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")

@@ -36,7 +36,7 @@ from antecede.formats.logs import (
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, list_paths
-from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage
+from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, locate_staged_file
 from antecede.report.notebook import preview_files, render_result
 from antecede.scratch import make_scratch_folder
 from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
@@ -44,10 +44,8 @@ from antecede.spark.reading.gather import apply_gathering
 from antecede.spark.reading.linked_traces import join_linked_traces
 from antecede.spark.reading.native import can_open, read_native_tables
 from antecede.spark.reading.parts import PART_BYTES, read_in_parts
+from antecede.spark.reading.tasks import count_reading_tasks
 from antecede.tables import EVENTS, QUARANTINE
-
-TASKS_PER_PARTITION = 4
-"""Tasks for each shuffle partition, at most: more of them even out what sizes do not tell."""
 
 
 @dataclass(frozen=True)
@@ -191,17 +189,29 @@ def _stage_files(
     """Read and stage these files in tasks of about equal size."""
     if not files:
         return {}
-    tasks = min(len(files), TASKS_PER_PARTITION * int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
     names = list(files.values())
+    sizes = [os.path.getsize(name) if os.path.exists(name) else 0 for name in names]
+    tasks = count_reading_tasks(spark, len(names), sum(sizes))
     columns = {"number": list(files), "name": names, "path": list(map(os.path.abspath, names))}
-    table = pa.table({**columns, "task": pa.array(_assign_tasks(names, tasks), pa.int32())})
+    table = pa.table({**columns, "task": pa.array(_assign_tasks(sizes, tasks), pa.int32())})
     by_task = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
     stage = Stage(folder, format, settings, len(files) > 1)
     rows = by_task.mapInArrow(stage.run, from_arrow_schema(STAGED_FILES)).collect()
     for row in rows:
         if row["is_callers_error"]:
             raise CallerError(row["error"])
+    _check_staged(folder, [row["number"] for row in rows if row["events"]])
     return {row["number"]: _make_file_read(files[row["number"]], row.asDict()) for row in rows}
+
+
+def _check_staged(folder: str, numbers: list[int]) -> None:
+    """Refuse a folder in which the driver does not find what workers wrote."""
+    paths = (locate_staged_file(folder, "events", number) for number in numbers)
+    if not all(map(os.path.exists, paths)):
+        raise CallerError(
+            f"workers write what they read into {folder}, where this machine does not see it: name a folder "
+            "that all machines share (--staging)"
+        )
 
 
 def _make_file_read(name: str, row: dict[str, Any]) -> FileRead:
@@ -210,13 +220,12 @@ def _make_file_read(name: str, row: dict[str, Any]) -> FileRead:
     return FileRead(name, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))
 
 
-def _assign_tasks(paths: list[str], tasks: int) -> list[int]:
+def _assign_tasks(sizes: list[int], tasks: int) -> list[int]:
     """A task for each file: the largest first, each to the task that has least to do."""
-    sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     loads = [(0, task) for task in range(tasks)]
     heapify(loads)
-    result = [0] * len(paths)
-    for at in sorted(range(len(paths)), key=lambda at: -sizes[at]):
+    result = [0] * len(sizes)
+    for at in sorted(range(len(sizes)), key=lambda at: -sizes[at]):
         load, result[at] = loads[0]
         heapreplace(loads, (load + sizes[at] + 1, result[at]))
     return result

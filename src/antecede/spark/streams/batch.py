@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
@@ -19,10 +18,11 @@ from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.spark.arrow_batches import map_in_arrow
+from antecede.spark.arrow_types import convert_schema
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.message_order import find_arrow_type
 from antecede.spark.ordering.outcome import compares_exactly
-from antecede.spark.partition_kernel import count_partitions
+from antecede.spark.partition_kernel import find_chosen_partitions
 from antecede.spark.streams.kafka_sink import choose_topic, make_publisher
 from antecede.streams.bucket import BucketReport, order_bucket
 from antecede.streams.ledger import Ledger, Turn
@@ -207,12 +207,13 @@ def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Ma
         return None
     reports = _run_tasks(batch, turn, settings.partitions)
     took = max(0, int(now() * 1000) - start)
-    return turn.commit(reports, to_arrow_schema(batch.schema, timezone="UTC"), took)
+    return turn.commit(reports, convert_schema(batch.schema), took)
 
 
 def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
     """Let tasks put the rows of their buckets in order; one job."""
-    tasks = min(partitions or count_partitions(batch), turn.bucket_count)
+    wanted = partitions or find_chosen_partitions(batch.sparkSession) or turn.bucket_count
+    tasks = min(wanted, turn.bucket_count)
     rows = batch.withColumns({_BUCKET: _choose_bucket(turn), _NO_ROW: sf.lit(False)})
     if expired := turn.list_expired_buckets():
         rows = rows.union(_make_no_rows(rows, expired))

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.utils import is_remote
 
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
@@ -71,7 +72,7 @@ def order_stream(
     `give_up` says what becomes of rows that have waited too long (`after_seconds`, or while more than
     `after_rows` or `after_bytes` of a group wait): `hold` waits for ever, `release` lets them out with what
     they missed, `divert` puts them aside. It is looked at whenever a micro-batch comes, and by time every
-    second while none comes.
+    second while none comes (not through Spark Connect).
 
     While more than `max_held` rows are held, micro-batches begin later: with twice as many, half as often. So
     less comes in if the source bounds what a micro-batch takes (`maxFilesPerTrigger`, for Kafka
@@ -140,20 +141,35 @@ def start_stream(
             sleep(pause)
         _check_may_begin(may_begin, batch_id)
         with is_working:
-            if prepare is not None:
-                batch = prepare(batch, batch_id)
-            write_batch(batch, batch_id, settings._replace(query=_read_query_id(place)))
+            _prepare_and_write(batch, batch_id, settings, prepare)
 
-    writer = messages.writeStream.foreachBatch(write).option("checkpointLocation", str(place))
+    def write_on_server(batch: DataFrame, batch_id: int) -> None:
+        for pause in list_pauses(settings.checkpoint, settings.max_held):
+            sleep(pause)
+        _prepare_and_write(batch, batch_id, settings, prepare)
+
+    # Spark Connect runs the function in another process, which no lock and no request to stop reaches.
+    is_elsewhere = is_remote()
+    writer = messages.writeStream.foreachBatch(write_on_server if is_elsewhere else write)
+    writer = writer.option("checkpointLocation", str(place))
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
         writer = writer.trigger(**trigger)
     query = writer.start()
-    if settings.give_up.seconds is not None:
+    if settings.give_up.seconds is not None and not is_elsewhere:
         ledger = settings.make_ledger(messages)
         give_up_while_active(query, ledger, is_working)
     return query
+
+
+def _prepare_and_write(
+    batch: DataFrame, batch_id: int, settings: StreamSettings, prepare: PrepareBatch | None
+) -> None:
+    if prepare is not None:
+        batch = prepare(batch, batch_id)
+    query = _read_query_id(settings.checkpoint / SPARK)
+    write_batch(batch, batch_id, settings._replace(query=query))
 
 
 def _check_may_begin(may_begin: Callable[[], bool], batch_id: int) -> None:

@@ -1,0 +1,19 @@
+"""How many tasks read files."""
+
+from pyspark.sql import SparkSession
+
+from antecede.spark.partition_kernel import find_chosen_partitions
+
+TASKS_PER_PARTITION = 4
+"""Tasks for each shuffle partition, at most: more of them even out what sizes do not tell."""
+TASK_BYTES = 4_000_000
+"""What a task reads at least, where nobody has chosen a number of partitions and there are many files."""
+MANY = 32
+"""So many files are a task each, then."""
+
+
+def count_reading_tasks(spark: SparkSession, pieces: int, size: int) -> int:
+    """Tasks for so many files, or parts of files, which have so many bytes together."""
+    chosen = find_chosen_partitions(spark)
+    most = max(MANY, size // TASK_BYTES) if chosen is None else TASKS_PER_PARTITION * chosen
+    return min(pieces, most)
