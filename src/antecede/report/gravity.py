@@ -7,7 +7,7 @@ GROUPS = {
         "clock-backwards", "clock-hole", "clock-repeat", "clock-restart", "clock-uncounted", "clock-unknown",
         "clock-beyond", "clock-not-transitive", "concurrent",
     ),
-    "records": ("missing", "same-id", "timestamp", "false-causality"),
+    "records": ("missing", "same-id", "timestamp", "offset-time", "false-causality"),
 }  # fmt: skip
 """The kinds of each group: order that is broken; messages that are not as they were sent; clocks that cannot
 be right; and what is wrong with the records alone."""
