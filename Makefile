@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := -m pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup kernels demo stream chat test check static oldest connect connect-slice matrix campaign live-campaign stream-campaign studies bench docs dist format clean
+.PHONY: help setup kernels demo stream chat test check static oldest connect connect-slice cluster matrix campaign live-campaign stream-campaign studies bench docs dist format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ connect-slice: .venv/.stamp ## the same slice through Spark Connect
 
 connect: .venv/.stamp ## all tests of Spark, through Spark Connect
 	SPARK_REMOTE='local[2]' $(BIN)/python -m pytest -m spark --durations=25
+
+cluster: .venv/.stamp ## order and audit on a standalone cluster of two workers, one of which is killed
+	$(BIN)/python -m pytest tests/spark/check_cluster.py
 
 matrix: .venv-oldest/.stamp .venv-newest/.stamp ## the tests of Spark and some others, with the oldest and the newest versions
 	$(call run_tests_in,oldest) tests/spark tests/engines tests/kernels tests/ordering tests/formats tests/streams
