@@ -44,7 +44,7 @@ def traffic(events: int, processes: int, seed: int = 1) -> Traffic:
     delay[slow] += random.uniform(50, 500, slow.sum())
     delay[astray] += random.uniform(500, 20_000, astray.sum())
     process = np.concatenate((sender, receiver))
-    time = np.round(np.concatenate((sent, sent + delay)), 3)
+    time: NDArray[np.float64] = np.concatenate((sent, sent + delay)).round(3)
     order = np.lexsort((np.arange(2 * size), time, process))
     process = process[order]
     index = np.arange(2 * size) - np.searchsorted(process, process)
@@ -58,7 +58,7 @@ def write(events: int, processes: int, folder: Path) -> str:
     names = pa.array([f"node-{i:03}" for i in range(processes)])
     cuts = np.searchsorted(found.process, np.linspace(0, processes, FILES + 1))
     for file, (low, high) in enumerate(pairwise(cuts)):
-        part = Traffic(*(array[low:high] for array in found))
+        part = Traffic._make(array[low:high] for array in found)
         pq.write_table(_table(part, names), folder / f"{file}.parquet", row_group_size=200_000)
     return str(folder)
 

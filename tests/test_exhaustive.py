@@ -8,7 +8,7 @@ processes changes nothing, so the first message goes from p0 (to p1, for message
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -45,12 +45,12 @@ class Steps:
 
     def send(self, end: Step, message: int, to: list[str] | None) -> Step:
         key = (end.snapshot, message, str(to))
-        return self._take(key, end, lambda endpoint: endpoint.send(str(message).encode(), to=to))
+        return self.take(key, end, lambda endpoint: endpoint.send(str(message).encode(), to=to))
 
     def receive(self, end: Step, sent: Sent) -> Step:
-        return self._take((end.snapshot, sent.data), end, lambda endpoint: endpoint.receive(sent.packet))
+        return self.take((end.snapshot, sent.data), end, lambda endpoint: endpoint.receive(sent.packet))
 
-    def _take(self, key: object, end: Step, act: Callable[[Endpoint], Effects]) -> Step:
+    def take(self, key: object, end: Step, act: Callable[[Endpoint], Effects]) -> Step:
         if key not in self._known:
             endpoint = antecede.restore(end.snapshot)
             effects = act(endpoint)
@@ -75,7 +75,7 @@ class State:
         self.oracle = Oracle(NAMES)
         self.sends = 0
 
-    def copy(self) -> "State":
+    def copy(self) -> Self:
         new = copy.copy(self)
         new.ends = dict(self.ends)
         new.network = list(self.network)
@@ -84,14 +84,14 @@ class State:
             setattr(new.oracle, field, copy.copy(getattr(self.oracle, field)))
         return new
 
-    def after_send(self, process: str, to: list[str] | None) -> "State":
+    def after_send(self, process: str, to: list[str] | None) -> Self:
         new = self.copy()
         new.sends += 1
         message = new.oracle.send(process, NAMES if to is None else to)
         new.apply(process, self.steps.send(self.ends[process], message, to))
         return new
 
-    def after_arrival(self, at: int) -> "State":
+    def after_arrival(self, at: int) -> Self:
         sent = self.network[at]
         packet = sent.packet
         new = self.copy()
@@ -110,7 +110,7 @@ class State:
         if self.optimal:
             assert not any(self.oracle.is_ready(p, m) for p, m in self.waiting if p in self.watch)
 
-    def moves(self, sends: list[Send]) -> Iterator["State"]:
+    def moves(self, sends: list[Send]) -> Iterator[Self]:
         """Every state one step away; acknowledgements and the like arrive in every order too."""
         for process, to in sends:
             if not self.ends[process].is_blocked:

@@ -86,8 +86,8 @@ def test_names_of_other_tools():
     plain = {"topic": "t", "partition": 1, "offset": 4, "timestamp": "1970-01-01T00:00:00.007Z", "value": "x"}
     found = rows(json.dumps(plain | {"headers": [{"key": "producer", "value": "p"}]}, indent=1))
     assert events(found, "process", "time", "text") == [("p", 7.0, None), ("t/1", None, "x")]
-    (found,) = rows(lines(plain | {"timestampType": 1, "headers": {"a": 1}}))
-    assert (found["time"], found["fields"]) == (7.0, {"a": "1"})
+    (row,) = rows(lines(plain | {"timestampType": 1, "headers": {"a": 1}}))
+    assert (row["time"], row["fields"]) == (7.0, {"a": "1"})
 
 
 def test_what_is_no_record_goes_to_quarantine():

@@ -2,6 +2,7 @@
 
 import io
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,7 +32,7 @@ OTLP = otlp(
         }
     ]
 )
-CLICKHOUSE = {
+CLICKHOUSE: dict[str, Any] = {
     "Timestamp": "2023-11-14 22:13:20.000000000",
     "TraceId": TRACE,
     "SpanId": CHILD,
