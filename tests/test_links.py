@@ -83,7 +83,7 @@ class LinkState(State):
         return super().key(), self.added, self.removed
 
 
-@pytest.mark.parametrize(("messages", "leaves"), [(1, 24), (2, 730)])
+@pytest.mark.parametrize(("messages", "leaves"), [(1, 24), (2, 980)])
 def test_every_execution_in_which_a_link_is_added_and_another_removed(messages: int, leaves: int) -> None:
     stack = [LinkState(LINE)]
     known: set[object] = set()
