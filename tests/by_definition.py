@@ -173,7 +173,8 @@ def findings(rows: list[Row]) -> Counter[Finding]:
     found += Counter({("same-id", name, name): number - 1 for name, number in same.items()})
     ids = {row["event"] for row in rows}
     for row in rows:
-        found["missing", row["event"]] += sum(parent not in ids for parent in row["parents"] or [])
+        for parent in row["parents"] or []:
+            found["missing", parent, row["event"]] += parent not in ids
         found["self-parent", row["event"]] += row["event"] in (row["parents"] or [])
     return +found
 

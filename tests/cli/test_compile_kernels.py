@@ -8,6 +8,7 @@ import ast
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from antecede.cli import compile_kernels
 from antecede.cli.logs import open_spark
 from antecede.kernels import announcement
 from antecede.kernels.compiled import kernels, list_kernel_modules
+from antecede.spark import running
 
 SOURCE = Path(antecede.__file__).parent
 EXAMPLE = Path(__file__).parents[2] / "examples" / "chat.jsonl"
@@ -104,20 +106,25 @@ def said(monkeypatch) -> list[str]:
     said: list[str] = []
     monkeypatch.setattr(announcement, "listener", lambda: said.append("announcement"))
     monkeypatch.setattr(subprocess, "run", lambda command, **options: said.append(command[-1]))
+    monkeypatch.setattr(running, "open_session", lambda master, **settings: nullcontext())
     return said
+
+
+def enter_spark(master: str | None) -> None:
+    """Do all that comes before a session is opened."""
+    with open_spark(master):
+        pass
 
 
 def test_before_spark_starts_on_this_machine_what_is_missing_is_compiled(said, monkeypatch) -> None:
     monkeypatch.setattr(compile_kernels, "list_uncompiled", lambda: kernels[:1])
-    open_spark("spark://elsewhere:7077")
-    assert said == []
-    open_spark(None)
+    enter_spark(None)
     assert said == ["announcement", "antecede.cli.compile_kernels"]
 
 
 def test_before_spark_starts_nothing_is_compiled_twice(said, monkeypatch) -> None:
     monkeypatch.setattr(compile_kernels, "list_uncompiled", list)
-    open_spark("local[2]")
+    enter_spark("local[2]")
     assert said == []
 
 
@@ -125,7 +132,7 @@ def test_where_nothing_can_be_kept_workers_compile_and_the_screen_says_so(said, 
     kernel = kernels[0]
     monkeypatch.setattr(compile_kernels, "list_uncompiled", lambda: [kernel])
     monkeypatch.setattr(kernel, "_cache", object())
-    open_spark(None)
+    enter_spark(None)
     assert said == ["announcement"]
 
 

@@ -19,7 +19,7 @@ def test_a_machine_that_has_all() -> None:
         [sys.executable, "-m", "antecede", "doctor", "--json"], capture_output=True, text=True, check=False
     )
     checks = {check["what"]: check for check in json.loads(done.stdout)}
-    assert set(checks) == {"Python", "SQLite", "Java", "Spark", "memory", "temporary space"}
+    assert set(checks) == {"Python", "SQLite", "Java", "Spark", "memory", "temporary space", "leftovers"}
     assert done.returncode == 0, [check for check in checks.values() if check["remedy"]]
 
 

@@ -55,6 +55,14 @@ DEPENDENT_LOG = """\
 """
 """Sends that name what they depend on."""
 
+UNTIMED_LOG = """\
+{"process": "a", "index": 0, "event": "a1", "kind": "send", "message": "x", "time": 5}
+{"process": "b", "index": 0, "event": "b1", "kind": "send", "message": "y", "time": 9}
+{"process": "c", "index": 0, "event": "c1", "kind": "deliver", "message": "y"}
+{"process": "c", "index": 1, "event": "c2", "kind": "deliver", "message": "x"}
+"""
+"""Deliveries without times, in another order than that of the sends."""
+
 VECTORS = """\
 {"sender": "a", "stamp": {"a": 2}}
 {"sender": "a", "stamp": {"a": 1}}
@@ -80,6 +88,7 @@ FILES = {
     "log.jsonl": LOG,
     "clocks.log": CLOCKED_LOG,
     "dependent.jsonl": DEPENDENT_LOG,
+    "untimed.jsonl": UNTIMED_LOG,
     "vectors.jsonl": VECTORS,
     "shared.jsonl": SHARED,
     "parents.jsonl": PARENTS,
@@ -92,6 +101,7 @@ COMMANDS = (
     "audit log.jsonl --engine local",
     "audit dependent.jsonl --engine local --shiviz shiviz.log",
     "audit clocks.log --engine local",
+    "audit untimed.jsonl --engine local",
     "compare run/events.parquet --engine local",
     "compare dependent.jsonl --engine local",
     "order run/messages.parquet --engine local --out ordered-packets",
