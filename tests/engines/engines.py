@@ -150,7 +150,7 @@ class SparkEngine:
         from antecede.spark.auditing.event_audit import audit
         from antecede.spark.pictures.windows import pick_windows, view_log
 
-        frame = self.spark.createDataFrame(events)
+        frame = self._make_frame(events)
         done = audit(frame, huge=self.huge)
         summary = done.summary(sample)
         picked = pick_windows(frame, done.ranked, done.totals, summary) if windows else []
@@ -162,22 +162,30 @@ class SparkEngine:
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
         from antecede.spark.cost_report import compare
 
-        report = compare(self.spark.createDataFrame(events).repartition(3), **wishes)
+        report = compare(self._make_frame(events).repartition(3), **wishes)
         return CostReport(report.costs.toArrow(), report.advice)
 
     def order(self, messages: pa.Table, **options: Any) -> OrderResults:
         """Spark's tables are those of this process, row for row."""
         from antecede.spark.ordering.message_order import order
 
-        frame = self.spark.createDataFrame(messages).repartition(3)
+        frame = self._make_frame(messages).repartition(3)
         results = self._collect(order(frame, **options))
         return self._compare(results, LocalEngine().order(messages, **options))
 
     def order_events(self, events: pa.Table) -> OrderResults:
         from antecede.spark.ordering.event_order import order_events
 
-        frame = self.spark.createDataFrame(events).repartition(3)
+        frame = self._make_frame(events).repartition(3)
         return self._compare(self._collect(order_events(frame)), LocalEngine().order_events(events))
+
+    def _make_frame(self, table: pa.Table) -> Any:
+        """A DataFrame; of an Arrow table without rows, Spark Connect makes none."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        if len(table):
+            return self.spark.createDataFrame(table)
+        return self.spark.createDataFrame([], from_arrow_schema(table.schema))
 
     def _collect(self, outcome: Any) -> OrderResults:
         outcome.keep()
