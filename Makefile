@@ -26,7 +26,7 @@ chat: .venv/.stamp ## three people and a slow link: what one of them reads with 
 	$(BIN)/python examples/chat.py
 
 test: .venv/.stamp ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations=25
 
 # The kernels are compiled beside the static checks: else the first tests that need them would wait for that.
 check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, the site, tests

@@ -11,7 +11,7 @@ from antecede.events.graph import build_event_graph
 from antecede.machine import count_cores
 from antecede.simulate.run import Plan, simulate
 from antecede.simulate.trace import RunTrace, TableCollector
-from antecede.study.compare import Comparison, gather_comparisons, list_cells, run_cells
+from antecede.study.compare import Comparison, gather_comparisons, list_replay_cells, replay_cells
 from antecede.tables import EVENTS, MESSAGES
 from bench.measure import count, verdict
 
@@ -45,8 +45,8 @@ def _trace_run(messages: int) -> pa.Table:
 
 def _compare(events: pa.Table) -> tuple[Comparison, float]:
     start = perf_counter()
-    cells = list(list_cells(build_event_graph(events)))
-    (comparison,) = gather_comparisons(run_cells(cells))
+    cells = list(list_replay_cells(build_event_graph(events)))
+    (comparison,) = gather_comparisons(replay_cells(cells))
     return comparison, perf_counter() - start
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from rich.table import Table
 
 from antecede.core.gate import Gate
-from antecede.kernels.gate import release
+from antecede.kernels.gate import release_items
 from bench import workload
 from bench.measure import count, free_memory, least, verdict
 
@@ -28,7 +28,7 @@ def drain(items: list[workload.Item]) -> int:
     out = 0
     for number, needs, gains in items:
         gate.offer(number, needs, gains)
-        while (arrival := gate.find()) is not None:
+        while (arrival := gate.find_ready()) is not None:
             gate.take(arrival)
             out += 1
     return out
@@ -85,6 +85,6 @@ def _drain(size: int, arrival: str) -> float:
 def _release(size: int, arrival: str) -> float:
     needs, gains = workload.rows(workload.updates(size, PROCESSES, arrival))
     have = np.zeros(PROCESSES, dtype=np.int64)
-    seconds, released = least(lambda: release(have, needs, gains))
+    seconds, released = least(lambda: release_items(have, needs, gains))
     assert len(released.order) == size
     return seconds

@@ -55,7 +55,7 @@ class Program:
             self.env.process(self.sender(i))
             self.env.process(self.receiver(i))
         self.env.run()
-        figures: dict[str, float] = {**self.counts, "lost or stuck": len(self.oracle.list_undelivered())}
+        figures: dict[str, float] = {**self.counts, "lost or stuck": len(self.oracle.undelivered())}
         for name, notes in self.notes.items():
             figures[f"{name}, mean"] = float(np.mean(notes))
             figures[f"{name}, p99"] = float(np.quantile(notes, 0.99, method="inverted_cdf"))
@@ -103,7 +103,7 @@ class Program:
 
     def note_ready(self, i: int, packets: list[Packet]) -> None:
         for packet in packets:
-            if packet.ready is None and not self.oracle.list_missing(i, packet.message):
+            if packet.ready is None and not self.oracle.missing(i, packet.message):
                 packet.ready = self.env.now
 
     def deliver(self, i: int, packet: Packet) -> None:
@@ -112,7 +112,7 @@ class Program:
         if not self.oracle.expects(i, message):
             self.counts["duplicated"] += 1
             return
-        self.counts["late"] += self.oracle.is_late(i, message)
+        self.counts["late"] += self.oracle.late(i, message)
         self.counts["early"] += bool(self.oracle.deliver(i, message))
         self.counts["out of turn"] += message < self.newest[i][sender]
         self.newest[i][sender] = max(message, self.newest[i][sender])

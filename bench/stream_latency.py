@@ -136,11 +136,11 @@ def measure_latency(folder: Path, rate: int, seconds: float, warm: float) -> Tab
     Before, both run on a little traffic that does not count: Java compiles what runs often.
     """
     delay = make_traffic(rate, seconds).find_delay()
-    latency, arrivals = [], []
+    arrivals: list[Arrivals] = []
     with start_broker() as broker:
         spark = get_session("local[*]", spark_driver_memory=MEMORY, **make_connector_settings())
         for length in (warm, seconds):
-            latency, arrivals = [], []
+            arrivals = []
             for name, run in (("ours", _run_ordered), ("theirs", _run_sorted)):
                 job = Job(
                     spark,
@@ -151,10 +151,9 @@ def measure_latency(folder: Path, rate: int, seconds: float, warm: float) -> Tab
                     length,
                     delay,
                 )
-                came = run(job)
-                arrivals.append(came)
-                latency.append(came.find_latency(1000 * warm / 2))
+                arrivals.append(run(job))
         spark.stop()
+    latency = [came.find_latency(1000 * warm / 2) for came in arrivals]
     rows = round(rate * seconds)
     title = f"Latency through Kafka at {count(rate)} rows/s for {seconds:.0f} s: {count(GROUPS)} groups"
     table = Table(title=title, title_justify="left", caption_justify="left")
@@ -266,7 +265,7 @@ def _run_sorted(job: Job) -> Arrivals:
         nonlocal taken
         done = len(sorting.sorted)
         table = batch.toArrow()
-        sorting.take(table)
+        sorting.add_batch(table)
         for part in sorting.sorted[done:]:
             pq.write_table(part, job.folder / f"{number}.parquet")
         taken += len(table)

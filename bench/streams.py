@@ -51,7 +51,7 @@ def tables(quick: bool) -> Iterator[Table]:
     yield _grow_held([1_000, 10_000] if quick else [10_000, 100_000, 1_000_000, 10_000_000])
     yield _grow_groups([1_000, 10_000] if quick else [1_000, 10_000, 100_000, 1_000_000])
     with tempfile.TemporaryDirectory(prefix="antecede-bench-") as folder:
-        rate, seconds, warm = (1_000, 6, 4) if quick else (20_000, 45, 20)
+        rate, seconds, warm = (1_000, 20, 4) if quick else (20_000, 45, 20)
         yield measure_latency(Path(folder), rate, seconds, warm)
 
 

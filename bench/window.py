@@ -6,7 +6,7 @@ others: the work per event depends on how much is in flight, not on the length o
 numbered from 0, messages from 0 in the order of their sends.
 """
 
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 
 SWEEP = 256
 """Dead slots are kept until there are this many, and half of all."""
@@ -60,7 +60,7 @@ class Window:
 
     def named(self, slots: int) -> list[int]:
         """The messages of some slots."""
-        return sorted(self.messages[slot] for slot in list_positions(slots))
+        return sorted(self.messages[slot] for slot in list_set_bits(slots))
 
     def expects(self, process: int, message: int) -> bool:
         """Whether the message is addressed to this process and not delivered there."""

@@ -5,7 +5,7 @@ from typing import Any
 import antecede
 from antecede import CallerError, Effects, Packet
 from antecede.protocols.detectors import SHARPER
-from antecede.protocols.keys import count_sets
+from antecede.protocols.keys import count_key_sets
 from antecede.protocols.membership import Probabilistic
 from antecede.simulate.oracle import Oracle
 
@@ -18,7 +18,7 @@ Script = list[tuple[int, int]]
 
 def member(name: str, group: list[str], **options: Any) -> Probabilistic:
     """With K = 1 everybody has an entry of its own; otherwise sets of keys are shared by some."""
-    set_id = NAMES.index(name) % count_sets(options["K"], options["R"])
+    set_id = NAMES.index(name) % count_key_sets(options["K"], options["R"])
     made = antecede.endpoint("probabilistic", process=name, group=group, set_id=set_id, **options)
     assert isinstance(made, Probabilistic)
     return made
@@ -44,7 +44,7 @@ class Crowd:
         self.unnoticed: list[tuple[str, int]] = []
 
     def broadcast(self, name: str) -> None:
-        message = self.oracle.send(name, self.endpoints[name].group)
+        message = self.oracle.record_send(name, self.endpoints[name].group)
         self._take_effects(name, self.endpoints[name].send(str(message).encode()))
 
     def arrive(self, choice: int) -> bool:
@@ -66,7 +66,7 @@ class Crowd:
                 and SHARPER not in delivery.alarms
             ):
                 self.unnoticed.append((name, message))
-            if self.oracle.deliver(name, message):
+            if self.oracle.record_delivery(name, message):
                 self.violations.append((name, message))
 
     def advance(self, name: str, choice: int) -> None:

@@ -37,7 +37,7 @@ class World:
     def send(self, process: str, to: Sequence[str] | None = None, **how: Any) -> int:
         """Send message number len(messages); returns that number."""
         targets = self.names if to is None else list(to)
-        message = self.oracle.send(process, targets)
+        message = self.oracle.record_send(process, targets)
         effects = self.endpoints[process].send(str(message).encode(), to=to, **how)
         self._take_effects(process, effects)
         return message
@@ -91,7 +91,7 @@ class World:
     def _note_delivery(self, process: str, delivery: Delivery) -> None:
         message = int(delivery.payload)
         assert delivery.sender == self.oracle.sender[message]
-        missing = self.oracle.deliver(process, message)
+        missing = self.oracle.record_delivery(process, message)
         if missing and process in self.watch:
             self.violations.append((process, message, missing))
         self.waiting[process].discard(message)

@@ -7,7 +7,7 @@ names, if any; a delivery also depends on its send. Dependence is transitive.
 
 from collections.abc import Iterable
 
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 
 
 class SemanticOracle:
@@ -24,7 +24,7 @@ class SemanticOracle:
         """An internal event."""
         self.events[process].append(self.events[process][depends_on])
 
-    def send(self, process: object, to: Iterable[object], depends_on: int = 0) -> int:
+    def record_send(self, process: object, to: Iterable[object], depends_on: int = 0) -> int:
         """A message is sent; returns its number."""
         message = len(self.message_past)
         past = self.events[process][depends_on]
@@ -34,9 +34,9 @@ class SemanticOracle:
             self.addressed[target] |= 1 << message
         return message
 
-    def deliver(self, process: object, message: int, depends_on: int = 0) -> list[int]:
+    def record_delivery(self, process: object, message: int, depends_on: int = 0) -> list[int]:
         """A message is delivered; returns the causes that should have come before."""
-        missing = list_positions(
+        missing = list_set_bits(
             self.message_past[message] & self.addressed[process] & ~self.delivered[process]
         )
         self.delivered[process] |= 1 << message

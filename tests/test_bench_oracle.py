@@ -27,7 +27,7 @@ def check_same(mine: Window, oracle: Oracle, n: int) -> None:
     assert mine.undelivered() == undelivered
     for process, message in undelivered:
         assert isinstance(process, int)
-        assert mine.named(mine.missing(process, message)) == oracle.list_missing(process, message)
+        assert mine.named(mine.missing(process, message)) == oracle.list_missing_causes(process, message)
         assert mine.late(process, message) == oracle.is_late(process, message)
     pairs = set(undelivered)
     for message in range(mine.sent):
@@ -46,11 +46,11 @@ def test_window_is_the_oracle(sweep: int, seed: int, n: int, steps: int) -> None
             waiting = mine.undelivered()
             if waiting and random.random() < eager:
                 process, message = random.choice(waiting)
-                assert mine.named(mine.deliver(process, message)) == oracle.deliver(process, message)
+                assert mine.named(mine.deliver(process, message)) == oracle.record_delivery(process, message)
             else:
                 sender = random.randrange(n)
                 to = destinations(random, n, sender)
-                assert mine.send(sender, to) == oracle.send(sender, to)
+                assert mine.send(sender, to) == oracle.record_send(sender, to)
             check_same(mine, oracle, n)
 
 

@@ -87,7 +87,7 @@ class State:
     def after_send(self, process: str, to: list[str] | None) -> Self:
         new = self.copy()
         new.sends += 1
-        message = new.oracle.send(process, NAMES if to is None else to)
+        message = new.oracle.record_send(process, NAMES if to is None else to)
         new.apply(process, self.steps.send(self.ends[process], message, to))
         return new
 
@@ -105,7 +105,7 @@ class State:
         self.ends[process] = step
         self.network += step.packets
         for message in step.delivered:
-            assert self.oracle.deliver(process, message) == [] or process not in self.watch
+            assert self.oracle.record_delivery(process, message) == [] or process not in self.watch
             self.waiting -= {(process, message)}
         if self.optimal:
             assert not any(self.oracle.is_ready(p, m) for p, m in self.waiting if p in self.watch)

@@ -3,11 +3,11 @@
 import pytest
 
 from antecede.core.errors import CallerError
-from antecede.kafka_address import is_kafka_address, split_kafka_address
+from antecede.kafka_address import is_kafka_address, parse_kafka_address
 
 
 def test_brokers_and_topics() -> None:
-    found = split_kafka_address("kafka://a:9092,b:9093/orders,payments,orders")
+    found = parse_kafka_address("kafka://a:9092,b:9093/orders,payments,orders")
     assert found.brokers == "a:9092,b:9093" and found.topics == ("orders", "payments")
     assert str(found) == "kafka://a:9092,b:9093/orders,payments"
     assert is_kafka_address("kafka://a:1/t") and not is_kafka_address("kafka")
@@ -18,4 +18,4 @@ def test_brokers_and_topics() -> None:
 )
 def test_what_is_no_address_is_told_with_the_form(text: str) -> None:
     with pytest.raises(CallerError, match="write kafka://host:port/topic"):
-        split_kafka_address(text)
+        parse_kafka_address(text)

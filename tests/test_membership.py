@@ -170,7 +170,7 @@ def test_join_refuses_a_state_that_does_not_fit(have: dict[int, int], recent: li
     d = member("d", [*FOUNDERS, "d"], **EXACT)
     before = d.snapshot()
     with pytest.raises(InputError):
-        d.join(wire.encode((d.tag, "d", have, {}, recent, {})))
+        d.join(wire.encode((d.group_fingerprint, "d", have, {}, recent, {})))
     assert d.snapshot() == before
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from antecede import spark_address
 from antecede.core.errors import CallerError, SetupError
-from antecede.spark_address import check_answers, find_spark_address, split_spark_address
+from antecede.spark_address import check_spark_answers, find_spark_address, parse_spark_address
 from tests.commands import here
 
 
@@ -30,7 +30,7 @@ from tests.commands import here
     ],
 )
 def test_what_spark_takes_is_an_address(text: str, kind: str, hosts: tuple[tuple[str, int], ...]) -> None:
-    address = split_spark_address(text)
+    address = parse_spark_address(text)
     assert (address.text, address.kind, address.hosts) == (text, kind, hosts)
 
 
@@ -39,7 +39,7 @@ def test_what_spark_takes_is_an_address(text: str, kind: str, hosts: tuple[tuple
 )
 def test_what_it_does_not_take_is_refused_with_the_forms_there_are(text: str) -> None:
     with pytest.raises(CallerError, match=r"is no address of a Spark; write local\[2\], spark://HOST:7077"):
-        split_spark_address(text)
+        parse_spark_address(text)
 
 
 def test_the_environment_may_name_a_server(monkeypatch) -> None:
@@ -47,7 +47,7 @@ def test_the_environment_may_name_a_server(monkeypatch) -> None:
     assert find_spark_address(None).is_remote
     assert not find_spark_address("local[2]").is_remote
     monkeypatch.delenv("SPARK_REMOTE")
-    assert find_spark_address(None) == split_spark_address("local[*]")
+    assert find_spark_address(None) == parse_spark_address("local[*]")
     assert find_spark_address("sc://one").is_remote
 
 
@@ -84,21 +84,21 @@ def test_where_nobody_listens_is_told() -> None:
     with listen(None) as port:
         pass
     with pytest.raises(SetupError, match=rf"127.0.0.1:{port} does not answer \(.*refused\); start Spark"):
-        check_answers(split_spark_address(f"spark://127.0.0.1:{port}"))
+        check_spark_answers(parse_spark_address(f"spark://127.0.0.1:{port}"))
     with pytest.raises(SetupError, match=r"no-such-host.invalid:7077 does not answer \("):
-        check_answers(split_spark_address("spark://no-such-host.invalid:7077"))
+        check_spark_answers(parse_spark_address("spark://no-such-host.invalid:7077"))
 
 
 def test_a_web_page_is_not_taken_for_a_master() -> None:
     with listen(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, pytest.raises(SetupError, match="web page"):
-        check_answers(split_spark_address(f"spark://127.0.0.1:{port}"))
+        check_spark_answers(parse_spark_address(f"spark://127.0.0.1:{port}"))
 
 
 def test_one_master_that_answers_is_enough() -> None:
     with listen(None) as gone:
         pass
     with listen(b"anything") as port:
-        check_answers(split_spark_address(f"spark://127.0.0.1:{gone},127.0.0.1:{port}"))
+        check_spark_answers(parse_spark_address(f"spark://127.0.0.1:{gone},127.0.0.1:{port}"))
 
 
 def test_a_command_refuses_other_masters_before_spark(monkeypatch, capsys, tmp_path) -> None:

@@ -17,11 +17,11 @@ from antecede import endpoint
 from antecede.core.packet import Packet
 from antecede.protocols.counts import (
     exceeds_somewhere,
+    merge_maximum_counts,
     narrow_counts,
     pack_counts,
-    raise_count,
-    raise_counts,
-    view_counts,
+    raise_count_to,
+    view_packed_counts,
 )
 from bench.live.group import PAYLOAD
 
@@ -47,10 +47,10 @@ def _measure_numpy(n: int, times: int) -> float:
     own = narrow_counts(own)
 
     def take_in() -> None:
-        carried = view_counts(data, n, n)
+        carried = view_packed_counts(data, n, n)
         carried[:, 0].tolist()
         exceeds_somewhere(carried[0], own[0])
-        raise_count(raise_counts(own, carried), 1, 0, carried.item(1, 0))
+        raise_count_to(merge_maximum_counts(own, carried), 1, 0, carried.item(1, 0))
 
     return _measure(take_in, times)
 

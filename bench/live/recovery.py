@@ -34,8 +34,8 @@ INPUTS_OF_ROUND = 3
 class UnsyncedJournal(SqliteJournal):
     """Written without waiting for the disk, to have many records soon; the bytes are the same."""
 
-    def _lock(self) -> None:
-        super()._lock()
+    def _lock_database(self) -> None:
+        super()._lock_database()
         self._execute("PRAGMA synchronous = OFF")
 
 
@@ -74,15 +74,15 @@ class BusyProcess:
         return one
 
     def _acknowledge(self, name: str) -> NodeInput:
-        number = self.stations[name].hand_up().number
+        number = self.stations[name].hand_next_delivery().number
         return self._apply(name, AcknowledgeInput(number))
 
     def _transmit(self, source: str, target: str) -> bytes:
         """What goes over the connection; the other side has it at once, and says so."""
         channel = self.stations[source].channels[target]
         channel.allowed = UNLIMITED
-        first, parcels = channel.take_batch(1, LARGEST_RECORD)
-        channel.take_word(first, UNLIMITED)
+        first, parcels = channel.pop_batch_to_transmit(1, LARGEST_RECORD)
+        channel.apply_acknowledgement(first, UNLIMITED)
         return encode_record(0, UNLIMITED, first, parcels)
 
 
@@ -117,7 +117,7 @@ def _begin_journal(path: Path, station: Station) -> SqliteJournal:
     own = station.endpoint
     journal = UnsyncedJournal(path)
     journal.open(
-        JournalHeader(1, own.process, own.facts.name, GROUP, own.tag, bytes(INCARNATION_BYTES)),
+        JournalHeader(1, own.process, own.facts.name, GROUP, own.group_fingerprint, bytes(INCARNATION_BYTES)),
         station.snapshot(),
     )
     return journal

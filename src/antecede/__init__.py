@@ -17,7 +17,7 @@ may change. A name is imported when it is first asked for: a script loads only w
 
 from typing import TYPE_CHECKING, Any
 
-from antecede._lazy import import_on_demand
+from antecede._lazy import make_lazy_importer
 
 if TYPE_CHECKING:
     from antecede import live as live
@@ -116,19 +116,19 @@ _HOMES = {
     "protocols.registry": ("endpoint", "list_protocols", "restore"),
     "study.advice": ("Advice",),
 }
-_import_name = import_on_demand(__name__, _HOMES, ("live", "simulate", "spark", "study"))
+_import_name = make_lazy_importer(__name__, _HOMES, ("live", "simulate", "spark", "study"))
 
 if not TYPE_CHECKING:  # a checker knows all names, and would take any other for one
 
     def __getattr__(name: str) -> Any:
-        return _read_version() if name == "__version__" else _import_name(name)
+        return _read_installed_version() if name == "__version__" else _import_name(name)
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def _read_version() -> str:
+def _read_installed_version() -> str:
     """The version that is installed."""
     from importlib.metadata import PackageNotFoundError, version
 

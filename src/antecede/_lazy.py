@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import Any
 
 
-def import_on_demand(
-    package: str, homes: Mapping[str, Collection[str]], subpackages: Collection[str] = ()
+def make_lazy_importer(
+    package: str, names_by_module: Mapping[str, Collection[str]], subpackages: Collection[str] = ()
 ) -> Callable[[str], Any]:
-    """A `__getattr__` for a package: `homes` has the names that each of its modules gives."""
-    home_of = {name: home for home, names in homes.items() for name in names}
+    """A `__getattr__` for a package: `names_by_module` has the names that each of its modules gives."""
+    home_of = {name: home for home, names in names_by_module.items() for name in names}
 
     def import_name(name: str) -> Any:
         if name in subpackages:

@@ -38,8 +38,8 @@ class Java(NamedTuple):
 def find_java() -> Java:
     """The Java to use; raises an error with the remedy if there is none."""
     refusals = []
-    for path, origin in _list_candidates():
-        version = _read_version(path)
+    for path, origin in _list_java_candidates():
+        version = _ask_java_version(path)
         if version is None:
             refusals.append(f"{path} does not run")
         elif version < OLDEST:
@@ -68,7 +68,7 @@ def make_java_home(java: Java) -> Path:
     return folder
 
 
-def _list_candidates() -> list[tuple[Path, str]]:
+def _list_java_candidates() -> list[tuple[Path, str]]:
     """Where a Java may be, and where that is known from."""
     candidates = []
     if os.environ.get("JAVA_HOME"):
@@ -86,7 +86,7 @@ def _locate_packaged_java() -> Path:
     return Path(answer.stdout.strip())
 
 
-def _read_version(path: Path) -> int | None:
+def _ask_java_version(path: Path) -> int | None:
     """The main version that a Java says it has; None if it does not run."""
     command = [str(path), "-version"]
     try:

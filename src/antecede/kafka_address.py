@@ -27,7 +27,7 @@ def is_kafka_address(text: str) -> bool:
     return text.startswith(f"{SCHEME}://")
 
 
-def split_kafka_address(text: str) -> KafkaTopics:
+def parse_kafka_address(text: str) -> KafkaTopics:
     """The brokers and topics of an address; a sentence if it is none."""
     brokers, _, names = text.removeprefix(f"{SCHEME}://").partition("/")
     topics = tuple(dict.fromkeys(name.strip() for name in names.split(",")))

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 
-def memory_gigabytes() -> float:
+def read_memory_gigabytes() -> float:
     """The memory of this machine, or of the container it is in where that has less."""
     page_size, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
-    return min(page_size * pages, _read_container_limit()) / 2**30
+    return min(page_size * pages, _read_container_memory_bytes()) / 2**30
 
 
 def count_cores() -> int:
@@ -24,7 +24,7 @@ def count_cores() -> int:
 
 
 @contextmanager
-def shield_children() -> Iterator[None]:
+def shield_children_from_interrupt() -> Iterator[None]:
     """Processes that are started in the block do not hear Ctrl-C, which a terminal sends to all of them.
 
     Whoever started them ends them, and they print no tracebacks.
@@ -48,14 +48,14 @@ def make_user_folder() -> Path:
     try:
         if Path(base).is_absolute():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if os.access(folder, os.W_OK | os.X_OK) and _is_out_of_reach(folder):
+            if os.access(folder, os.W_OK | os.X_OK) and _is_writable_by_owner_only(folder):
                 return folder
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="antecede-"))
 
 
-def _is_out_of_reach(folder: Path) -> bool:
+def _is_writable_by_owner_only(folder: Path) -> bool:
     """Whether nobody else but the administrator can write to a folder, or move it or one that it is in."""
     facts = folder.lstat()  # others may have made it, or a link to one of theirs
     is_own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
@@ -76,7 +76,7 @@ def _lets_others_write(facts: os.stat_result) -> bool:
     return bool(facts.st_mode & stat.S_IWOTH) or (is_shared_group and bool(facts.st_mode & stat.S_IWGRP))
 
 
-def _read_container_limit() -> float:
+def _read_container_memory_bytes() -> float:
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(path) as file:

@@ -58,7 +58,7 @@ def _run_maven(folder: Path, artifacts: Sequence[Artifact]) -> None:
         raise SetupError(f"{artifacts[0]} is fetched by Maven: install it (Debian: apt-get install maven)")
     with tempfile.TemporaryDirectory() as temporary:
         pom = Path(temporary) / "pom.xml"
-        pom.write_text(_POM.format(dependencies="".join(map(_describe_dependency, artifacts))))
+        pom.write_text(_POM.format(dependencies="".join(map(_format_dependency, artifacts))))
         goal = "dependency:copy-dependencies"
         options = ["-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
         command = [maven, "-q", "-B", "-f", str(pom), goal, *options]
@@ -67,7 +67,7 @@ def _run_maven(folder: Path, artifacts: Sequence[Artifact]) -> None:
         raise SetupError(f"Maven cannot fetch {artifacts[0]}: {done.stdout[-2000:]}{done.stderr[-500:]}")
 
 
-def _describe_dependency(artifact: Artifact) -> str:
+def _format_dependency(artifact: Artifact) -> str:
     return _DEPENDENCY.format(artifact, "".join(map(_EXCLUSION.format, artifact.without)))
 
 

@@ -26,7 +26,7 @@ def make_scratch_folder(
 ) -> Iterator[str]:
     """A new folder, gone behind the block; in the temporary folder if no parent is named."""
     place = Path(parent or tempfile.gettempdir()).absolute() / f"{prefix}{uuid4().hex}"
-    with _keep_note(place):
+    with _register_folder(place):
         place.mkdir(mode=mode)
         try:
             yield str(place)
@@ -34,7 +34,7 @@ def make_scratch_folder(
             shutil.rmtree(place, ignore_errors=True)
 
 
-def list_leftovers() -> list[Path]:
+def list_leftover_folders() -> list[Path]:
     """The folders on this machine that runs of this user left when they were killed."""
     leftovers = []
     for note in sorted(_list_notes()):
@@ -51,36 +51,36 @@ def list_leftovers() -> list[Path]:
     return leftovers
 
 
-def remove_leftovers() -> list[Path]:
+def remove_leftover_folders() -> list[Path]:
     """Remove these folders; those that are gone."""
-    leftovers = list_leftovers()
+    leftovers = list_leftover_folders()
     for place in leftovers:
         shutil.rmtree(place, ignore_errors=True)
-    left = set(list_leftovers())
+    left = set(list_leftover_folders())
     return [place for place in leftovers if place not in left]
 
 
 @contextmanager
-def _keep_note(place: Path) -> Iterator[None]:
+def _register_folder(folder: Path) -> Iterator[None]:
     """Note the name of a folder for as long as it may be there."""
-    note = _locate_notes() / place.name.lstrip(".")
-    file = _write_note(note, place)
+    note = _locate_notes() / folder.name.lstrip(".")
+    file = _write_locked_note(note, folder)
     try:
         yield
     finally:
-        if file is not None and not place.exists():
+        if file is not None and not folder.exists():
             note.unlink(missing_ok=True)
         if file is not None:
             os.close(file)
 
 
-def _write_note(note: Path, place: Path) -> int | None:
+def _write_locked_note(note: Path, folder: Path) -> int | None:
     """The note, open and locked; None where it cannot be written: nothing else depends on it."""
     try:
         note.parent.mkdir(exist_ok=True)
         file = os.open(note, os.O_RDWR | os.O_CREAT, 0o600)
         _try_to_lock(file)
-        os.write(file, f"{socket.gethostname()}\n{place}".encode())
+        os.write(file, f"{socket.gethostname()}\n{folder}".encode())
     except OSError:
         return None
     return file
@@ -115,11 +115,11 @@ def replace_file(file: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def measure_folder(place: Path) -> int:
+def measure_folder_bytes(folder: Path) -> int:
     """The bytes of all files in a folder."""
     size = 0
-    for folder, _, names in os.walk(place):
+    for parent, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                size += os.lstat(os.path.join(folder, name)).st_size
+                size += os.lstat(os.path.join(parent, name)).st_size
     return size

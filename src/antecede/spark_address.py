@@ -44,11 +44,11 @@ class SparkAddress(NamedTuple):
 def find_spark_address(master: str | None) -> SparkAddress:
     """What the user names; else what the environment does (`SPARK_REMOTE`); else an embedded Spark."""
     remote = None if master is not None else os.environ.get("SPARK_REMOTE")
-    address = split_spark_address(master or remote or "local[*]")
+    address = parse_spark_address(master or remote or "local[*]")
     return address._replace(is_remote=remote is not None or address.kind == "connect")
 
 
-def split_spark_address(text: str) -> SparkAddress:
+def parse_spark_address(text: str) -> SparkAddress:
     """The address that a text is; a sentence if it is none."""
     if _EMBEDDED.fullmatch(text):
         return SparkAddress(text, "embedded")
@@ -62,12 +62,12 @@ def split_spark_address(text: str) -> SparkAddress:
     raise CallerError(f"--master {text}: is no address of a Spark; write {_FORMS}")
 
 
-def check_answers(address: SparkAddress) -> None:
+def check_spark_answers(address: SparkAddress) -> None:
     """Refuse an address at which nobody answers, or somebody else."""
     question = _ASK_CONNECT if address.kind == "connect" else _ASK_MASTER
     faults = []
     for host, port in address.hosts:
-        fault = _find_fault(host, port, question, ANSWER_TIME / len(address.hosts))
+        fault = _find_connection_fault(host, port, question, ANSWER_TIME / len(address.hosts))
         if fault is None:
             return
         faults.append(f"{host}:{port} {fault}")
@@ -77,15 +77,15 @@ def check_answers(address: SparkAddress) -> None:
         )
 
 
-def _find_fault(host: str, port: int, question: bytes, seconds: float) -> str | None:
+def _find_connection_fault(host: str, port: int, request: bytes, timeout_seconds: float) -> str | None:
     """What is wrong with whoever listens there; None if they answer."""
     try:
-        with socket.create_connection((host, port), timeout=seconds / 2) as connection:
-            connection.settimeout(seconds / 2)
-            connection.sendall(question)
+        with socket.create_connection((host, port), timeout=timeout_seconds / 2) as connection:
+            connection.settimeout(timeout_seconds / 2)
+            connection.sendall(request)
             answer = connection.recv(4096)  # all of it: what is left unread would be taken for an error
     except TimeoutError:
-        return f"does not answer within {seconds:g} seconds"
+        return f"does not answer within {timeout_seconds:g} seconds"
     except (OSError, OverflowError, UnicodeError) as error:
         return f"does not answer ({getattr(error, 'strerror', None) or error})"
     if answer.startswith(b"HTTP/"):

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
-from antecede.auditing.distributed.judging import JudgeTask, build_numbered_graph, judge_graph
+from antecede.auditing.distributed.judging import JudgeTask, build_judged_table, build_numbered_graph
 from antecede.auditing.distributed.layouts import JUDGED, MATCHED, NUMBERED
-from antecede.auditing.distributed.matching import MatchTask, match_rows
-from antecede.auditing.distributed.sentences import TELLABLE, tell_findings
+from antecede.auditing.distributed.matching import MatchTask, match_message_rows
+from antecede.auditing.distributed.sentences import TELLABLE, write_finding_sentences
 from antecede.auditing.judge import judge
 from antecede.auditing.wording import Event
 from antecede.events.graph import build_event_graph
@@ -82,15 +82,15 @@ class Numbered:
             for finding in row["findings"]
         ]
         batches = pa.Table.from_pylist(tellable, TELLABLE).to_batches()
-        return pa.Table.from_batches(list(tell_findings(iter(batches)))) if tellable else None
+        return pa.Table.from_batches(list(write_finding_sentences(iter(batches)))) if tellable else None
 
 
 def assert_same(events: pa.Table, parts: int, shuffle: Random) -> pa.Table:
     """Audit in tasks and in memory; returns the findings."""
     numbered = Numbered(events)
-    matched = pa.concat_tables(match_rows(part, numbered.catalog) for part in numbered.split(parts))
+    matched = pa.concat_tables(match_message_rows(part, numbered.catalog) for part in numbered.split(parts))
     matched = matched.take(pa.array(shuffle.sample(range(len(matched)), len(matched)), pa.int64()))
-    judged = judge_graph(build_numbered_graph(matched, numbered.catalog), 0)
+    judged = build_judged_table(build_numbered_graph(matched, numbered.catalog), 0)
     want = judge(build_event_graph(events))
     assert judged.schema == JUDGED and in_any_order(judged.drop_columns("findings")) == in_any_order(
         want.totals
@@ -152,11 +152,13 @@ def test_tasks_read_batches():
     matched = pa.Table.from_batches(match.run(iter(numbered.table.to_batches(7))))
     assert matched.schema == MATCHED and len(matched) == 60
     judged = pa.Table.from_batches(judging.run(iter(matched.to_batches(7))))
-    assert judged.equals(judge_graph(build_numbered_graph(matched, numbered.catalog), 0))
+    assert judged.equals(build_judged_table(build_numbered_graph(matched, numbered.catalog), 0))
 
 
 def test_names_are_looked_up_in_their_executions():
     catalog = ProcessCatalog(["one", "two"], ["a", "c", "b", "c"], np.array([0, 0, 1, 1]))
     names = pa.array(["a", "b", "c", "d"])
-    codes = catalog.look_up(np.array([0, 0, 0, 1, 1, 1, 0, 1]), names, np.array([0, 1, 2, 0, 1, 2, -1, 3]))
+    codes = catalog.look_up_codes(
+        np.array([0, 0, 0, 1, 1, 1, 0, 1]), names, np.array([0, 1, 2, 0, 1, 2, -1, 3])
+    )
     assert codes.tolist() == [0, -1, 1, -1, 2, 3, -1, -1]

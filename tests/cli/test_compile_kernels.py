@@ -27,7 +27,7 @@ ANNOUNCEMENT = "compiling for this machine: once, for about a minute\n"
 PROGRAM = """
 import sys
 from contextlib import redirect_stdout, suppress
-from antecede.cli.compile_kernels import compile_kernels, list_uncompiled
+from antecede.cli.compile_kernels import compile_kernels, list_uncompiled_kernels
 from antecede.cli.app import app
 from antecede.kernels.compiled import kernels
 
@@ -45,7 +45,7 @@ def list_reached():
     return reached
 
 compile_kernels()
-list_uncompiled()  # imports the modules of all kernels
+list_uncompiled_kernels()  # imports the modules of all kernels
 reached = list_reached()
 print("never compiled:", *(kernel.__name__ for kernel in kernels if kernel not in reached))
 before = list_signatures()
@@ -75,7 +75,7 @@ def test_the_set_up_compiles_every_kernel_and_afterwards_no_command_compiles(tmp
 
 
 def test_all_functions_that_are_compiled_are_known_as_kernels() -> None:
-    compile_kernels.list_uncompiled()
+    compile_kernels.list_uncompiled_kernels()
     modules = {module.rpartition(".")[2] for module in list_kernel_modules()}
     names = set()
     for file in SOURCE.rglob("*.py"):
@@ -117,20 +117,20 @@ def enter_spark(master: str | None) -> None:
 
 
 def test_before_spark_starts_on_this_machine_what_is_missing_is_compiled(said, monkeypatch) -> None:
-    monkeypatch.setattr(compile_kernels, "list_uncompiled", lambda: kernels[:1])
+    monkeypatch.setattr(compile_kernels, "list_uncompiled_kernels", lambda: kernels[:1])
     enter_spark(None)
     assert said == ["announcement", "antecede.cli.compile_kernels"]
 
 
 def test_before_spark_starts_nothing_is_compiled_twice(said, monkeypatch) -> None:
-    monkeypatch.setattr(compile_kernels, "list_uncompiled", list)
+    monkeypatch.setattr(compile_kernels, "list_uncompiled_kernels", list)
     enter_spark("local[2]")
     assert said == []
 
 
 def test_where_nothing_can_be_kept_workers_compile_and_the_screen_says_so(said, monkeypatch) -> None:
     kernel = kernels[0]
-    monkeypatch.setattr(compile_kernels, "list_uncompiled", lambda: [kernel])
+    monkeypatch.setattr(compile_kernels, "list_uncompiled_kernels", lambda: [kernel])
     monkeypatch.setattr(kernel, "_cache", object())
     enter_spark(None)
     assert said == ["announcement"]
@@ -140,6 +140,6 @@ def test_a_kernel_is_missing_until_something_is_kept_of_it(monkeypatch) -> None:
     kernel = kernels[0]
     index = kernel._cache._cache_file
     monkeypatch.setattr(index, "_load_index", lambda: {"types of arguments": "file"})
-    assert kernel not in compile_kernels.list_uncompiled()
+    assert kernel not in compile_kernels.list_uncompiled_kernels()
     monkeypatch.setattr(index, "_load_index", dict)
-    assert kernel in compile_kernels.list_uncompiled()
+    assert kernel in compile_kernels.list_uncompiled_kernels()

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.cli import engine
-from antecede.cli.engine import choose_engine, estimate_text_size, show_bytes
+from antecede.cli.engine import choose_engine, estimate_text_bytes, format_bytes
 from antecede.core.errors import CallerError, SetupError
 from antecede.local.logs import read_logs
 from tests.commands import TRIANGLE
@@ -33,7 +33,7 @@ def test_large_input_goes_to_spark(log, monkeypatch) -> None:
 
 
 def test_the_limit_is_lower_where_memory_is_short(log, monkeypatch) -> None:
-    monkeypatch.setattr("antecede.machine.memory_gigabytes", lambda: 100 * 16 / 2**30)
+    monkeypatch.setattr("antecede.machine.read_memory_gigabytes", lambda: 100 * 16 / 2**30)
     assert choose_engine("auto", [log], None).name == "spark"
 
 
@@ -64,15 +64,15 @@ def test_packed_files_count_as_the_text_that_is_in_them(tmp_path) -> None:
     (tmp_path / "plain").write_text(plain)
     (tmp_path / "gzip").write_bytes(gzip.compress(plain.encode()))
     pq.write_table(read_logs(tmp_path / "plain").events, tmp_path / "parquet", compression="zstd")
-    assert estimate_text_size([str(tmp_path / "plain")]) == len(plain)
+    assert estimate_text_bytes([str(tmp_path / "plain")]) == len(plain)
     for name in ("gzip", "parquet"):
         assert (tmp_path / name).stat().st_size < len(plain) / 5
-        assert len(plain) / 2 < estimate_text_size([str(tmp_path / name)]) < len(plain) * 2
+        assert len(plain) / 2 < estimate_text_bytes([str(tmp_path / name)]) < len(plain) * 2
 
 
 def test_files_that_cannot_be_read_are_left_to_the_reader(tmp_path) -> None:
     (tmp_path / "torn").write_bytes(b"PAR1 and no end")
-    assert estimate_text_size([str(tmp_path / "torn"), str(tmp_path / "gone")]) == 0
+    assert estimate_text_bytes([str(tmp_path / "torn"), str(tmp_path / "gone")]) == 0
 
 
 def test_the_files_of_an_input_are_added_up(log, tmp_path, monkeypatch) -> None:
@@ -86,4 +86,4 @@ def test_the_files_of_an_input_are_added_up(log, tmp_path, monkeypatch) -> None:
     ("size", "text"), [(12, "12 bytes"), (3_400, "3.4 kB"), (56_000_000, "56 MB"), (2**41, "2,199 GB")]
 )
 def test_sizes_in_words(size, text) -> None:
-    assert show_bytes(size) == text
+    assert format_bytes(size) == text

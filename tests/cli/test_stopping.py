@@ -112,8 +112,8 @@ def test_what_a_run_was_writing_is_gone(start, tmp_path, number, code, name) -> 
 def test_who_presses_ctrl_c_twice_does_not_wait(start) -> None:
     slow_exit = """
 import os, signal, time
-from antecede.cli.signals import stop_in_order
-with stop_in_order():
+from antecede.cli.signals import handle_stop_signals
+with handle_stop_signals():
     try:
         os.kill(os.getpid(), signal.SIGINT)
     finally:

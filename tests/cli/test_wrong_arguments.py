@@ -28,6 +28,8 @@ def run(monkeypatch, capsys, tmp_path):
     Path("m.csv").write_text("sender,stamp\na,1\n")
     Path("csv").mkdir()
     Path("csv/m.csv").write_text("sender,stamp\na,1\n")
+    Path("in").mkdir()
+    pq.write_table(pa.table({"sender": ["a"], "stamp": [1]}), "in/m.parquet")
 
     def start_spark(*_: object, **__: object) -> None:
         raise AssertionError("Spark was to be started")
@@ -73,9 +75,11 @@ def test_a_wrong_argument_is_told_before_spark_starts(run, words, sentence) -> N
     ("words", "sentence"),
     [
         (("csv", "--stamp", "stamp"), "not CSV"),
-        (("m.parquet", "--stamp", "clock"), "no column 'clock'"),
-        (("m.parquet", "--stamp", "stamp", "--sink", "iceberg"), "not 'iceberg'"),
-        (("m.parquet", "log", "--stamp", "stamp"), "reads one folder"),
+        (("in", "--stamp", "clock"), "no column 'clock'"),
+        (("in", "--stamp", "stamp", "--sink", "iceberg"), "not 'iceberg'"),
+        (("in", "csv", "--stamp", "stamp"), "reads one folder"),
+        (("m.parquet", "--stamp", "stamp"), "--follow m.parquet: is no folder; name the one that"),
+        (("in/*.parquet", "--stamp", "stamp"), "--follow in/*.parquet: is no folder; name the one that"),
     ],
 )
 def test_a_wrong_stream_is_told_before_spark_starts(run, words, sentence) -> None:
@@ -84,10 +88,31 @@ def test_a_wrong_stream_is_told_before_spark_starts(run, words, sentence) -> Non
     assert not Path("out").exists() and not Path("state").exists()
 
 
+@pytest.mark.parametrize(
+    ("out", "checkpoint", "sentence"),
+    [
+        ("state", "state", "--out and --checkpoint are both state: name two folders"),
+        ("a/../state", "state", "--out and --checkpoint are both a/../state: name two folders"),
+        ("state/out", "state", "--out state/out: is inside of --checkpoint state; name a folder elsewhere"),
+        ("out", "out/state", "--checkpoint out/state: is inside of --out out; name a folder elsewhere"),
+    ],
+)
+def test_tables_and_checkpoint_of_a_stream_are_two_folders(run, out, checkpoint, sentence) -> None:
+    words = ("order", "in", "--stamp", "stamp", "--follow", "--out", out, "--checkpoint", checkpoint)
+    done = run(*words)
+    assert done.code == 2 and sentence in " ".join(done.err.split())
+    assert not Path("out").exists() and not Path("state").exists()
+    # A stream that began so goes on.
+    Path(checkpoint, "spark").mkdir(parents=True)
+    Path(checkpoint, "spark", "metadata").write_text("")
+    with pytest.raises(AssertionError, match="Spark was to be started"):
+        run(*words)
+
+
 @pytest.fixture
 def little_memory(monkeypatch):
     """A machine whose memory lets 125 kB be unpacked."""
-    monkeypatch.setattr(source, "memory_gigabytes", lambda: 1e6 / 2**30)
+    monkeypatch.setattr(source, "read_memory_gigabytes", lambda: 1e6 / 2**30)
 
 
 @pytest.mark.usefixtures("little_memory")

@@ -85,7 +85,7 @@ def test_root_gaps_are_the_causes_that_have_not_arrived(
     for at in play_and_explain(world, script, kind):
         causes: set[int] = set()
         for message in world.waiting[at]:
-            causes.update(world.oracle.list_missing(at, message))
+            causes.update(world.oracle.list_missing_causes(at, message))
         missing = {name_packet(world, at, cause) for cause in causes - world.waiting[at]}
         assert name_gaps(world, at) == missing
 

@@ -17,9 +17,9 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.ordering.forms import FORMS
 from antecede.protocols import registry
-from antecede.protocols.counts import count_packed
+from antecede.protocols.counts import count_packed_entries
 from antecede.protocols.fifo import Fifo
-from antecede.protocols.registry import count_entries, get_protocol
+from antecede.protocols.registry import count_stamp_entries, get_protocol_class
 from tests.cases import Case
 from tests.contract.common import CASES, EVERY_CASE, parametrize_cases
 from tests.harness import destinations
@@ -49,8 +49,8 @@ def keep_unmet(endpoint: Gated, needs: Pairs) -> Pairs:
     return sorted((slot, count) for slot, count in needs if have.get(slot, 0) < count)
 
 
-GATED = [case for case in CASES if issubclass(get_protocol(case.protocol), Gated)]
-BY_PROCESS = [case for case in GATED if not get_protocol(case.protocol).shares_entries]
+GATED = [case for case in CASES if issubclass(get_protocol_class(case.protocol), Gated)]
+BY_PROCESS = [case for case in GATED if not get_protocol_class(case.protocol).shares_entries]
 
 
 @parametrize_cases(BY_PROCESS)
@@ -62,11 +62,13 @@ def test_tables_and_endpoints_are_asked_for_the_same(case: Case) -> None:
         if case.watch is not None and packet.target not in case.watch:
             continue  # order is promised at one process only
         source = endpoint.index[packet.source]
-        needs, gains = endpoint.read_needs(packet.kind, packet.stamp, source, endpoint.me, endpoint.n)
+        needs, gains = endpoint.read_needs_and_gains(
+            packet.kind, packet.stamp, source, endpoint.me, endpoint.n
+        )
         if packet.kind in ("ack", "release"):
             assert needs == gains == []
             continue
-        asked, gained = endpoint._find_needs(source, endpoint._read_packet(packet))
+        asked, gained = endpoint._find_local_needs_and_gains(source, endpoint._decode_packet_stamp(packet))
         assert keep_unmet(endpoint, needs) == keep_unmet(endpoint, asked)
         assert gains[0] == gained[0] and set(gained) <= set(gains)
         left_out = set(gains) - set(gained)
@@ -80,7 +82,7 @@ def count_numbers(value: Any, packed: bool) -> int:
     if isinstance(value, int):
         return 1
     if isinstance(value, bytes):
-        return count_packed(value) if packed else 0
+        return count_packed_entries(value) if packed else 0
     if isinstance(value, list):
         return sum(count_numbers(one, packed) for one in value)
     if isinstance(value, dict):
@@ -94,18 +96,18 @@ def test_the_size_of_a_stamp_is_the_number_of_its_numbers(case: Case) -> None:
     assert packets
     for packet in packets:
         stamp = _decode(packet.stamp) if packet.stamp else []
-        assert count_entries(packet) == count_numbers(stamp, case.protocol in PACKED)
+        assert count_stamp_entries(packet) == count_numbers(stamp, case.protocol in PACKED)
 
 
 @pytest.mark.parametrize("name", antecede.list_protocols())
 def test_every_protocol_answers_through_the_registry(name: str) -> None:
-    protocol = get_protocol(name)
+    protocol = get_protocol_class(name)
     assert protocol.facts.name == name
     if issubclass(protocol, Gated) or protocol.brings_past:
         with pytest.raises(InputError):
-            protocol.read_needs("message", b"\xc1", 0, 1, 3)
+            protocol.read_needs_and_gains("message", b"\xc1", 0, 1, 3)
     else:
-        assert protocol.read_needs("message", b"", 0, 1, 3) == ([], [])
+        assert protocol.read_needs_and_gains("message", b"", 0, 1, 3) == ([], [])
 
 
 # -- no other list of protocols ----------------------------------------------------------------------
@@ -154,8 +156,11 @@ def test_a_new_protocol_is_one_class_and_one_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(registry._BY_NAME, "twin", Twin)
     assert antecede.list_protocols()["twin"].name == "twin"
     packet = antecede.endpoint("twin", process="a", group=["a", "b"]).send(b"x", to=["b"]).packets[0]
-    assert count_entries(packet) == 1
-    assert get_protocol("twin").read_needs(packet.kind, packet.stamp, 0, 1, 2) == ([(0, 0)], [(0, 1)])
+    assert count_stamp_entries(packet) == 1
+    assert get_protocol_class("twin").read_needs_and_gains(packet.kind, packet.stamp, 0, 1, 2) == (
+        [(0, 0)],
+        [(0, 1)],
+    )
 
 
 @pytest.mark.parametrize("before", ["", "antecede.list_protocols(); "])

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import antecede
-from antecede.protocols.counts import Counts, count_up, narrow_counts, pack_counts, raise_counts, view_counts
+from antecede.protocols.counts import (
+    Counts,
+    increment_count,
+    merge_maximum_counts,
+    narrow_counts,
+    pack_counts,
+    view_packed_counts,
+)
 from antecede.protocols.matrix import Matrix
 
 EDGES = (0, 2**8 - 1, 2**16 - 1, 2**32 - 1)
@@ -22,7 +29,7 @@ def is_narrow(array: Counts) -> bool:
 
 @given(MATRICES, st.integers(0, 1), st.integers(0, 1))
 def test_one_more_is_as_in_a_wide_array(array: Counts, x: int, y: int) -> None:
-    counted = count_up(narrow_counts(array), x, y)
+    counted = increment_count(narrow_counts(array), x, y)
     array[x, y] += 1
     assert counted.tolist() == array.tolist() and is_narrow(counted)
 
@@ -30,7 +37,7 @@ def test_one_more_is_as_in_a_wide_array(array: Counts, x: int, y: int) -> None:
 @given(MATRICES, MATRICES, st.booleans())
 def test_the_larger_of_two_is_as_in_wide_arrays(array: Counts, other: Counts, loose: bool) -> None:
     carried = other.astype("<u8") if loose else narrow_counts(other)
-    raised = raise_counts(narrow_counts(array), carried)
+    raised = merge_maximum_counts(narrow_counts(array), carried)
     assert raised.tolist() == np.maximum(array, other).tolist()
     assert is_narrow(raised)
 
@@ -38,7 +45,7 @@ def test_the_larger_of_two_is_as_in_wide_arrays(array: Counts, other: Counts, lo
 @given(MATRICES)
 def test_what_is_packed_is_read_as_it_was(array: Counts) -> None:
     assert pack_counts(narrow_counts(array)) == pack_counts(array)
-    assert view_counts(pack_counts(array), 2, 2).tolist() == array.tolist()
+    assert view_packed_counts(pack_counts(array), 2, 2).tolist() == array.tolist()
 
 
 @pytest.mark.parametrize("edge", EDGES)

@@ -50,7 +50,7 @@ class Naive:
 
 def take(gate: Gate[int]) -> int | None:
     """What the gate would hand out next, taken."""
-    arrival = gate.find()
+    arrival = gate.find_ready()
     return None if arrival is None else gate.take(arrival)
 
 
@@ -61,7 +61,7 @@ def play(gate: Gate[int], naive: Naive, steps: Steps) -> None:
             assert gate.offer(naive.arrivals, needs, gains) == naive.arrivals
             naive.offer(needs, gains)
         elif action == "gain":
-            gate.gain(*gains[0])
+            gate.advance_slot(*gains[0])
             naive.gain(*gains[0])
         else:
             taken = take(gate)
@@ -75,7 +75,9 @@ def play(gate: Gate[int], naive: Naive, steps: Steps) -> None:
 def check_same_state(gate: Gate[int], naive: Naive) -> None:
     assert {slot: gate.have.get(slot, 0) for slot in range(4)} == naive.have
     assert sorted(gate.items) == list(naive.queue)
-    assert list(gate.held()) == [(name, naive.unmet(name)) for name in naive.queue if naive.unmet(name)]
+    assert list(gate.iterate_held()) == [
+        (name, naive.unmet(name)) for name in naive.queue if naive.unmet(name)
+    ]
 
 
 @pytest.mark.parametrize("add", [False, True])
@@ -93,8 +95,8 @@ def test_a_jump_frees_everything_up_to_it_in_arrival_order(offers: list[tuple[in
     gate: Gate[int] = Gate()
     for name, (count, _) in enumerate(offers):
         gate.offer(name, [(0, count)], [])
-    gate.gain(0, offers[0][1])
-    taken = [gate.take(arrival) for arrival in iter(gate.find, None)]
+    gate.advance_slot(0, offers[0][1])
+    taken = [gate.take(arrival) for arrival in iter(gate.find_ready, None)]
     assert taken == [name for name, (count, _) in enumerate(offers) if count <= offers[0][1]]
 
 
@@ -105,21 +107,21 @@ def test_find_with_a_wish_is_the_first_ready_item_that_is_wanted(offers: list[tu
         gate.offer(wanted, needs, [])
     ready = [at for at, (_, needs) in enumerate(offers) if all(count == 0 for _, count in needs)]
     for expected in [at for at in ready if offers[at][0]]:
-        found = gate.find(lambda wanted: wanted)
+        found = gate.find_ready(lambda wanted: wanted)
         assert found == expected
         gate.take(found)
-    assert gate.find(lambda wanted: wanted) is None
+    assert gate.find_ready(lambda wanted: wanted) is None
     for expected in [at for at in ready if not offers[at][0]]:
-        assert gate.find() == expected and gate.take(expected) is False
+        assert gate.find_ready() == expected and gate.take(expected) is False
 
 
 def test_an_item_without_needs_is_ready_at_once() -> None:
     gate: Gate[str] = Gate()
     assert gate.offer("first", [], [(0, 1)]) == 0
-    assert gate.find() == 0 and list(gate.held()) == []
+    assert gate.find_ready() == 0 and list(gate.iterate_held()) == []
     assert gate.take(0) == "first"
     assert gate.have == {0: 1}
-    assert gate.find() is None
+    assert gate.find_ready() is None
 
 
 # -- root gaps ---------------------------------------------------------------------------------------
@@ -218,9 +220,9 @@ class Counting(Gate[int]):
 
     filings: int = 0
 
-    def _file(self, arrival: int, item: Item[int]) -> None:
+    def _file_by_unmet_need(self, arrival: int, item: Item[int]) -> None:
         self.filings += 1
-        super()._file(arrival, item)
+        super()._file_by_unmet_need(arrival, item)
 
 
 def looks_and_wakes(offers: list[tuple[Pairs, Pairs]], add: bool) -> tuple[int, int]:

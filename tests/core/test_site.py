@@ -86,7 +86,7 @@ class Town:
             self.homes[name].taken += 1
             message = int(delivery.payload)
             assert delivery.sender == self.oracle.sender[message]
-            if self.oracle.deliver(name, message) and name in (self.case.watch or self.names):
+            if self.oracle.record_delivery(name, message) and name in (self.case.watch or self.names):
                 self.violations.append((name, message))
 
     def restart(self, name: str) -> None:
@@ -105,7 +105,7 @@ class Town:
         if site is None or site.endpoint.blocked or crash == 1:
             return
         to = destinations(self.names, self.names.index(name), self.random.randrange(99), kind)
-        message = self.oracle.send(name, self.names if to is None else to)
+        message = self.oracle.record_send(name, self.names if to is None else to)
         data = str(message).encode()
         self.happens(name, Input("send", self.now, data, None if to is None else tuple(to)), crash)
 

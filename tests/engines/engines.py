@@ -94,12 +94,14 @@ class LocalEngine:
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         from antecede.local.audit import audit
-        from antecede.local.windows import pick_windows, view_log
+        from antecede.local.windows import build_log_view, pick_windows
 
         done = audit(events)
         summary = done.summary(sample)
         picked = pick_windows(events, done.findings, done.totals, summary) if windows else []
-        page = make_page(summary, view_log(events, done.findings, done.totals, summary) if windows else None)
+        page = make_page(
+            summary, build_log_view(events, done.findings, done.totals, summary) if windows else None
+        )
         return Results(done.findings, done.totals, summary, picked, page)
 
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
@@ -148,13 +150,15 @@ class SparkEngine:
 
     def audit(self, events: pa.Table, sample: int = SAMPLE, windows: bool = False) -> Results:
         from antecede.spark.auditing.event_audit import audit
-        from antecede.spark.pictures.windows import pick_windows, view_log
+        from antecede.spark.pictures.windows import build_log_view, pick_windows
 
         frame = self._make_frame(events)
         done = audit(frame, huge=self.huge)
         summary = done.summary(sample)
         picked = pick_windows(frame, done.ranked, done.totals, summary) if windows else []
-        page = make_page(summary, view_log(frame, done.ranked, done.totals, summary) if windows else None)
+        page = make_page(
+            summary, build_log_view(frame, done.ranked, done.totals, summary) if windows else None
+        )
         results = Results(done.findings.toArrow(), done.totals.toArrow(), summary, picked, page)
         done.done()
         return results

@@ -111,3 +111,13 @@ def test_a_transaction_that_lacks_something_is_held_with_all_behind_it(run) -> N
         "no JSON object",
         "event_count is 1e+18, and 1,000,000 changes can be held together",
     }
+
+
+def test_a_number_that_no_column_can_hold_costs_its_record(run) -> None:
+    (transaction,) = commit_transactions(Random(2), 1)
+    change = next(record for record in transaction if "op" in record.value)
+    far = {**change.value, "transaction": {"id": "x", "total_order": 2**63}}
+    write_topics([*transaction, ChangeRecord(change.topic, far)], False)
+    done = run()
+    assert done.code == 1 and f"{len(transaction)} ordered + 0 held + 1 quarantined" in done.out, done
+    assert [row["reason"] for row in read("quarantine")] == ["total_order is above 2^63 - 1"]

@@ -65,6 +65,79 @@ def test_csv_has_lines_and_cells(run) -> None:
     assert told[5] == "a quoted cell does not end on its line"
 
 
+def test_names_in_csv_are_texts(run) -> None:
+    Path("m.csv").write_text('room,id,stamp\n1,02,"[""01""]"\n1,01,[]\n01,01,[]\n1e1,7,[]\n10,7,[]\n')
+    assert run("m.csv", *WORDS, "--id", "id").code == 0
+    assert sorted((row["room"], row["id"], row["position"]) for row in rows("ordered")) == [
+        ("01", "01", 0),
+        ("1", "01", 0),
+        ("1", "02", 1),
+        ("10", "7", 0),
+        ("1e1", "7", 0),
+    ]
+
+
+def test_codes_with_zeros_in_front_stay_as_they_are_in_csv(run) -> None:
+    text = "room,sender,stamp,zip,at,part\nr,a,2,01234,010,1.5\nr,a,1,00999,20,0.5\nr,b,1,5,07,00.5\n"
+    Path("m.csv").write_text(text)
+    done = run("m.csv", "--group", "room", "--time", "at", "--out", "out")
+    assert done.code == 0
+    columns = ("sender", "stamp", "zip", "at", "part", "position")
+    assert sorted(tuple(row[name] for name in columns) for row in rows("ordered")) == [
+        ("a", 1, "00999", 20, "0.5", 1),
+        ("a", 2, "01234", 10, "1.5", 2),
+        ("b", 1, "5", 7, "00.5", 0),
+    ]
+
+
+def test_receivers_in_csv_are_texts(run) -> None:
+    Path("m.csv").write_text('sender,to,stamp\na,1,"[]"\na,01,"[]"\n')
+    done = run("m.csv", "--form", "triples", "--receiver", "to", "--out", "out")
+    assert done.code == 0 and "2 rows = 2 ordered" in done.out
+
+
+@pytest.mark.parametrize("odd", ["2024-02-30", "2024-02-30T10:00:00Z", "2024-01-01T10:00:00+99:99"])
+def test_cells_that_look_like_times_and_are_none_stay_as_they_are(run, odd) -> None:
+    Path("m.csv").write_text(f"room,sender,stamp,when\nr,a,1,2024-01-01\nr,a,2,{odd}\n")
+    assert run("m.csv", *WORDS).code == 0
+    assert [row["when"] for row in rows("ordered")] == ["2024-01-01", odd]
+
+
+LONG = "1" * 5_000
+
+
+@pytest.mark.parametrize(("good", "long"), [({"0": 1}, {"0": LONG}), ([1], [LONG]), ("1", LONG)])
+def test_counts_in_quotes_of_thousands_of_digits_cost_their_row(run, good, long) -> None:
+    Path("m.jsonl").write_text(lines(message(0, good), message(0, long)))
+    done = run("m.jsonl", *WORDS)
+    assert done.code == 1 and "2 rows = 1 ordered + 0 held + 1 quarantined" in done.out
+    assert "is no whole number" in read_reasons()[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("m.jsonl", b'{"room":"r","sender":"M\xfc","stamp":1}'), ("m.csv", b"r,M\xfc,1")]
+)
+def test_lines_that_are_no_utf8_are_not_altered_but_refused(run, name, line) -> None:
+    first = line.replace(b"M\xfc", b"a")
+    header = b"room,sender,stamp\n" if name == "m.csv" else b"\n"
+    Path(name).write_bytes(header + first + b"\n" + line + b"\n" + line.replace(b"\xfc", b"\xe9") + b"\n")
+    done = run(name, *WORDS)
+    assert done.code == 1 and "3 rows = 1 ordered + 0 held + 2 quarantined" in done.out
+    reason = "is no UTF-8: convert the file"
+    assert read_reasons() == {3: reason, 4: reason}
+    assert rows("quarantine")[0]["raw"] == line.decode(errors="replace")
+
+
+def test_a_table_of_which_nothing_can_be_read_is_told_as_such(run) -> None:
+    Path("nan.jsonl").write_text('{"room":"r","sender":"a","stamp":NaN}\n')
+    done = run("nan.jsonl", *WORDS)
+    assert done.code == 2 and "nor any other: no row can be read" in done.err
+    Path("wide.jsonl").write_text(lines(message("a", 1)), encoding="utf-16")
+    done = run("wide.jsonl", *WORDS)
+    assert done.code == 2 and "wide.jsonl: is UTF-16" in done.err and "convert it" in done.err
+    assert not Path("out").exists()
+
+
 OURS = ("file", "line", "raw", "reason", "missing", "position", "since", "arrival", "antecede", "gaps")
 
 

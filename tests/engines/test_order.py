@@ -115,6 +115,26 @@ def test_a_copy_of_a_message_is_told_from_another_one(engine):
     }
 
 
+def test_a_record_that_was_sent_twice_says_the_same_wherever_it_lies_in_its_topic(engine):
+    schema = "sender string, stamp int, text string, kafka_partition int, kafka_offset bigint"
+    rows = [
+        ("a", 1, "x", 0, 5),
+        ("a", 1, "x", 0, 6),
+        ("a", 1, "x", 1, 5),
+        ("b", 1, "x", 0, 7),
+        ("b", 1, "y", 0, 8),
+    ]
+    first = engine.order(make_table(rows, schema))
+    reasons = {(row["sender"], row["reason"]) for row in rows_of(first.quarantine)}
+    assert reasons == {
+        ("a", "duplicate: message 1 of a came before"),
+        ("b", "duplicate: message 1 of b came before, with other contents: that one counts"),
+    }
+    again = engine.order(make_table(rows[::-1], schema))
+    kept = [sorted(map(str, rows_of(outcome.ordered))) for outcome in (first, again)]
+    assert len(kept[0]) == 2 and kept[0] == kept[1]
+
+
 def test_columns_of_ours_give_way_to_those_of_the_input(engine):
     schema = f"{SCHEMA}, position string, Reason double, antecede string, arrival string"
     row = ("r", "a", {"a": 1}, 5.0, "x", "x", 1.5, "x", "x")
@@ -206,6 +226,7 @@ def test_malformed_stamps_go_to_quarantine_with_the_reason(engine):
         ("x string", {"form": "matrix"}, "is map<string,int>; stamps of form 'matrix' are array<array<int>>"),
         ("x string", {"form": "packets"}, "stamp as binary"),
         ("v array<int>", {"stamp": "v"}, "'sender' has names: give members="),
+        ("v array<int>", {"stamp": "v", "members": ["a", "b", "a"]}, "members=, .*, names 'a' twice"),
         ("v array<int>", {"stamp": "v", "form": "shared"}, "needs keys="),
         ("v array<int>", {"stamp": "v", "keys": "text"}, "column 'text' is string; keys are array<int>"),
         ("p array<string>", {"stamp": "p"}, "needs id="),

@@ -57,6 +57,17 @@ def test_clocks_that_know_each_other(engine):
     assert [row["name"] for row in rows_of(outcome.ordered)] == ["z"]
 
 
+def test_a_message_that_names_itself_waits_for_itself(engine):
+    rows = [("r", "a", 1, [("a", 1)], "x"), ("r", "b", 1, [("a", 1)], "y")]
+    schema = "room string, sender string, number int, stamp array<struct<s:string,n:int>>, name string"
+    outcome = engine.order(make_table(rows, schema), group="room", number="number", form="predecessors")
+    ring = "a cycle: message 1 of a waits for itself"
+    assert list_missing(outcome) == (
+        {"x": ["message 1 of a", ring], "y": ["message 1 of a"]},
+        [(ring, 2)],
+    )
+
+
 def test_the_command_says_so(command_engine, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     table = [{"room": "r", "name": name, "after": [after]} for name, after in ("xy", "yx")]

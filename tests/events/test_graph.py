@@ -14,7 +14,7 @@ from antecede.events.columns import decode_columns
 from antecede.events.graph import build_event_graph
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS
 from antecede.kernels.linking import ARRIVE
-from antecede.kernels.topology import is_linear
+from antecede.kernels.topology import is_linear_extension
 from antecede.tables import EVENTS
 from tests.event_rows import table, talk, without
 
@@ -106,7 +106,7 @@ def test_each_source_of_causes_tells_the_whole_past(plans, left_out, seed):
     Random(seed).shuffle(rows)
     found = build_graph(*rows)
     assert collect_pasts(found) == want
-    assert is_linear(found.causes.order, *found.causes.edges)
+    assert is_linear_extension(found.causes.order, *found.causes.edges)
     executions_in_order = found.events.execution[found.causes.order]
     assert (np.diff(executions_in_order) >= 0).all()
     assert len(found.causes.cycles.members) == 0

@@ -277,7 +277,7 @@ def test_blocks_of_csv_are_what_their_lines_are(data, settings):
 
 
 def test_plain_cells_are_read_as_blocks(monkeypatch):
-    monkeypatch.setattr(csv_table, "_map_records", None)
+    monkeypatch.setattr(csv_table, "_add_csv_records", None)
     text = "process,kind,receivers,clock,time,text,more\n" + 'a,send,b;c,"{""a"": 1}",5.5,"x, y",z\n' * 50
     assert len(parse(text, "csv").events) == 50
 
@@ -316,7 +316,7 @@ def test_pairs_of_lines_are_what_the_expression_finds(pairs, begin, tail):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shiviz, "BLOCK_CHARS", 30)
         by_block = read_or_refuse(text)
-        patch.setattr(shiviz, "read_pairs", lambda *_: None)
+        patch.setattr(shiviz, "read_line_pairs", lambda *_: None)
         patch.setattr(shiviz, "BLOCK_CHARS", 10**9)
         by_match = read_or_refuse(text)
     assert by_block == by_match
@@ -330,6 +330,6 @@ def read_or_refuse(text: str) -> Any:
 
 
 def test_plain_pairs_of_lines_are_read_as_blocks(monkeypatch):
-    monkeypatch.setattr(shiviz.Scan, "_take_matches", None)
+    monkeypatch.setattr(shiviz.Scan, "_scan_matches", None)
     for text in ('a {"a":1, "b":2}\ntext\n', 'text\na {"a":1, "b":2}\n'):
         assert len(parse(text * 20_000, "shiviz").events) == 20_000

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from antecede.cli.engine import estimate_text_size
+from antecede.cli.engine import estimate_text_bytes
 from antecede.core.errors import AntecedeError, InputError
 from antecede.formats import Settings
-from antecede.formats.message_files import are_packets, find_parquet_fault
+from antecede.formats.message_files import find_parquet_fault, is_packet_table
 from antecede.formats.native import count_native_rows, read_native_table
 from antecede.local.logs import read_logs
 from antecede.local.message_files import read_message_files
@@ -49,8 +49,8 @@ def narrow(tmp_path: Path) -> str:
 
 
 def test_types_that_arrow_has_not_implemented_are_told_as_broken_files(narrow: str) -> None:
-    assert estimate_text_size([narrow]) == 0
-    assert not are_packets([narrow])
+    assert estimate_text_bytes([narrow]) == 0
+    assert not is_packet_table([narrow])
     assert count_native_rows(narrow, None, Settings()) is None
     assert "Parquet cannot be read" in (find_parquet_fault(narrow) or "")
     with pytest.raises(InputError, match="Parquet cannot be read"):

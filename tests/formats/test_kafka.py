@@ -128,6 +128,31 @@ def test_what_the_console_consumer_prints():
     assert (found["time"], found["text"], found["fields"]) == (None, "value: with {}", None)
 
 
+@pytest.mark.parametrize("numbers", [("0", "9" * 20), ("9" * 20, "0")])
+def test_a_line_of_the_console_consumer_with_a_number_that_is_too_long_is_refused(numbers):
+    partition, offset = numbers
+    long = f"CreateTime:5\tPartition:{partition}\tOffset:{offset}\tb\n"
+    parsed = read(("CreateTime:5\tPartition:0\tOffset:0\ta\n" + long).encode(), "orders.txt")
+    assert len(parsed.events) == 1 and parsed.quarantine["line"].to_pylist() == [2]
+    assert read(long.encode(), "orders.txt").quarantine["raw"].to_pylist() == [long.strip("\n")]
+
+
+@pytest.mark.parametrize("field", ["partition", "offset"])
+def test_a_record_with_a_number_that_is_too_large_is_refused(field):
+    parsed = parse(lines(record(0, 5), record(1, 6) | {field: 2**63}))
+    assert len(parsed.events) == 1
+    assert parsed.quarantine["reason"].to_pylist() == [f"{field} is no count: {2**63}"]
+
+
+def test_sequence_numbers_are_compared_to_their_last_digit():
+    first = 1_700_000_000_000_000_001
+    sends = [record(0, None, "p", seq=str(first + 1)), record(1, None, "p", seq=str(first))]
+    assert events(rows(lines(*sends)), "event", "index")[:2] == [
+        ("send of orders/0@0", 1),
+        ("send of orders/0@1", 0),
+    ]
+
+
 def test_envelopes_of_connect_are_opened():
     inner = [{"process": "a", "event": "e1", "kind": "send"}, {"process": "a", "event": "e2"}]
     plain = rows(lines(*inner))

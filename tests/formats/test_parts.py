@@ -17,15 +17,15 @@ from antecede.formats import (
     read,
     read_part,
 )
-from antecede.formats.matching import match_again
+from antecede.formats.indexing import name_events
+from antecede.formats.matching import match_messages_across_files
 from antecede.formats.part_staging import (
     LineCounter,
     compute_part_offsets,
-    cut_file,
-    measure_part,
+    measure_part_spans,
     read_lines_between,
+    split_file_into_parts,
 )
-from antecede.formats.settle import name_events
 from antecede.tables import EVENTS
 from tests.formats.samples import SAMPLES, lines
 
@@ -39,7 +39,7 @@ def cut_at_lines(data: bytes, cuts: list[int]) -> list[tuple[int, bytes]]:
 
 def put_together(tables: list[pa.Table], basis: str | None, unmatched: bool) -> pa.Table:
     """The events of all parts, as `antecede.formats.parts` says what is left to do."""
-    spans = pa.concat_tables([measure_part(table, part) for part, table in enumerate(tables)])
+    spans = pa.concat_tables([measure_part_spans(table, part) for part, table in enumerate(tables)])
     further = {
         (row["part"], row["execution"], row["process"]): row["further"]
         for row in compute_part_offsets(spans, basis).to_pylist()
@@ -51,7 +51,7 @@ def put_together(tables: list[pa.Table], basis: str | None, unmatched: bool) -> 
                 row["index"] += further[part, row["execution"], row["process"]]
             events.append(row)
     table = name_events(pa.Table.from_pylist(events, EVENTS), "log")
-    return match_again(table) if unmatched else table
+    return match_messages_across_files(table) if unmatched else table
 
 
 def check_parts(data: bytes, plan: PartPlan, cuts: list[int], settings: Settings, format: str | None) -> bool:
@@ -189,7 +189,7 @@ def test_ranges_of_bytes_have_the_lines_that_begin_in_them(tmp_path_factory, tex
     path.write_text(text)
     lines_before = 0
     whole = b""
-    for part in cut_file(len(text), part_bytes).to_pylist():
+    for part in split_file_into_parts(len(text), part_bytes).to_pylist():
         with path.open("rb") as file:
             data = read_lines_between(file, part["begin"], part["end"])
         assert not data or whole.count(b"\n") == lines_before

@@ -190,7 +190,7 @@ def test_work_grows_with_the_input_and_not_faster():
 
     text = "".join(f'a {{"a":{i + 1}}}\ntext {i}\n' for i in range(2_000))
     starts = [place for place in range(len(text)) if text.startswith('a {"', place)]
-    assert shiviz._number_lines(Counting(text), starts) == list(range(1, 4_001, 2))
+    assert shiviz._find_line_numbers(Counting(text), starts) == list(range(1, 4_001, 2))
     assert Counting.looked <= len(text)
 
 
@@ -198,13 +198,13 @@ def test_a_clean_log_is_scanned_once(monkeypatch):
     from antecede.formats import shiviz
 
     scans: list[int] = []
-    take = shiviz.Scan._take_piece
+    take = shiviz.Scan._scan_piece
 
     def noted(self, piece):
         scans.append(1)
         take(self, piece)
 
-    monkeypatch.setattr(shiviz.Scan, "_take_piece", noted)
+    monkeypatch.setattr(shiviz.Scan, "_scan_piece", noted)
     for text in (SAMPLES["shiviz"], b'one\na {"a":1}\ntwo\na {"a":2}\n'):
         scans.clear()
         read(text, "x")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.formats.shiviz_writer import write
+from antecede.formats.shiviz_writer import format_shiviz
 from antecede.tables import EVENTS
 from tests.formats.samples import GO, events_as_rows, parse, rows
 
@@ -36,7 +36,7 @@ def check_accepted(text):
 
 def test_a_whole_log_comes_back_as_it_was():
     parsed = parse(GO)
-    text = write(parsed.events)
+    text = format_shiviz(parsed.events)
     check_accepted(text)
     assert text == "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n\n" + GO.replace(", ", ",")
     again = parse(text)
@@ -45,12 +45,12 @@ def test_a_whole_log_comes_back_as_it_was():
 
 def test_a_window_is_numbered_anew_and_keeps_the_old_numbers():
     chosen = [row for row in rows(GO) if row["event"] in ("a:2", "b:2")]
-    text = write(table(chosen))
+    text = format_shiviz(table(chosen))
     check_accepted(text)
     first, second = rows(text)
     assert (first["clock"], second["clock"]) == ({"a": 1}, {"a": 1, "b": 1})
     assert (first["fields"], second["fields"]) == ({"original": "2"}, {"original": "2"})
-    (alone,) = rows(write(table(chosen[1:])))
+    (alone,) = rows(format_shiviz(table(chosen[1:])))
     assert alone["clock"] == {"b": 1}
 
 
@@ -62,7 +62,7 @@ def test_names_labels_and_texts_are_made_safe():
     names = ["my host", "my_host", "__proto__", 'q"', "é\u2028", ""]
     found = [row(name, {name: 1}, "two\r\nlines\u2029here", "x\ny") for name in names]
     found += [row("a", {"a": 1}, "=== x y ===", "x y"), row("a", {"a": 2}, "=== z ===", "x y")]
-    text = write(table(found))
+    text = format_shiviz(table(found))
     check_accepted(text)
     back = rows(text)
     assert [one["process"] for one in back[:6]] == ["my_host", "my_host-2", "_proto_", "q_", "é_", "_"]
@@ -71,17 +71,17 @@ def test_names_labels_and_texts_are_made_safe():
 
 
 def test_the_execution_without_a_name_comes_first():
-    text = write(table([row("a", {"a": 1}, execution="x"), row("a", {"a": 1})]))
+    text = format_shiviz(table([row("a", {"a": 1}, execution="x"), row("a", {"a": 1})]))
     check_accepted(text)
     assert [one["execution"] for one in rows(text)] == ["", "x"]
 
 
 def test_arrivals_have_no_clock_and_are_left_out():
     found = [row("a", {"a": 1}), row("b", None), row("b", {"b": 1}, None, kind="send", message="m")]
-    assert [one["text"] for one in rows(write(table(found)))] == ["t", "send m"]
+    assert [one["text"] for one in rows(format_shiviz(table(found)))] == ["t", "send m"]
     with pytest.raises(CallerError, match="without clocks"):
-        write(table([row("b", None)]))
-    assert write(EVENTS.empty_table()).count("\n") == 2
+        format_shiviz(table([row("b", None)]))
+    assert format_shiviz(EVENTS.empty_table()).count("\n") == 2
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
@@ -102,7 +102,7 @@ def test_what_is_written_can_be_read(steps, data):
         clock[process] = clock.get(process, 0) + 1
         found.append(row(process, dict(clock), text, execution, index=clock[process] - 1))
     chosen = [one for one in found if data.draw(st.booleans())] or found
-    text = write(table(chosen))
+    text = format_shiviz(table(chosen))
     check_accepted(text)
     back = events_as_rows(parse(text))
     assert len(back) == len(chosen)

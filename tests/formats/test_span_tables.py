@@ -144,6 +144,11 @@ def test_times_in_the_usual_units(time, duration):
     assert [row["time"] for row in found] == [START / 1e6, START / 1e6 + 2]
 
 
+def test_a_time_of_thousands_of_digits_is_none():
+    (start, *_) = rows(lines({**CLICKHOUSE, "Timestamp": "1" * 5_000}))
+    assert start["time"] is None
+
+
 def test_moments_and_durations_of_arrow():
     row = {"trace_id": TRACE, "span_id": CHILD, "parent_span_id": "0" * 16, "start_time": MOMENT}
     (start, end) = rows(save([row | {"duration": timedelta(milliseconds=3)}]))

@@ -7,7 +7,7 @@ import numpy as np
 import antecede
 from antecede import Effects, Packet
 from antecede.core.gated import Gated
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 from tests.harness import World, maker
 
 KINDS = ["unicast", "multicast", "broadcast"]
@@ -51,7 +51,7 @@ class Checked(World):
     def sends_in_past(self, process: str) -> np.ndarray[Any, Any]:
         """[x][y]: how many messages of x to y were sent in the past of the process."""
         counts = np.zeros((len(self.names),) * 2, np.int64)
-        for message in list_positions(self.oracle.past[process]):
+        for message in list_set_bits(self.oracle.past[process]):
             for target in self.targets[message]:
                 counts[self.names.index(str(self.oracle.sender[message])), self.names.index(target)] += 1
         return counts

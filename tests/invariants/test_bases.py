@@ -19,7 +19,7 @@ from antecede.protocols.pairs import Pairs89
 from antecede.protocols.predecessors import Predecessors
 from antecede.protocols.server import Server
 from antecede.protocols.vector import Vector
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 from tests.cases import SCRIPTS, Script
 from tests.harness import run_script
 from tests.invariants.checked import KINDS, Checked, vector
@@ -80,7 +80,7 @@ class OptimalWorld(Checked):
         assert isinstance(endpoint, Optimal)
         self.check_sr(process, vector(endpoint))
         waiting, newest = set(), dict[int, int]()
-        for message in list_positions(self.oracle.past[process]):
+        for message in list_set_bits(self.oracle.past[process]):
             sender = self.names.index(str(self.oracle.sender[message]))
             time = self.count(message)
             waiting |= {(sender, time, d) for d in self.duties(process, message)}
@@ -102,7 +102,7 @@ class OptimalWorld(Checked):
     def duties(self, process: str, message: int) -> set[int]:
         """The destinations of a message for which somebody must still remember it."""
         later = [
-            m for m in list_positions(self.oracle.past[process]) if self.oracle.message_past[m] >> message & 1
+            m for m in list_set_bits(self.oracle.past[process]) if self.oracle.message_past[m] >> message & 1
         ]
         covered = {target for m in later for target in self.targets[m]}
         return {
@@ -159,7 +159,7 @@ class PredecessorsWorld(Checked):
     def check(self, process: str, effects: Effects) -> None:
         endpoint = self.endpoints[process]
         assert isinstance(endpoint, Predecessors)
-        past = list_positions(self.oracle.past[process])
+        past = list_set_bits(self.oracle.past[process])
         for q, name in enumerate(self.names):
             if name == process:
                 continue
@@ -190,7 +190,7 @@ class PairsWorld(Checked):
         assert isinstance(endpoint, Pairs89)
         assert vector(endpoint) == self.sends_in_past(process).sum(axis=1).tolist()
         for q, name in enumerate(self.names):
-            to_q = [m for m in list_positions(self.oracle.past[process]) if name in self.targets[m]]
+            to_q = [m for m in list_set_bits(self.oracle.past[process]) if name in self.targets[m]]
             least = self.latest([m for m in to_q if (m, name) not in self.knows[process]])
             last = endpoint.last.get(q, [0] * endpoint.n)
             assert name == process or ((least <= last).all() and (last <= self.latest(to_q)).all())
@@ -204,7 +204,7 @@ class PairsWorld(Checked):
 
     def time(self, message: int) -> list[int]:
         """How many messages each process sent up to and including this one, as far as it depends on them."""
-        past = [*list_positions(self.oracle.message_past[message]), message]
+        past = [*list_set_bits(self.oracle.message_past[message]), message]
         return [sum(self.oracle.sender[m] == name for m in past) for name in self.names]
 
 
@@ -240,7 +240,7 @@ class HistoryWorld(Checked):
         endpoint = self.endpoints[process]
         assert isinstance(endpoint, History)
         log = {(old.sender, old.count): old.waiting for old in endpoint.log}
-        for message in list_positions(self.oracle.past[process]):
+        for message in list_set_bits(self.oracle.past[process]):
             key = (self.names.index(str(self.oracle.sender[message])), self.count(message))
             unknown = {t for t in self.targets[message] if (message, t) not in self.knows[process]}
             assert log.pop(key, set()) == {self.names.index(target) for target in unknown}

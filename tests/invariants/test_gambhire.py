@@ -60,7 +60,7 @@ class SemanticWorld(Checked):
     def send(self, process: str, to: Any = None, **how: Any) -> int:
         depends_on = self.depends(process)
         others = [name for name in (to or self.names) if name != process]
-        self.semantic.send(process, others, depends_on)
+        self.semantic.record_send(process, others, depends_on)
         event = self.event(process, depends_on)
         self.sent.append((event, dict(self.clock[process])))
         message = super().send(process, to, depends_on=depends_on)
@@ -73,7 +73,7 @@ class SemanticWorld(Checked):
         if delivery.sender == process:
             return
         message, depends_on = int(delivery.payload), self.depends(process)
-        if missing := self.semantic.deliver(process, message, depends_on):
+        if missing := self.semantic.record_delivery(process, message, depends_on):
             self.wrong.append((process, message, missing))
         sent, clock = self.sent[message]
         self.clock[process] = {x: max(own, clock[x]) for x, own in self.clock[process].items()}

@@ -10,7 +10,7 @@ from antecede import Effects, Packet
 from antecede.protocols.buffered import Buffered
 from antecede.protocols.eager import Eager
 from antecede.protocols.release import Release
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 from tests.cases import SCRIPTS, Script
 from tests.harness import run_script
 from tests.invariants.checked import KINDS, Checked
@@ -55,7 +55,7 @@ class BoxWorld(Checked):
     def check(self, process: str, effects: Effects) -> None:
         for packet in effects.packets:
             if packet.kind == "message":
-                for cause in list_positions(self.oracle.message_past[int(packet.payload)]):
+                for cause in list_set_bits(self.oracle.message_past[int(packet.payload)]):
                     self.check_cause(cause, packet)
 
     def check_cause(self, cause: int, packet: Packet) -> None:

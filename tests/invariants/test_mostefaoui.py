@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from antecede import Delivery, Effects, Packet
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
-from antecede.protocols.keys import count_sets, unrank_keys
+from antecede.protocols.keys import count_key_sets, unrank_keys
 from antecede.protocols.probabilistic import Sharing
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 from tests.cases import SCRIPTS, Script
 from tests.harness import maker, run_script
 from tests.invariants.checked import Checked, vector
@@ -27,10 +27,10 @@ class ProbabilisticWorld(Checked):
         super().__init__("probabilistic", len(ids), R=r, K=k, **options)
         self.r = r
         self.keys = {
-            name: unrank_keys(i % count_sets(k, r), k, r) for name, i in zip(self.names, ids, strict=True)
+            name: unrank_keys(i % count_key_sets(k, r), k, r) for name, i in zip(self.names, ids, strict=True)
         }
         for name, i in zip(self.names, ids, strict=True):
-            make = maker("probabilistic", R=r, K=k, set_id=i % count_sets(k, r), **options)
+            make = maker("probabilistic", R=r, K=k, set_id=i % count_key_sets(k, r), **options)
             self.endpoints[name] = make(name, self.names)
         self.stamps: list[list[int]] = []
         self.late: dict[tuple[str, int], tuple[str, ...]] = {}
@@ -48,7 +48,7 @@ class ProbabilisticWorld(Checked):
     def check_growth(self, process: str, packets: list[Packet]) -> None:
         """A stamp is at least every stamp of its past, and more on the sender's keys."""
         now = msgspec.msgpack.decode(packets[0].stamp)[2]
-        for message in list_positions(self.oracle.message_past[len(self.stamps)]):
+        for message in list_set_bits(self.oracle.message_past[len(self.stamps)]):
             old = self.stamps[message]
             assert all(now[x] >= old[x] + (x in self.keys[process]) for x in range(self.r))
         self.stamps.append(now)

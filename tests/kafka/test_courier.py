@@ -215,11 +215,15 @@ def test_foreign_and_altered_records_are_refused_and_counted(broker_address: str
             headers = dict(good.headers)
             station = cluster.nodes["p0"].station
             own = WriterIdentity(
-                "antecede", "optimal", station.endpoint.tag, "p0", bytes.fromhex(headers["life"].decode())
+                "antecede",
+                "optimal",
+                station.endpoint.group_fingerprint,
+                "p0",
+                bytes.fromhex(headers["life"].decode()),
             )
             stranger = LetterForm(own, b"another key, or none")
-            head = stranger.write_head("p1", bytes.fromhex(headers["to-life"].decode()))
-            forged = stranger.write_packet(head, 2, (0, headers["stamp"], bytes(8) + b"forged"))
+            head = stranger.build_common_headers("p1", bytes.fromhex(headers["to-life"].decode()))
+            forged = stranger.build_packet_letter(head, 2, (0, headers["stamp"], bytes(8) + b"forged"))
             bad = [
                 (b"of another program", []),
                 (None, list(good.headers)),

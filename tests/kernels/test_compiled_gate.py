@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.core.gate import Gate
-from antecede.kernels.gate import Released, release
+from antecede.kernels.gate import Released, release_items
 from antecede.kernels.ragged import Rows, Runs
 
 Pairs = list[tuple[int, int]]
@@ -60,9 +60,9 @@ def one_by_one(batch: Batch) -> Released:
     order = []
     for item, (needs, gains) in enumerate(zip(batch.needs, batch.gains, strict=True)):
         gate.offer(item, needs, gains)
-        while (arrival := gate.find()) is not None:
+        while (arrival := gate.find_ready()) is not None:
             order.append(gate.take(arrival))
-    held = list(gate.held())
+    held = list(gate.iterate_held())
     have = [gate.have.get(slot, 0) for slot in range(SLOTS)]
     return Released(
         *map(np.array, (order, [what for what, _ in held], [unmet[0][0] for _, unmet in held], have))
@@ -70,7 +70,7 @@ def one_by_one(batch: Batch) -> Released:
 
 
 def release_compiled(batch: Batch) -> Released:
-    return release(batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add)
+    return release_items(batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add)
 
 
 def check_same(answer: Released, expected: Released) -> None:
@@ -117,7 +117,9 @@ def test_items_arrive_in_the_order_that_is_given_and_other_rows_are_left_out(
         batch._replace(needs=[batch.needs[i] for i in rows], gains=[batch.gains[i] for i in rows])
     )
     arrivals = np.array(rows, dtype=np.int64)
-    answer = release(batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add, arrivals=arrivals)
+    answer = release_items(
+        batch.have, Rows.of(batch.needs), Rows.of(batch.gains), add=batch.add, arrivals=arrivals
+    )
     check_same(answer, expected._replace(order=arrivals[expected.order], held=arrivals[expected.held]))
 
 
@@ -139,11 +141,11 @@ def runs(draw: st.DrawFn) -> tuple[Batch, Runs]:
 def test_runs_are_the_same_as_their_pairs(batch_and_runs: tuple[Batch, Runs], random: Any) -> None:
     batch, needs = batch_and_runs
     gains = Rows.of(batch.gains)
-    check_same(release(batch.have, needs, gains, add=batch.add), naive(batch))
+    check_same(release_items(batch.have, needs, gains, add=batch.add), naive(batch))
     rows = random.sample(range(len(batch.needs)), random.randint(0, len(batch.needs)))
     arrivals = np.array(rows, dtype=np.int64)
-    expected = release(batch.have, Rows.of(batch.needs), gains, add=batch.add, arrivals=arrivals)
-    check_same(release(batch.have, needs, gains, add=batch.add, arrivals=arrivals), expected)
+    expected = release_items(batch.have, Rows.of(batch.needs), gains, add=batch.add, arrivals=arrivals)
+    check_same(release_items(batch.have, needs, gains, add=batch.add, arrivals=arrivals), expected)
 
 
 @pytest.mark.parametrize(
@@ -162,13 +164,13 @@ def test_malformed_runs_are_refused(
 ) -> None:
     arrays = (np.array(part, dtype=np.int64) for part in (starts, first, counts))
     with pytest.raises(CallerError, match=complaint):
-        release([0, 0], Runs(*arrays), GOOD)
+        release_items([0, 0], Runs(*arrays), GOOD)
 
 
 @pytest.mark.parametrize("arrivals", [[0, 0], [-1], [2], [[0]], [0.5]])
 def test_malformed_arrivals_are_refused(arrivals: list[Any]) -> None:
     with pytest.raises(CallerError, match="arrivals must be"):
-        release([0], Rows.of([[], []]), Rows.of([[], []]), arrivals=np.array(arrivals))
+        release_items([0], Rows.of([[], []]), Rows.of([[], []]), arrivals=np.array(arrivals))
 
 
 @pytest.mark.parametrize("add", [False, True])
@@ -176,7 +178,7 @@ def test_a_reversed_chain_comes_out_at_once_in_order(add: bool) -> None:
     links = range(5000)
     needs = Rows.of([[(0, link)] for link in reversed(links)])
     gains = Rows.of([[(0, 1 if add else link + 1)] for link in reversed(links)])
-    answer = release([0], needs, gains, add=add)
+    answer = release_items([0], needs, gains, add=add)
     assert answer.order.tolist() == list(reversed(links))
     assert answer.have.tolist() == [5000]
 
@@ -192,17 +194,17 @@ def test_narrow_arrays_and_arrays_that_cannot_be_written_will_do(slots: type, co
     )
     for array in (*needs, *gains):
         array.flags.writeable = False
-    check_same(release(batch.have, needs, gains), naive(batch))
+    check_same(release_items(batch.have, needs, gains), naive(batch))
 
 
 def test_the_state_passed_in_is_left_as_it_was() -> None:
     have = np.zeros(1, dtype=np.int64)
-    assert release(have, Rows.of([[]]), Rows.of([[(0, 3)]])).have.tolist() == [3]
+    assert release_items(have, Rows.of([[]]), Rows.of([[(0, 3)]])).have.tolist() == [3]
     assert have.tolist() == [0]
 
 
 def test_no_items_and_no_slots_give_empty_answers() -> None:
-    answer = release([], Rows.of([]), Rows.of([]))
+    answer = release_items([], Rows.of([]), Rows.of([]))
     assert [len(part) for part in answer] == [0, 0, 0, 0]
 
 
@@ -231,22 +233,22 @@ GOOD = rows([0, 1], [0], [1])
 )
 def test_malformed_rows_are_refused(bad: Rows, complaint: str) -> None:
     with pytest.raises(CallerError, match=f"needs.*{complaint}"):
-        release([0, 0], bad, GOOD)
+        release_items([0, 0], bad, GOOD)
     with pytest.raises(CallerError, match=f"gains.*{complaint}"):
-        release([0, 0], GOOD, bad)
+        release_items([0, 0], GOOD, bad)
 
 
 @pytest.mark.parametrize("have", [[-1, 0], [[0, 0]], [0.5, 0.5], np.array([2**63, 0], dtype=np.uint64)])
 def test_a_malformed_state_is_refused(have: Any) -> None:
     with pytest.raises(CallerError, match="have must"):
-        release(have, GOOD, GOOD)
+        release_items(have, GOOD, GOOD)
 
 
 def test_needs_and_gains_of_different_items_are_refused() -> None:
     with pytest.raises(CallerError, match="needs are of 1 items and gains of 2"):
-        release([0], GOOD, Rows.of([[], []]))
+        release_items([0], GOOD, Rows.of([[], []]))
 
 
 def test_sums_beyond_64_bits_are_refused() -> None:
     with pytest.raises(CallerError, match="more than 64 bits"):
-        release([1], GOOD, Rows.of([[(0, 2**63 - 1)]]), add=True)
+        release_items([1], GOOD, Rows.of([[(0, 2**63 - 1)]]), add=True)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels import false_causality as semantics
-from antecede.kernels.delivery_pass import SWEEPS, plan_slots
+from antecede.kernels.delivery_pass import SWEEPS, assign_message_slots
 from antecede.kernels.false_causality import Waits, find_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.pair_counts import count_by_bits
-from antecede.kernels.witness import CauseGraph, build_graph
+from antecede.kernels.pair_counts import count_pairs_by_bits
+from antecede.kernels.witness import CauseGraph, build_cause_graph
 from antecede.simulate.network import Network
-from antecede.simulate.oracle import Oracle, list_positions
+from antecede.simulate.oracle import Oracle, list_set_bits
 from tests.kernels.traces import Event, build_trace_graph, events, flood, link_trace, pasts
 from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import Traced, plan_of
@@ -62,7 +62,7 @@ def by_definition(trace: list[Event], own: list[list[int]]) -> tuple[list[tuple[
 def rows(own: list[list[int]], trace: list[Event]) -> CauseGraph:
     source = [cause for causes in own for cause in causes]
     target = [position for position, causes in enumerate(own) for _ in causes]
-    return build_graph([process for process, _, _ in trace], source, target)
+    return build_cause_graph([process for process, _, _ in trace], source, target)
 
 
 def list_waits(found: Waits) -> list[tuple[int, int, int]]:
@@ -86,10 +86,10 @@ def test_bits_are_swept_and_used_again():
     events_of, own = link_trace(trace), draw_named_causes(random, trace)
     left = np.bincount(events_of.sent[events_of.sent >= 0], minlength=len(trace))
     tables = [
-        semantics._plan_rows(events_of, events_of.sent, g)
+        semantics._plan_cause_rows(events_of, events_of.sent, g)
         for g in (build_trace_graph(events_of), rows(own, trace))
     ]
-    assert (plan_slots(events_of.sent, left, sum(t.rows for t in tables))[0] & SWEEPS).any()
+    assert (assign_message_slots(events_of.sent, left, sum(t.rows for t in tables))[0] & SWEEPS).any()
     found = find_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (list_waits(found), found.meant.sum()) == (pairs, meant)
@@ -120,8 +120,8 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
         process = random.randrange(n)
         if arrived and random.random() < 0.4:
             process, message = arrived.pop(random.randrange(len(arrived)))
-            causal.deliver(process, message)
-            meaning.deliver(process, message, 0)
+            causal.record_delivery(process, message)
+            meaning.record_delivery(process, message, 0)
             step(process, DELIVER, message, 0)
         elif waiting and random.random() < 0.6:
             there, message = random.choice(waiting)
@@ -129,16 +129,16 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
             arrived.append((there, message))
             open_ = causal.message_past[message] & causal.addressed[there] & ~causal.delivered[there]
             depends = meaning.message_past[message]
-            needless += [(len(trace), sends[m], there) for m in list_positions(open_ & ~depends)]
-            meant += len(list_positions(open_ & depends))
+            needless += [(len(trace), sends[m], there) for m in list_set_bits(open_ & ~depends)]
+            meant += len(list_set_bits(open_ & depends))
             trace.append((there, OTHER, -1))
             own.append([])
             asked.append(sends[message])
         else:
             to = random.sample([p for p in range(n) if p != process], random.randint(1, n - 1))
             depends_on = random.randrange(len(mine[process]))
-            message = causal.send(process, to)
-            assert meaning.send(process, to, depends_on) == message
+            message = causal.record_send(process, to)
+            assert meaning.record_send(process, to, depends_on) == message
             sends.append(len(trace))
             step(process, SEND, message, depends_on)
     for there, message in causal.list_undelivered():  # what is never delivered is due for ever
@@ -178,9 +178,9 @@ def test_pairs_that_are_meant_are_counted(seed, n, size, block):
         all_of_them[position] = [*own[position], int(sends[position])]
     meant, past = rows(all_of_them, trace), build_trace_graph(link_trace(trace))
     count_meant = sum(map(len, dependences(trace, own))) - size
-    assert count_by_bits(meant.starts, meant.causes, block) == count_meant
+    assert count_pairs_by_bits(meant.starts, meant.causes, block) == count_meant
     count_past = sum(map(len, pasts(trace))) - size
-    assert count_by_bits(past.starts, past.causes, block) == count_past
+    assert count_pairs_by_bits(past.starts, past.causes, block) == count_past
 
 
 def test_beyond_the_cap_pairs_are_only_counted():
@@ -198,9 +198,9 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 def test_nothing_waits_in_an_empty_trace_and_other_graphs_are_refused():
     empty = link_trace([])
-    found = find_waits(empty, build_graph([], [], []), build_graph([], [], []))
+    found = find_waits(empty, build_cause_graph([], [], []), build_cause_graph([], [], []))
     assert (len(found.needless), len(found.meant), len(found.at)) == (0, 0, 0)
     with pytest.raises(CallerError, match="graphs of the 0 events"):
-        find_waits(empty, build_graph([0], [], []), build_graph([], [], []))
+        find_waits(empty, build_cause_graph([0], [], []), build_cause_graph([], [], []))
     with pytest.raises(CallerError, match="judged has 1 entries"):
-        find_waits(empty, build_graph([], [], []), build_graph([], [], []), [0])
+        find_waits(empty, build_cause_graph([], [], []), build_cause_graph([], [], []), [0])

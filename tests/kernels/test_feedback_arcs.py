@@ -25,8 +25,8 @@ def lines_and_messages(trace, index):
 
 def cut_arcs(size, along, over, rank):
     source, target = np.array([*along, *over], dtype=np.int64).reshape(-1, 2).T
-    loose = np.arange(len(source)) >= len(along)
-    gone, left = find_feedback_arcs(size, Edges(source, target), loose, np.array(rank, dtype=np.int64))
+    removable = np.arange(len(source)) >= len(along)
+    gone, left = find_feedback_arcs(size, Edges(source, target), removable, np.array(rank, dtype=np.int64))
     return [(source[k], target[k]) for k in gone], left
 
 

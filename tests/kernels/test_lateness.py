@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.delivery_pass import SWEEPS, plan_slots
+from antecede.kernels.delivery_pass import SWEEPS, assign_message_slots
 from antecede.kernels.lateness import find_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.simulate.oracle import Oracle
@@ -35,12 +35,12 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             process, message = random.choice(waiting)
             if oracle.is_late(process, message):
                 late.append(len(trace))
-            missing += [(len(trace), m, process) for m in oracle.deliver(process, message)]
+            missing += [(len(trace), m, process) for m in oracle.record_delivery(process, message)]
             trace.append((process, DELIVER, message))
         else:
             sender = random.randrange(n)
             to = random.sample([p for p in range(n) if p != sender], random.randint(0, n - 1))
-            trace.append((sender, SEND, oracle.send(sender, to)))
+            trace.append((sender, SEND, oracle.record_send(sender, to)))
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     lost = [(process, DELIVER, message) for process, message in oracle.list_undelivered()]
     found = join_verdicts([find_violations(link_trace(trace + lost), n)])
@@ -54,7 +54,7 @@ def test_slots_are_used_again_and_swept():
     trace = flood(Random(1), n, 1500, 40)
     found = link_trace(trace)
     left = np.bincount(found.sent[found.sent >= 0], minlength=len(trace))
-    act, _, used = plan_slots(found.sent, left, n)
+    act, _, used = assign_message_slots(found.sent, left, n)
     assert (act & SWEEPS).any() and used <= 2 * 256 + 40
     part = [event for event in trace if event[2] < 600]
     assert join_verdicts([find_violations(link_trace(part), n)]) == judge_trace(part)

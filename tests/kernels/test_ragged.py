@@ -13,7 +13,7 @@ from antecede.kernels.ragged import (
     find_places,
     invert_permutation,
     join_keys,
-    list_owners,
+    list_item_rows,
     rank_within_groups,
     rank_within_runs,
     starts_of_lengths,
@@ -63,7 +63,7 @@ def test_compressed_codes_stand_for_the_numbers(numbers: list[int]) -> None:
 @given(st.lists(st.integers(0, 4)))
 def test_items_know_the_row_they_are_of(lengths: list[int]) -> None:
     expected = [row for row, length in enumerate(lengths) for _ in range(length)]
-    assert list_owners(starts_of_lengths(lengths)).tolist() == expected
+    assert list_item_rows(starts_of_lengths(lengths)).tolist() == expected
 
 
 @given(st.permutations(range(9)), st.integers(0, 9))

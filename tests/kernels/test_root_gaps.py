@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.kernels.ragged import Ints, Rows
-from antecede.kernels.root_gaps import HeldPlaces, RootGaps, find_root_gaps, play_root_gaps, select_unmet
+from antecede.kernels.root_gaps import (
+    HeldPlaces,
+    RootGaps,
+    find_root_gaps,
+    find_root_gaps_by_replay,
+    select_unmet_needs,
+)
 from tests import root_gap_definition as definition
 from tests.root_gap_definition import Gap, Row
 
@@ -28,9 +34,9 @@ def held_rows(draw: st.DrawFn, have: list[int], add: bool) -> list[Row]:
 
 def find_compiled(rows: list[Row], have: list[int], dense: bool, add: bool) -> RootGaps:
     state = np.array(have, dtype=np.int64)
-    unmet = select_unmet(Rows.of(row.needs for row in rows), np.arange(len(rows)), state)
+    unmet = select_unmet_needs(Rows.of(row.needs for row in rows), np.arange(len(rows)), state)
     if add:
-        return play_root_gaps(state, unmet, Rows.of(row.gains for row in rows), counted=len(rows))
+        return find_root_gaps_by_replay(state, unmet, Rows.of(row.gains for row in rows), counted=len(rows))
     places = [(*gain, at) for at, row in enumerate(rows) for gain in row.gains]
     columns = np.array(places, dtype=np.int64).reshape(-1, 3).T
     return find_root_gaps(state, unmet, HeldPlaces(*columns), dense=dense)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.topology import find_cycles, is_linear, sort_topologically
+from antecede.kernels.topology import find_cycles, is_linear_extension, sort_topologically
 
 
 @st.composite
@@ -84,18 +84,18 @@ def test_an_order_is_linear_when_no_effect_comes_first(graph, random):
     size, edges, ranks = graph
     tried = random.sample(range(size), size)
     want = all(tried.index(a) < tried.index(b) for a, b in edges)
-    assert is_linear(tried, *columns(edges)) == want
-    assert is_linear(sort_topologically(size, *columns(edges), [ranks]).order, *columns(edges)) == (
+    assert is_linear_extension(tried, *columns(edges)) == want
+    assert is_linear_extension(sort_topologically(size, *columns(edges), [ranks]).order, *columns(edges)) == (
         not rings_of(size, edges)
     )
 
 
 def test_an_order_with_an_event_twice_is_not_linear():
-    assert not is_linear([0, 0], [], [])
-    assert not is_linear([0, 5], [], [])
-    assert not is_linear([-1, 0], [], [])
-    assert is_linear([1, 0], [], [])
-    assert is_linear([], [], [])
+    assert not is_linear_extension([0, 0], [], [])
+    assert not is_linear_extension([0, 5], [], [])
+    assert not is_linear_extension([-1, 0], [], [])
+    assert is_linear_extension([1, 0], [], [])
+    assert is_linear_extension([], [], [])
 
 
 def test_ranks_decide_in_turn_and_unknown_times_come_last():

@@ -15,7 +15,7 @@ from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.kernels.witness import (
     CauseGraph,
     Chains,
-    build_graph,
+    build_cause_graph,
     find_chains,
     find_witnesses,
 )
@@ -56,7 +56,7 @@ def test_chains_are_the_shortest(seed, n, size):
     past, found = pasts(trace), build_trace_graph(link_trace(trace))
     pairs = [(cause, effect) for effect in range(size) for cause in sorted(past[effect])]
     source, target = np.array(pairs).T
-    told = find_chains(found, source, target).lists()
+    told = find_chains(found, source, target).to_lists()
     for (cause, effect), chain in zip(pairs, told, strict=True):
         assert (chain[0], chain[-1]) == (cause, effect)
         assert steps(found, chain) == crossings(found, cause, effect)
@@ -68,7 +68,7 @@ def best(
     """What shows best why a delivery is late: crossings and events of its chain, and the early delivery."""
     mine = [e for e, cause, at in pairs if (cause, at) == (trace.sent[late], trace.process[late])]
     costs = [crossings(found, int(trace.sent[late]), int(trace.sent[e])) for e in mine]
-    told = find_chains(found, np.full(len(mine), trace.sent[late]), trace.sent[mine]).lists()
+    told = find_chains(found, np.full(len(mine), trace.sent[late]), trace.sent[mine]).to_lists()
     return min((c, len(chain), e) for c, chain, e in zip(costs, told, mine, strict=True) if c is not None)
 
 
@@ -84,7 +84,7 @@ def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
     shown = find_witnesses(trace, shuffled, found)
     assert shown.late.tolist() == verdict.late.tolist()
     fifo = []
-    for late, early, chain in zip(shown.late, shown.early, shown.chains.lists(), strict=True):
+    for late, early, chain in zip(shown.late, shown.early, shown.chains.to_lists(), strict=True):
         assert (chain[0], chain[-1]) == (trace.sent[late], trace.sent[early])
         assert trace.process[early] == trace.process[late] and early < late
         assert (steps(found, chain), len(chain), early) == best(trace, found, late, pairs)
@@ -98,31 +98,31 @@ def test_of_equal_chains_the_first_is_told():
     shown = find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace))
     assert shown.late.tolist() == [4, 5]
     assert shown.early.tolist() == [3, 3]
-    assert shown.chains.lists() == [[1, 2], [0, 2]]
+    assert shown.chains.to_lists() == [[1, 2], [0, 2]]
 
 
 def test_a_line_is_told_by_its_ends():
     rows = [(0, SEND, 0), (1, OTHER, -1), (1, DELIVER, 0), (1, OTHER, -1), (1, OTHER, -1), (1, SEND, 1)]
-    assert find_chains(build_trace_graph(link_trace(rows)), [0], [5]).lists() == [[0, 2, 5]]
+    assert find_chains(build_trace_graph(link_trace(rows)), [0], [5]).to_lists() == [[0, 2, 5]]
 
 
 def test_a_chain_that_takes_too_long_is_told_by_its_ends():
     size = 50
-    found = build_graph(np.arange(size), np.arange(size - 1), np.arange(1, size))
-    assert find_chains(found, [0, 40], [49, 49], most=20).lists() == [[0, 49], [*range(40, 50)]]
-    line = build_graph(
+    found = build_cause_graph(np.arange(size), np.arange(size - 1), np.arange(1, size))
+    assert find_chains(found, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [*range(40, 50)]]
+    line = build_cause_graph(
         np.append(np.zeros(size - 1, dtype=np.int64), 1), np.arange(size - 1), np.arange(1, size)
     )
-    assert find_chains(line, [0, 40], [49, 49], most=20).lists() == [[0, 49], [40, 48, 49]]
+    assert find_chains(line, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [40, 48, 49]]
 
 
 def test_what_does_not_cause_is_told_by_its_ends():
-    assert find_chains(build_graph([0, 1, 1], [1], [2]), [0], [2]).lists() == [[0, 2]]
+    assert find_chains(build_cause_graph([0, 1, 1], [1], [2]), [0], [2]).to_lists() == [[0, 2]]
 
 
 def test_no_chains():
-    assert find_chains(build_graph([], [], []), [], []).lists() == []
-    assert Chains(np.array([0]), np.array([], dtype=np.int64)).lists() == []
+    assert find_chains(build_cause_graph([], [], []), [], []).to_lists() == []
+    assert Chains(np.array([0]), np.array([], dtype=np.int64)).to_lists() == []
     trace = link_trace([(0, SEND, 0), (1, DELIVER, 0)])
     assert len(find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace)).late) == 0
 

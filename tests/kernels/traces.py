@@ -9,8 +9,8 @@ import numpy as np
 
 from antecede.kernels.lateness import OrderViolations
 from antecede.kernels.linking import MessageRows, match_messages
-from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace, link_positions
-from antecede.kernels.witness import CauseGraph, build_graph
+from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace, build_linked_trace
+from antecede.kernels.witness import CauseGraph, build_cause_graph
 
 Event = tuple[int, int, int]
 Edges = Sequence[tuple[int, int]]
@@ -59,7 +59,7 @@ def link_trace(trace: list[Event]) -> LinkedTrace:
     nobody = np.full(len(trace), -1, dtype=np.int64)
     no_receivers = np.zeros(len(trace) + 1, dtype=np.int64)
     rows = MessageRows(message, act, process, process, positions, nobody, no_receivers, nobody[:0])
-    return link_positions(process, match_messages(rows).delivered_sends(act))
+    return build_linked_trace(process, match_messages(rows).delivered_sends(act))
 
 
 def build_trace_graph(trace: LinkedTrace) -> CauseGraph:
@@ -68,7 +68,7 @@ def build_trace_graph(trace: LinkedTrace) -> CauseGraph:
     inside = np.flatnonzero(trace.process[walk[1:]] == trace.process[walk[:-1]])
     delivered = np.flatnonzero(trace.sent >= 0)
     source = np.concatenate((walk[inside], trace.sent[delivered]))
-    return build_graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
+    return build_cause_graph(trace.process, source, np.concatenate((walk[inside + 1], delivered)))
 
 
 def pasts(trace: list[Event], edges: Edges = ()) -> list[set[int]]:

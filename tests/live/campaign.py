@@ -209,6 +209,7 @@ def main() -> int:
     problems = 0
     for title, number, run in parts:
         if number:
+            print(f"{title}: {number:,} ...", flush=True)
             begin = time.monotonic()
             found, counts = run(number)
             print_part(title, found, counts, time.monotonic() - begin)

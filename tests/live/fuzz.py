@@ -67,7 +67,7 @@ class Fuzzer:
         self.sealer = Sealer(None)
 
     def _connect(self) -> Connection:
-        connection = self.hub._accept()
+        connection = self.hub._accept_connection()
         connection.connection_made(DeafTransport(connection))
         self.sealer = Sealer(None)
         self.counts["connections"] += 1
@@ -156,7 +156,7 @@ async def _fuzz(seed: int, inputs: int) -> Counter[str]:
             fuzzer.counts[stage] += 1
             done += 1
         while fuzzer.node.station.queue:
-            fuzzer.node.station.acknowledge(fuzzer.node.station.hand_up().number)
+            fuzzer.node.station.acknowledge_up_to(fuzzer.node.station.hand_next_delivery().number)
         fuzzer.check_bounds()
         if done % 5000 < 20:
             await asyncio.sleep(0)  # timers, and what is to go out

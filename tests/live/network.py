@@ -135,11 +135,11 @@ class FaultyEnd(MemoryEnd):
         else:
             self.last = arrival = max(arrival, self.last + 1e-6)  # asyncio does not keep the order of ties
         if isinstance(self.other, FaultyEnd):
-            self.loop.call_at(arrival, self.other.arrive, data)
+            self.loop.call_at(arrival, self.other.receive_bytes, data)
 
-    def arrive(self, data: bytes) -> None:
+    def receive_bytes(self, data: bytes) -> None:
         if data and not self.dead:
-            super().arrive(data)
+            super().receive_bytes(data)
 
     def abort(self) -> None:
         """The other end hears of it later, unless the connection is dead."""

@@ -351,8 +351,8 @@ async def _judge_disk(folder: Path, promises: Promises, truth: Truth) -> list[st
     station = node.station
     if station.sent < promises.sent:
         problems.append(f"{promises.sent} messages were sent, {station.sent} are known")
-    if station.acknowledged < promises.done:
-        problems.append(f"{promises.done} deliveries were done, {station.acknowledged} are")
+    if station.last_acknowledged < promises.done:
+        problems.append(f"{promises.done} deliveries were done, {station.last_acknowledged} are")
     channel = station.channels["b"]
     if channel.acknowledged + len(channel.waiting) != station.sent:
         problems.append("not every message is with b or waits for it")
@@ -366,7 +366,7 @@ async def _judge_disk(folder: Path, promises: Promises, truth: Truth) -> list[st
             problems.append(f"delivery {item.number} was {truth.deliveries[item.number]}")
     tables = await node.query("SELECT count(*) FROM sqlite_master WHERE name = 'effects'")
     effects = await node.query("SELECT delivery FROM effects ORDER BY 1") if tables[0][0] else []
-    expected = [(number,) for number in range(3, station.acknowledged + 1, 3)]
+    expected = [(number,) for number in range(3, station.last_acknowledged + 1, 3)]
     if effects != expected:
         problems.append(f"effects {effects}, not {expected}")
     await node.close(linger=0)

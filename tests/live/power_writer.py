@@ -29,8 +29,8 @@ class ToldJournal(SqliteJournal):
     ledger = -1
     is_careless = False
 
-    def _lock(self) -> None:
-        super()._lock()
+    def _lock_database(self) -> None:
+        super()._lock_database()
         if self.is_careless:
             self._execute("PRAGMA synchronous = NORMAL")
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from antecede import CallerError, InputError, live
 from antecede.core.channel import KINDS
-from antecede.live.handshake import check_key
+from antecede.live.handshake import check_and_hash_key
 from antecede.live.kafka.address import locate_inboxes
 from antecede.live.kafka.letters import Headers, LetterForm, WriterIdentity
 
 LIFE, OTHER_LIFE = bytes(range(16)), bytes(16)
-KEY = check_key(b"the key of this group")
+KEY = check_and_hash_key(b"the key of this group")
 OWN = WriterIdentity("g", "vector", 77, "a", LIFE)
 READER = WriterIdentity("g", "vector", 77, "b", OTHER_LIFE)
 
@@ -23,7 +23,7 @@ parcels = st.tuples(st.integers(0, len(KINDS) - 1), st.binary(max_size=30), st.b
 
 def write(number: int, parcel: tuple[int, bytes, bytes], key: bytes | None) -> tuple[bytes, Headers]:
     form = LetterForm(OWN, key)
-    return form.write_packet(form.write_head("b", OTHER_LIFE), number, parcel)
+    return form.build_packet_letter(form.build_common_headers("b", OTHER_LIFE), number, parcel)
 
 
 @given(parcel=parcels, number=st.integers(1, 10**17), key=st.sampled_from([None, KEY]))
@@ -33,15 +33,15 @@ def test_a_packet_comes_back_as_it_was(parcel: Any, number: int, key: bytes | No
         payload = (number % 1000).to_bytes(8, "big") + payload
     value, headers = write(number, (code, stamp, payload), key)
     assert value == (payload[8:] if code == 0 else payload)
-    letter = LetterForm(READER, key).read_letter("a", headers, value)
+    letter = LetterForm(READER, key).parse_letter("a", headers, value)
     assert (letter.life, letter.to_life, letter.number) == (LIFE, OTHER_LIFE, number)
     assert letter.parcel == (code, stamp, payload)
 
 
 @given(to_life=st.sampled_from([b"", LIFE]), key=st.sampled_from([None, KEY]))
 def test_a_hello_comes_back_as_it_was(to_life: bytes, key: bytes | None) -> None:
-    value, headers = LetterForm(OWN, key).write_hello("b", to_life)
-    letter = LetterForm(READER, key).read_letter("a", [*headers, ("traceparent", b"of others")], value)
+    value, headers = LetterForm(OWN, key).build_hello("b", to_life)
+    letter = LetterForm(READER, key).parse_letter("a", [*headers, ("traceparent", b"of others")], value)
     assert (letter.life, letter.to_life, letter.parcel) == (LIFE, to_life, None)
 
 
@@ -60,7 +60,7 @@ def test_every_bit_of_a_letter_is_under_its_seal(at: int, bit: int) -> None:
     parts[which] = bytes(changed)
     altered = [(name, content) for (name, _), content in zip(headers, parts[1:], strict=True)]
     with pytest.raises(InputError):
-        LetterForm(READER, KEY).read_letter("a", altered, parts[0])
+        LetterForm(READER, KEY).parse_letter("a", altered, parts[0])
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_what_is_no_letter_is_refused(change: dict[str, bytes | None], reason: s
     changed = {**dict(headers), **change}
     content = [(name, text) for name, text in changed.items() if text is not None]
     with pytest.raises(InputError, match=reason):
-        LetterForm(READER, None).read_letter("a", content, value)
+        LetterForm(READER, None).parse_letter("a", content, value)
 
 
 @given(headers=st.lists(st.tuples(st.sampled_from(["kind", "from", "x"]), st.binary(max_size=9))))
 def test_whatever_lies_in_a_topic_is_refused(headers: Any) -> None:
     with pytest.raises(InputError):
-        LetterForm(READER, None).read_letter("a", headers, b"")
+        LetterForm(READER, None).parse_letter("a", headers, b"")
 
 
 def test_inboxes_have_names() -> None:

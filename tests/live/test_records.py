@@ -12,7 +12,7 @@ KEYS = st.sampled_from([None, b"k" * 32])
 
 def open_frames(frames: list[bytes], key: bytes | None) -> list[bytes]:
     sealer = Sealer(key)
-    return [sealer.open_frame(frame[LENGTH_BYTES:]) for frame in frames]
+    return [sealer.unseal_frame(frame[LENGTH_BYTES:]) for frame in frames]
 
 
 @given(bodies=st.lists(st.binary(max_size=50), min_size=1, max_size=5), key=KEYS)

@@ -92,9 +92,9 @@ def test_a_node_that_lets_out_before_it_has_written_is_found_out(
         group = self._current = self._group
         self._group = CommitGroup()
         self._apply_group(group)
-        await self.call(self.journal.commit, group.list_units(), None)
+        await self.call_in_thread(self.journal.commit, group.list_units(), None)
         self._current = None
-        group.finish(None)
+        group.resolve_waiters(None)
 
     monkeypatch.setattr(Pipeline, "_commit_group", commit_late)
     assert find_problem(tmp_path) != []
@@ -143,10 +143,10 @@ def test_a_snapshot_without_the_deliveries_of_the_queue_is_found_out(
 
 def test_a_channel_without_order_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Acknowledging what has not been applied: a crash then loses it."""
-    honest = Channel.take_word
+    honest = Channel.apply_acknowledgement
 
     def believe_too_much(self: Channel, low: int, allowed: int) -> None:
         honest(self, self.acknowledged + len(self.flying), allowed)
 
-    monkeypatch.setattr(Channel, "take_word", believe_too_much)
+    monkeypatch.setattr(Channel, "apply_acknowledgement", believe_too_much)
     assert find_problem(tmp_path) != []

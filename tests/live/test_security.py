@@ -12,7 +12,7 @@ import trustme
 
 from antecede import CallerError, live
 from antecede.core import wire
-from antecede.live.handshake import Hello, Proof, Secrets, check_key, read_hello
+from antecede.live.handshake import Hello, Proof, Secrets, check_and_hash_key, read_hello
 from antecede.live.records import Sealer, encode_record
 from tests.live.cluster import Cluster, find_free_port, get_hub
 
@@ -33,7 +33,7 @@ class Caller:
 
     async def read(self) -> bytes:
         size = int.from_bytes(await self.reader.readexactly(4), "big")
-        return self.incoming.open_frame(await self.reader.readexactly(size))
+        return self.incoming.unseal_frame(await self.reader.readexactly(size))
 
     async def is_refused(self) -> bool:
         """Whether the node hangs up without another word."""
@@ -52,11 +52,11 @@ class Caller:
         mine = self.hello(node)
         frames = [self.send(wire.encode(mine))]
         theirs = read_hello(await self.read())
-        secrets = Secrets(check_key(key), mine, theirs)
+        secrets = Secrets(check_and_hash_key(key), mine, theirs)
         secrets.check_proof(theirs.proof, "listener")
         frames.append(self.send(wire.encode(Proof(secrets.make_proof("dialer")))))
-        self.outgoing = Sealer(secrets.derive("frames of the dialer"))
-        self.incoming = Sealer(secrets.derive("frames of the listener"))
+        self.outgoing = Sealer(secrets.derive_hash("frames of the dialer"))
+        self.incoming = Sealer(secrets.derive_hash("frames of the listener"))
         return frames
 
 
@@ -132,7 +132,7 @@ def test_who_does_not_have_the_key(key: bytes | None) -> None:
         mine = caller.hello(node)
         caller.send(wire.encode(mine))
         theirs = read_hello(await caller.read())
-        secrets = Secrets(check_key(key), mine, theirs)
+        secrets = Secrets(check_and_hash_key(key), mine, theirs)
         caller.send(wire.encode(Proof(secrets.make_proof("dialer"))))
         assert await caller.is_refused()
         assert not node.status().peers["p1"].connected

@@ -19,7 +19,7 @@ import pytest
 from antecede.live.service import metrics
 from antecede.live.service.config import NodeConfig
 from antecede.live.settings import NodeSettings
-from tests.commands import apart
+from tests.commands import apart, here
 from tests.live.cluster import audit_events, find_free_port
 from tests.live.node_process import NodeProcess, SocketClient, write_config, write_group
 
@@ -290,13 +290,15 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_configuration_that_cannot_be_used_gets_one_clear_error(what: str, tmp_path: Path) -> None:
+def test_a_configuration_that_cannot_be_used_gets_one_clear_error(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     changes, reason = BAD[what]
     (tmp_path / "short.key").write_text("short\n")
     values = {name: value for name, value in {**GOOD, **changes}.items() if value is not None}
     tables: dict[str, Any] = {name: values.pop(name) for name in ("tls", "options") if name in values}
     config = write_config(tmp_path / "a.toml", {"peers": {"b": ""}, **tables}, **values)
-    done = apart("node", "--config", config)
+    done = here(monkeypatch, capsys, "node", "--config", config)
     assert (done.code, done.out) == (2, "")
     errors = [line for line in done.err.splitlines() if not line.startswith("{")]
     assert len(errors) == 1 and errors[0].startswith("error: "), done.err

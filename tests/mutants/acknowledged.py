@@ -11,35 +11,35 @@ from tests.mutants.table import Mutant
 class AcknowledgesArrival(Acknowledged, kw_only=True):
     """The receiver acknowledges what has arrived, though it may have to wait."""
 
-    def _take_in(self, packet: Packet, stamp: Stamp | int) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Stamp | int) -> Delivery | None:
         if not isinstance(stamp, int):
             clock, *_ = stamp
             self._emit_packet(packet.source, wire.encode(clock), kind="ack")
-        return super()._take_in(packet, stamp)
+        return super()._accept_packet(packet, stamp)
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
-        Optimal._learn_from(self, source, stamp)
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+        Optimal._merge_delivered_stamp(self, source, stamp)
 
 
 class SettlesLater(Acknowledged, kw_only=True):
     """An acknowledgement is taken for that of the last message to its sender."""
 
-    def _settle_delivery(self, destination: int, clock: int) -> None:
+    def _remove_delivered_from_log(self, destination: int, clock: int) -> None:
         self.waiting.pop(self.me * self.n + destination, None)
 
 
 class SettlesMessage(Acknowledged, kw_only=True):
     """An acknowledgement by one destination is taken for all destinations of the message."""
 
-    def _settle_delivery(self, destination: int, clock: int) -> None:
+    def _remove_delivered_from_log(self, destination: int, clock: int) -> None:
         for other in range(self.n):
-            super()._settle_delivery(other, clock)
+            super()._remove_delivered_from_log(other, clock)
 
 
 class IgnoresAcknowledgements(Acknowledged, kw_only=True):
     """LOG is that of `optimal`."""
 
-    def _settle_delivery(self, destination: int, clock: int) -> None:
+    def _remove_delivered_from_log(self, destination: int, clock: int) -> None:
         pass
 
 

@@ -6,7 +6,7 @@ from antecede import AntecedeError
 from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.bounded import Bounded
-from antecede.protocols.counts import Counts, zero_counts
+from antecede.protocols.counts import Counts, make_zero_counts
 from tests.mutants.drives import self_sends, slow_unicast
 from tests.mutants.selfsends import SelfSends
 from tests.mutants.table import Mutant
@@ -19,48 +19,48 @@ class EndlessError(AntecedeError):
 class LosesExtras(Bounded, kw_only=True):
     """An extra is taken in and not counted in DELIV."""
 
-    def _take_in(self, packet: Packet, stamp: Counts) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
-            return super()._take_in(packet, stamp)
-        self.gate.offer(packet, self._find_needs(self.index[packet.source], stamp)[0], [])
-        self._absorb_extras()
+            return super()._accept_packet(packet, stamp)
+        self.gate.offer(packet, self._find_local_needs_and_gains(self.index[packet.source], stamp)[0], [])
+        self._take_ready_extras()
         return None
 
 
 class SendsUncountedExtras(Bounded, kw_only=True):
     """An extra is sent and not counted in M."""
 
-    def _shrink_matrix(self) -> None:
+    def _emit_extras_to_shrink(self) -> None:
         counted = self.m[self.me].copy()
-        super()._shrink_matrix()
+        super()._emit_extras_to_shrink()
         self.m[self.me] = counted
 
 
 class Trusting(Bounded, kw_only=True):
     """Does not compare what a stamp tells of this process with what it has sent, which would refuse these."""
 
-    def _check_own_sends(self, stamp: Counts) -> None:
+    def _check_claimed_own_sends(self, stamp: Counts) -> None:
         pass
 
 
 class ClearsOwnRow(Trusting, kw_only=True):
     """An extra clears its column altogether, the own counter too."""
 
-    def _shrink_matrix(self) -> None:
+    def _emit_extras_to_shrink(self) -> None:
         before = self.m[self.me].copy()
-        super()._shrink_matrix()
+        super()._emit_extras_to_shrink()
         self.m[self.me, self.m[self.me] != before] = 0
 
 
 class TooSmall(Bounded, kw_only=True):
     """Any k is taken. Every extra replaces a column of one entry by a column of one entry."""
 
-    def _lay_out_state(self) -> None:
-        self.m = zero_counts(self.n, self.n)
-        self._count_from_zero(self.n)
+    def _init_state(self) -> None:
+        self.m = make_zero_counts(self.n, self.n)
+        self._zero_slot_counts(self.n)
 
-    def _replace_column(self, target: int) -> None:
-        super()._replace_column(target)
+    def _reset_column_after_send(self, target: int) -> None:
+        super()._reset_column_after_send(target)
         if len(self.outbox) > self.n:
             raise EndlessError("extras without end")
 
@@ -72,15 +72,15 @@ class BoundedSelfSends(SelfSends, Trusting, kw_only=True):
 class HandsExtrasUp(Bounded, kw_only=True):
     """An extra is delivered to the application."""
 
-    def _absorb_extras(self) -> None:
+    def _take_ready_extras(self) -> None:
         pass
 
 
 class RushesExtras(Bounded, kw_only=True):
     """An extra is counted as soon as its own channel allows; the column that it carries is not waited for."""
 
-    def _find_needs(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(self, source: int, stamp: Counts) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         is_extra = np.count_nonzero(stamp) == np.count_nonzero(stamp[:, self.me]) > 0
         return ([need for need in needs if need[0] == source] if is_extra else needs), gains
 
@@ -88,10 +88,10 @@ class RushesExtras(Bounded, kw_only=True):
 class ShrinksAtSendsOnly(Bounded, kw_only=True):
     """The threshold is not tested after deliveries."""
 
-    def _learn_from(self, source: int, stamp: Counts) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
-        self._absorb_extras()
+        self._take_ready_extras()
 
 
 LEAST = {"k": lambda process, group: len(group)}

@@ -14,23 +14,23 @@ from tests.mutants.table import Mutant
 class NoOwnEntry(Vector, kw_only=True):
     """No test on the entry of the sender."""
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         return [need for need in needs if need[0] != source], gains
 
 
 class NeedsItself(Vector, kw_only=True):
     """The own entry is tested like the others, not less one."""
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        return [*enumerate(stamp)], super()._find_needs(source, stamp)[1]
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        return [*enumerate(stamp)], super()._find_local_needs_and_gains(source, stamp)[1]
 
 
 class ForgetsConcurrent(Predecessors, kw_only=True):
     """A message to q becomes the only barrier of q, whatever else was on its way there."""
 
-    def _learn_from(self, source: int, stamp: PredecessorsStamp) -> None:
-        super()._learn_from(source, stamp)
+    def _merge_delivered_stamp(self, source: int, stamp: PredecessorsStamp) -> None:
+        super()._merge_delivered_stamp(source, stamp)
         for q in stamp.dests:
             if q != self.me:
                 self.barriers[q] = {source: stamp.count}
@@ -67,17 +67,19 @@ class SortsLog(History, kw_only=True):
 class TakesOriginals(History, kw_only=True):
     """The copy of a message that came along before is delivered again."""
 
-    def _take_in(self, packet: Packet, stamp: HistoryStamp) -> None:
+    def _accept_packet(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
         self.past[source] = min(self.past[source], stamp.past[source])
-        super()._take_in(packet, stamp)
+        super()._accept_packet(packet, stamp)
 
 
 class OnlyFifo(Matrix, kw_only=True):
     """Matrix clocks of which only the sender's own row is looked at: FIFO order, and no more."""
 
-    def _find_needs(self, source: int, stamp: tuple[list[int], Counts]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(
+        self, source: int, stamp: tuple[list[int], Counts]
+    ) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         return [need for need in needs if need[0] == source], gains
 
 

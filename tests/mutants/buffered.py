@@ -18,7 +18,7 @@ class SplitGet(Buffered, kw_only=True):
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
 
-    def _get_packet(self, packet: Packet) -> None:
+    def _receive_message(self, packet: Packet) -> None:
         self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
         letter = Letter(packet.source, packet.number, packet.payload)
         interrupted, self.limbo = self.limbo, [] if self.limbo else [letter]
@@ -28,17 +28,17 @@ class SplitGet(Buffered, kw_only=True):
 class NeverWaits(Buffered, kw_only=True):
     """Posts without waiting for the acknowledgement."""
 
-    def _may_post(self, targets: list[int]) -> bool:
+    def _may_send_to(self, targets: list[int]) -> bool:
         return True
 
 
 class PipelinesAnywhere(Buffered, kw_only=True):
     """Footnote 4 over channels that reorder: nothing is refused."""
 
-    def _read_packet(self, packet: Packet) -> int:
+    def _decode_packet_stamp(self, packet: Packet) -> int:
         pipelined, self.pipelined = self.pipelined, False
         try:
-            return super()._read_packet(packet)
+            return super()._decode_packet_stamp(packet)
         finally:
             self.pipelined = pipelined
 
@@ -46,15 +46,15 @@ class PipelinesAnywhere(Buffered, kw_only=True):
 class LooksBehind(Buffered, kw_only=True):
     """A selective receive takes a message from behind the head of the input buffer."""
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         return look_behind(self.inbox, sender)
 
 
 class SyncLooksBehind(Sync, kw_only=True):
     """The same where the receiving site acknowledges for the application."""
 
-    def _find_next(self, sender: str | None) -> int | None:
-        return None if self._is_stopped() else look_behind(self.inbox, sender)
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
+        return None if self._is_application_blocked() else look_behind(self.inbox, sender)
 
 
 class AcknowledgesUnblocked(Sync, kw_only=True):
@@ -64,7 +64,7 @@ class AcknowledgesUnblocked(Sync, kw_only=True):
         super()._send_message(payload, targets)
         self.awaiting = None
 
-    def _read_packet(self, packet: Packet) -> None:
+    def _decode_packet_stamp(self, packet: Packet) -> None:
         pass
 
 
@@ -83,10 +83,10 @@ class NoRelease(Buffered, kw_only=True):
 class NoHold(Buffered, kw_only=True):
     """A receiver posts although a multicast that it delivered is not released."""
 
-    def _may_post(self, targets: list[int]) -> bool:
+    def _may_send_to(self, targets: list[int]) -> bool:
         unreleased, self.unreleased = self.unreleased, set()
         try:
-            return super()._may_post(targets)
+            return super()._may_send_to(targets)
         finally:
             self.unreleased = unreleased
 
@@ -94,7 +94,7 @@ class NoHold(Buffered, kw_only=True):
 class OvertakesUnreleased(Buffered, kw_only=True):
     """What is behind a copy that waits for its release is delivered before it."""
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         return next((at for at, letter in enumerate(self.inbox) if not self._is_unreleased(letter)), None)
 
 

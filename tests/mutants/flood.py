@@ -24,33 +24,33 @@ class WithoutOrder(Flood, kw_only=True):
     """Links do not keep order."""
 
     @staticmethod
-    def find_needs_and_gains(stamp: FloodStamp | int, source: int, me: int) -> tuple[Pairs, Pairs]:
-        _, gains = Flood.find_needs_and_gains(stamp, source, me)
+    def find_needs_and_gains(stamp: FloodStamp | int, source: int, receiver: int) -> tuple[Pairs, Pairs]:
+        _, gains = Flood.find_needs_and_gains(stamp, source, receiver)
         return [], gains
 
 
 class PassesNothingOn(Flood, kw_only=True):
     """Only the origin of a message sends it."""
 
-    def _pass_on(self, flooded: Flooded, source: int | None = None) -> None:
+    def _forward_over_links(self, flooded: Flooded, source: int | None = None) -> None:
         if flooded.origin == self.me:
-            super()._pass_on(flooded, source)
+            super()._forward_over_links(flooded, source)
 
 
 class DeliversCopies(Flood, kw_only=True):
     """What comes again is delivered again."""
 
-    def _take_up_packet(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].has(stamp.number) and stamp.origin != self.me:
-            self._put_in_box(self.group[stamp.origin], packet)
-        super()._take_up_packet(packet, stamp)
+            self._append_to_inbox(self.group[stamp.origin], packet)
+        super()._process_ordered_packet(packet, stamp)
 
 
 class OpensAtOnce(Flood, kw_only=True):
     """A link is used as soon as it is added."""
 
     def add_link(self, peer: str) -> Effects:
-        self.linked = sorted([*self.linked, self._find_peer(peer)])
+        self.linked = sorted([*self.linked, self._get_peer_id(peer)])
         return Effects([], [])
 
 
@@ -58,46 +58,46 @@ class PingsStraight(Flood, kw_only=True):
     """The ping goes over the new link instead of the old ones."""
 
     def add_link(self, peer: str) -> Effects:
-        target = self._find_peer(peer)
-        ping = self._number_own()
+        target = self._get_peer_id(peer)
+        ping = self._increment_own_number()
         self._send_over_link(target, Flooded("ping", self.me, ping, target, b""))
         self.opening[target] = Opening(ping, [])
-        return self._collect_effects([])
+        return self._deliver_ready_and_take_outbox([])
 
 
 class KeepsNothing(Flood, kw_only=True):
     """What is delivered between ping and pong does not go over the new link."""
 
-    def _obey_packet(self, packet: Packet, stamp: int) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: int) -> None:
         for opening in self.opening.values():
             opening.kept.clear()
-        super()._obey_packet(packet, stamp)
+        super()._process_control_packet(packet, stamp)
 
 
 class KeepsBackwards(Flood, kw_only=True):
     """What was kept goes over the new link, the latest first."""
 
-    def _obey_packet(self, packet: Packet, stamp: int) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: int) -> None:
         for opening in self.opening.values():
             opening.kept.reverse()
-        super()._obey_packet(packet, stamp)
+        super()._process_control_packet(packet, stamp)
 
 
 class TakesAnyPong(Flood, kw_only=True):
     """A pong of a link that was given up and is added again opens it."""
 
-    def _obey_packet(self, packet: Packet, stamp: int) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: int) -> None:
         opening = self.opening.get(self.index[packet.source])
-        super()._obey_packet(packet, opening.ping if opening else stamp)
+        super()._process_control_packet(packet, opening.ping if opening else stamp)
 
 
 class ForgetsOrigin(Flood, kw_only=True):
     """Only the newest message of an origin is known: then an old copy is news."""
 
-    def _take_up_packet(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].low != stamp.number and stamp.origin != self.me:
             self.known[stamp.origin] = Seen(stamp.number - 1)
-        super()._take_up_packet(packet, stamp)
+        super()._process_ordered_packet(packet, stamp)
 
 
 def draw_line(process: str, group: list[str]) -> dict[str, list[str]]:

@@ -20,14 +20,14 @@ T = TypeVar("T")
 class Queueing(Gate[T], kw_only=True):
     """Nothing passes without being offered, found and taken: for gates that do one of these otherwise."""
 
-    def passes(self, needs: Pairs, gains: Pairs) -> bool:
+    def pass_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
         return False
 
 
 class LastInFirstOut(Queueing[T], kw_only=True):
     """Of several ready items the one that arrived last goes first."""
 
-    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         return max(self.ready, default=None)
 
 
@@ -50,16 +50,16 @@ def together(gate: Gate[T], arrival: int) -> list[int]:
 class WakesAtExactCount(Queueing[T], kw_only=True):
     """Wakes what waits for this very count; a slot that jumps passes it by."""
 
-    def gain(self, slot: int, value: int) -> None:
+    def advance_slot(self, slot: int, value: int) -> None:
         if value > self.have.get(slot, 0):
             self.have[slot] = value
-            self._wake(self.filed.get(slot, {}).pop(value, -1))
+            self._recheck_filed(self.filed.get(slot, {}).pop(value, -1))
 
 
 class WokenIsReady(Queueing[T], kw_only=True):
     """What is woken is not asked for its other needs."""
 
-    def _wake(self, arrival: int) -> None:
+    def _recheck_filed(self, arrival: int) -> None:
         for woken in together(self, arrival):
             heappush(self.ready, woken)
 
@@ -67,7 +67,7 @@ class WokenIsReady(Queueing[T], kw_only=True):
 class WokenOnce(Queueing[T], kw_only=True):
     """What is woken and still misses something is not filed again."""
 
-    def _wake(self, arrival: int) -> None:
+    def _recheck_filed(self, arrival: int) -> None:
         for woken in together(self, arrival):
             if all(self.have.get(slot, 0) >= count for slot, count in self.items[woken].needs):
                 heappush(self.ready, woken)
@@ -82,16 +82,16 @@ class WakesTwentyDeep(Queueing[T], kw_only=True):
         self.depth = 0
         return super().offer(what, needs, gains)
 
-    def _wake(self, arrival: int) -> None:
+    def _recheck_filed(self, arrival: int) -> None:
         self.depth += 1
         if self.depth <= 20:
-            super()._wake(arrival)
+            super()._recheck_filed(arrival)
 
 
 class HeadOnly(Queueing[T], kw_only=True):
     """A new arrival goes at once if it can; of what waits only the head is looked at."""
 
-    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         newest = self.arrivals - 1
         head = next(iter(self.items), -1)
         return next((at for at in (newest, head) if at in self.ready), None)
@@ -100,7 +100,7 @@ class HeadOnly(Queueing[T], kw_only=True):
 class BlocksTheOthers(Queueing[T], kw_only=True):
     """While something waits, only that for which it waits is let through."""
 
-    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         awaited = {slot for slot, filed in self.filed.items() if filed}
         gained = {at: {slot for slot, _ in self.items[at].gains} for at in self.ready}
         return min((at for at in gained if not awaited or awaited & gained[at]), default=None)
@@ -111,13 +111,13 @@ class ParksLate(Queueing[T], kw_only=True):
 
     checked: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
 
-    def gain(self, slot: int, value: int) -> None:
-        super().gain(slot, value)
+    def advance_slot(self, slot: int, value: int) -> None:
+        super().advance_slot(slot, value)
         while self.checked:
             at, count, arrival = self.checked.pop()
             park(self, at, count, arrival)
 
-    def _file(self, arrival: int, item: Item[T]) -> None:
+    def _file_by_unmet_need(self, arrival: int, item: Item[T]) -> None:
         unmet = [(slot, count) for slot, count in item.needs if self.have.get(slot, 0) < count]
         if unmet:
             self.checked.append((*unmet[0], arrival))
@@ -145,7 +145,7 @@ class SortsBatchFirst(Queueing[T], kw_only=True):
 class NamesMetNeeds(Vector, kw_only=True):
     """Tells the gate of all needs, also of those that are met; otherwise as shipped."""
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
         wanted, gains = self.find_needs_and_gains(stamp, source, self.me)
         return [(slot, count) for slot, count in enumerate(wanted) if count], gains
 

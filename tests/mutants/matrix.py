@@ -5,7 +5,7 @@ import numpy as np
 from antecede.core import wire
 from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, list_nonzero, pack_counts, zero_counts
+from antecede.protocols.counts import Counts, list_nonzero, make_zero_counts, pack_counts
 from antecede.protocols.matrix import Matrix
 from tests.mutants.drives import multicast, self_sends, slow_unicast
 from tests.mutants.selfsends import SelfSends
@@ -18,7 +18,7 @@ Stamp = tuple[list[int], Counts]
 class Printed(Matrix, kw_only=True):
     """RST's own update at a delivery: add 1 to the local matrix, then take the maximum."""
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
         self.sent[source, self.me] += 1
         np.maximum(self.sent, stamp[1], out=self.sent)
 
@@ -30,39 +30,39 @@ class MatrixSelfSends(SelfSends, Printed, kw_only=True):
 class WithoutCountAtDelivery(SelfSends, Matrix, kw_only=True):
     """The account of Sanchez: only the maximum. Right, for messages to oneself too."""
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
         np.maximum(self.sent, stamp[1], out=self.sent)
 
 
 class LearnsAtArrival(Matrix, kw_only=True):
     """SENT takes in what a message knows before the message is delivered."""
 
-    def _take_in(self, packet: Packet, stamp: Stamp) -> Delivery | None:
-        delivery = super()._take_in(packet, stamp)
-        super()._learn_from(self.index[packet.source], self._read_packet(packet))
+    def _accept_packet(self, packet: Packet, stamp: Stamp) -> Delivery | None:
+        delivery = super()._accept_packet(packet, stamp)
+        super()._merge_delivered_stamp(self.index[packet.source], self._decode_packet_stamp(packet))
         return delivery
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
         pass
 
 
 class CountsAtArrival(Matrix, kw_only=True):
     """DELIV counts what has arrived."""
 
-    def _take_in(self, packet: Packet, stamp: Stamp) -> Delivery | None:
-        delivery = super()._take_in(packet, stamp)
-        for slot, count in self._find_needs(self.index[packet.source], stamp)[1]:
-            self.gate.gain(slot, count)
+    def _accept_packet(self, packet: Packet, stamp: Stamp) -> Delivery | None:
+        delivery = super()._accept_packet(packet, stamp)
+        for slot, count in self._find_local_needs_and_gains(self.index[packet.source], stamp)[1]:
+            self.gate.advance_slot(slot, count)
         return delivery
 
 
 class TakesMaximumAtArrival(Matrix, kw_only=True):
     """Mattern95's account by the letter: maximum at receipt, then the sender's entry must be one ahead."""
 
-    def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         for slot, count in (*needs, *gains):
-            self.gate.gain(slot, count)
+            self.gate.advance_slot(slot, count)
         one_ahead = gains[0][1] == self.gate.have[source] + 1
         return needs if one_ahead else [(source, wire.LARGEST)], gains
 
@@ -70,21 +70,21 @@ class TakesMaximumAtArrival(Matrix, kw_only=True):
 class ReadsOwnMatrix(Matrix, kw_only=True):
     """Gambhire00's introduction: the test names SENT, which the receiver has too."""
 
-    def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return list_nonzero(self.sent[:, self.me]), super()._find_needs(source, stamp)[1]
+    def _find_local_needs_and_gains(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        return list_nonzero(self.sent[:, self.me]), super()._find_local_needs_and_gains(source, stamp)[1]
 
 
 class ReadsWholeMatrix(Matrix, kw_only=True):
     """Gambhire00's introduction: "for all i and j"."""
 
-    def _find_needs(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return list_nonzero(stamp[1].max(axis=1)), super()._find_needs(source, stamp)[1]
+    def _find_local_needs_and_gains(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
+        return list_nonzero(stamp[1].max(axis=1)), super()._find_local_needs_and_gains(source, stamp)[1]
 
 
 class AddsToLocalMatrix(Matrix, kw_only=True):
     """All copies are counted, but in the local matrix, where the maximum may hide one."""
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
         self.sent[source, stamp[0]] += 1
         np.maximum(self.sent, stamp[1], out=self.sent)
 
@@ -92,8 +92,8 @@ class AddsToLocalMatrix(Matrix, kw_only=True):
 class AddsOwnCopy(Matrix, kw_only=True):
     """Only the copy for this process is counted."""
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
-        super()._learn_from(source, ([self.me], stamp[1]))
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+        super()._merge_delivered_stamp(source, ([self.me], stamp[1]))
 
 
 class CountsBetweenCopies(Matrix, kw_only=True):
@@ -111,7 +111,7 @@ class CarriesOwnColumn(Matrix, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            known = zero_counts(self.n, self.n)
+            known = make_zero_counts(self.n, self.n)
             known[:, target] = self.sent[:, target]
             self._emit_packet(target, wire.encode(((), pack_counts(known))), payload)
         self.sent[self.me, targets] += 1

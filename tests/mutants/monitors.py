@@ -20,7 +20,7 @@ class MonitorSelfSends(SelfSends, Monitor, kw_only=True):
 class RepairedSelfSends(MonitorSelfSends, kw_only=True):
     """f[p] := max(f[p], e[p] + 1) instead of a second count: right."""
 
-    def _learn_from(self, source: int, stamp: list[int]) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: list[int]) -> None:
         self.past = [max(pair) for pair in zip(self.past, stamp, strict=True)]
         if self.process == self.monitor:
             self.past[source] = max(self.past[source], stamp[source] + 1)
@@ -34,8 +34,8 @@ class CountsDuplicates(Monitor, kw_only=True):
             return super().receive(packet)
         except DuplicateError:
             source = self.index[packet.source]
-            self.gate.gain(source, self.gate.have.get(source, 0) + 1)
-            return self._collect_effects([])
+            self.gate.advance_slot(source, self.gate.have.get(source, 0) + 1)
+            return self._deliver_ready_and_take_outbox([])
 
 
 class TakesDuplicates(Monitor, kw_only=True):
@@ -59,8 +59,8 @@ class CountsBeforeStamp(Monitor, kw_only=True):
 class ServerWithoutOwnEntry(Server, kw_only=True):
     """KK89 as Mattern95 tells it: no test on the entry of the sender."""
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         return [need for need in needs if need[0] != source], gains
 
 

@@ -18,8 +18,8 @@ class ReleaseWithoutNumbers(Release, kw_only=True):
     """The messages of a pair are taken up as they arrive."""
 
     @staticmethod
-    def find_needs_and_gains(stamp: release.Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
-        _, gains = Release.find_needs_and_gains(stamp, source, me)
+    def find_needs_and_gains(stamp: release.Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
+        _, gains = Release.find_needs_and_gains(stamp, source, receiver)
         return [], gains
 
 
@@ -33,28 +33,28 @@ class ReleasesAtOnce(Release, kw_only=True):
 class ReleaseAcknowledgesArrival(Release, kw_only=True):
     """What has arrived is acknowledged, though earlier messages of the pair have not."""
 
-    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
         kind, earlier = stamp
         if kind == "message":
             self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
-        return super()._take_in(packet, stamp)
+        return super()._accept_packet(packet, stamp)
 
-    def _take_up_packet(self, packet: Packet, stamp: release.Stamp) -> None:
-        self._put_in_box(packet.source, packet)
+    def _process_ordered_packet(self, packet: Packet, stamp: release.Stamp) -> None:
+        self._append_to_inbox(packet.source, packet)
 
 
 class ReleaseTakesAnyAcknowledgement(Release, kw_only=True):
     """The acknowledgement of an earlier message is taken for that of the last one."""
 
-    def _obey_packet(self, packet: Packet, stamp: release.Stamp) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: release.Stamp) -> None:
         kind, _ = stamp
-        super()._obey_packet(packet, (kind, self.sent[self.index[packet.source]]))
+        super()._process_control_packet(packet, (kind, self.sent[self.index[packet.source]]))
 
 
 class ReleaseLooksBehind(Release, kw_only=True):
     """A selective receive takes a message from behind the head of the box."""
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         places = (at for at, letter in enumerate(self.inbox) if sender in (None, letter.sender))
         return next(places, None)
 
@@ -63,15 +63,15 @@ class EagerWithoutNumbers(Eager, kw_only=True):
     """The messages of a pair are taken up as they arrive."""
 
     @staticmethod
-    def find_needs_and_gains(stamp: eager.Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
-        _, gains = Eager.find_needs_and_gains(stamp, source, me)
+    def find_needs_and_gains(stamp: eager.Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
+        _, gains = Eager.find_needs_and_gains(stamp, source, receiver)
         return [], gains
 
 
 class IgnoresFlags(Eager, kw_only=True):
     """Who has a flagged message sends all the same."""
 
-    def _list_flags(self) -> Pairs:
+    def _list_needed_clearances(self) -> Pairs:
         return []
 
 
@@ -101,20 +101,20 @@ class ClearsSoon(Eager, kw_only=True):
 class EagerAcknowledgesArrival(Eager, kw_only=True):
     """What has arrived is acknowledged, though earlier messages of the pair have not."""
 
-    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
         kind, earlier, _ = stamp
         if kind == "message":
             self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
-        return super()._take_in(packet, stamp)
+        return super()._accept_packet(packet, stamp)
 
 
 class ForgetsOvertakingClearance(Eager, kw_only=True):
     """A clearance that comes before its message is not remembered."""
 
-    def _obey_packet(self, packet: Packet, stamp: eager.Stamp) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: eager.Stamp) -> None:
         kind, number, _ = stamp
         if kind == "ack" or number <= self.gate.have.get(self.index[packet.source], 0):
-            super()._obey_packet(packet, stamp)
+            super()._process_control_packet(packet, stamp)
 
 
 SOURCE = "after Mattern95"

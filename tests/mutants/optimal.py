@@ -11,7 +11,7 @@ Entries = dict[int, dict[int, set[int]]]
 class ForgetsDestination(Optimal, kw_only=True):
     """What a message to d carries does not tell d what to wait for."""
 
-    def _select_carried(self, dests: list[int], d: int) -> Waiting:
+    def _select_log_to_carry(self, dests: list[int], d: int) -> Waiting:
         return {pair: t for pair, t in self.waiting.items() if pair % self.n not in dests}
 
 

@@ -11,7 +11,7 @@ from tests.mutants.gates import Queueing
 from tests.mutants.selfsends import SelfSends
 from tests.mutants.table import Mutant
 
-_stamp = wire.make_reader(PairsStamp, "stamp")
+_stamp = wire.make_decoder(PairsStamp, "stamp")
 
 
 class StampsBeforeTick(Pairs89, kw_only=True):
@@ -23,7 +23,7 @@ class StampsBeforeTick(Pairs89, kw_only=True):
             time = [have.get(x, 0) for x in range(self.n)]
             self._emit_packet(target, wire.encode((time, self.last)), payload)
             self.last[target] = time
-            self.gate.gain(self.me, have.get(self.me, 0) + 1)
+            self.gate.advance_slot(self.me, have.get(self.me, 0) + 1)
 
 
 class Strict(Pairs89, kw_only=True):
@@ -31,9 +31,9 @@ class Strict(Pairs89, kw_only=True):
 
     gate: Gate[Packet] = msgspec.field(default_factory=Queueing)
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         now = [self.gate.have.get(x, 0) for x in range(self.n)]
-        return self.gate.find(
+        return self.gate.find_ready(
             lambda packet: sender in (None, packet.source) and _stamp(packet.stamp).last.get(self.me) != now
         )
 
@@ -41,9 +41,9 @@ class Strict(Pairs89, kw_only=True):
 class StrictTicking(Strict, kw_only=True):
     """The strict test with a clock that ticks at deliveries too: right again."""
 
-    def _learn_from(self, source: int, stamp: PairsStamp) -> None:
-        super()._learn_from(source, stamp)
-        self.gate.gain(self.me, self.gate.have.get(self.me, 0) + 1)
+    def _merge_delivered_stamp(self, source: int, stamp: PairsStamp) -> None:
+        super()._merge_delivered_stamp(source, stamp)
+        self.gate.advance_slot(self.me, self.gate.have.get(self.me, 0) + 1)
 
 
 class PairsSelfSends(SelfSends, Pairs89, kw_only=True):

@@ -37,8 +37,8 @@ def printed_entries(set_id: int, k: int, r: int, repaired: bool = False) -> list
 class PrintedKeys(Probabilistic, kw_only=True):
     """Keys by Algorithm 3 as printed."""
 
-    def _lay_out_state(self) -> None:
-        super()._lay_out_state()
+    def _init_state(self) -> None:
+        super()._init_state()
         drawn = printed_entries(self.set_id or 0, self.K, self.R)
         if len(set(drawn)) < self.K:
             raise EndlessError(f"Algorithm 3 draws {drawn}, which are not {self.K} entries")
@@ -50,14 +50,14 @@ class SelfCopy(Plausible, kw_only=True):
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         super()._send_message(payload, targets)
         for x in self.keys:
-            self.gate.gain(x, 1)
+            self.gate.advance_slot(x, 1)
 
 
 class Maximum(Scalar, kw_only=True):
     """A delivery takes the maximum with the stamp instead of adding 1."""
 
-    def _lay_out_state(self) -> None:
-        super()._lay_out_state()
+    def _init_state(self) -> None:
+        super()._init_state()
         self.gate.add = False
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
@@ -65,7 +65,7 @@ class Maximum(Scalar, kw_only=True):
         super()._send_message(payload, targets)
         self.gate.add = False
 
-    def _take_in(self, packet: Packet, stamp: KeyedStamp) -> None:
+    def _accept_packet(self, packet: Packet, stamp: KeyedStamp) -> None:
         self.known.setdefault(packet.source, Seen())
         count = stamp.vector[0]
         self.gate.offer(packet, [(0, count - 1)], [(0, count)])
@@ -74,9 +74,9 @@ class Maximum(Scalar, kw_only=True):
 class SameKeys(Probabilistic, kw_only=True):
     """All processes have the same set of keys."""
 
-    def _lay_out_state(self) -> None:
+    def _init_state(self) -> None:
         self.set_id = 0
-        super()._lay_out_state()
+        super()._init_state()
 
 
 class StrictDetector(Probabilistic, kw_only=True):
@@ -114,7 +114,7 @@ class JoinsWithoutEntries(Probabilistic, kw_only=True):
 
     def join(self, state: bytes) -> None:
         super().join(state)
-        self._count_from_zero(self.R)
+        self._zero_slot_counts(self.R)
 
 
 class WelcomesEarly(Probabilistic, kw_only=True):

@@ -9,12 +9,12 @@ from antecede.core.seen import Seen
 class SelfSends(Endpoint, kw_only=True):
     """To be put before a protocol's class."""
 
-    def _lay_out_state(self) -> None:
-        super()._lay_out_state()
+    def _init_state(self) -> None:
+        super()._init_state()
         self.seen[self.process] = Seen()
 
     def _dispatch_message(
         self, payload: bytes, to: Iterable[str] | None, send: Callable[[bytes, list[int]], None]
     ) -> Effects:
         send(payload, [self.index[name] for name in self._check_destinations(to)])
-        return self._collect_effects([])
+        return self._deliver_ready_and_take_outbox([])

@@ -27,19 +27,19 @@ class AnyRelease(Semantic, kw_only=True):
 class OneCopy(Semantic, kw_only=True):
     """R3 by the letter: of a message to several only the own copy is counted."""
 
-    def _read_packet(self, packet: Packet) -> Read:
-        _, sp, sc, mcv, ecv = super()._read_packet(packet)
+    def _decode_packet_stamp(self, packet: Packet) -> Read:
+        _, sp, sc, mcv, ecv = super()._decode_packet_stamp(packet)
         return [self.me], sp, sc, mcv, ecv
 
 
 class NoSequence(Semantic, kw_only=True):
     """The repaired MCV without the test on the own channel."""
 
-    def _lay_out_state(self) -> None:
-        super()._lay_out_state()
+    def _init_state(self) -> None:
+        super()._init_state()
         self.gate.add = True
 
-    def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         return list_nonzero(stamp[1][:, self.me]), [(source, 1)]
 
 
@@ -54,11 +54,11 @@ class PrintedWithSequence(Semantic, kw_only=True):
 
     gate: Gate[Packet] = msgspec.field(default_factory=LastInFirstOut)
 
-    def _lay_out_state(self) -> None:
-        super()._lay_out_state()
+    def _init_state(self) -> None:
+        super()._init_state()
         self.gate.add = False
 
-    def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         column = stamp[1][:, self.me].copy()
         column[source] += stamp[2][source, self.me]
         return list_nonzero(column), [(source, int(column[source]) + 1)]
@@ -82,9 +82,9 @@ class AlwaysFires(Semantic, kw_only=True):
 class KeepsOwnMcv(Semantic, kw_only=True):
     """Figure 3 as it stands: packets bring no MCV."""
 
-    def _learn_from(self, source: int, stamp: Read) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
         mcv = self.mcv
-        super()._learn_from(source, stamp)
+        super()._merge_delivered_stamp(source, stamp)
         self.mcv = mcv
 
 

@@ -71,7 +71,7 @@ def crashes(world: Trial, random: Random) -> None:
 
 def restart_endpoint(endpoint: Endpoint) -> Endpoint:
     """The endpoint from its state; what was not acknowledged is offered again, the newest first."""
-    again = wire.make_reader(type(endpoint), "state")(wire.encode(endpoint))
+    again = wire.make_decoder(type(endpoint), "state")(wire.encode(endpoint))
     gate: Gate[object] = again.gate  # type: ignore[attr-defined]
     items = [*gate.items.values()]
     gate.items, gate.filed, gate.ready = {}, {}, []

@@ -14,18 +14,18 @@ from tests.mutants.trials import ManualTrial
 class AbsentIsSatisfied(Vector, kw_only=True):
     """A process of which nothing is known here yet counts as satisfied."""
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         return [(slot, count) for slot, count in needs if self.gate.have[slot]], gains
 
 
 class DropsOlder(Vector, kw_only=True):
     """A message that arrives after a later one of its sender is taken for a duplicate."""
 
-    def _take_in(self, packet: Packet, stamp: list[int]) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: list[int]) -> Delivery | None:
         seen = self.seen[packet.source]
         late = packet.number < max(seen.above, default=seen.low)
-        return None if late else super()._take_in(packet, stamp)
+        return None if late else super()._accept_packet(packet, stamp)
 
 
 class ReadyIsDone(Gate[Packet], kw_only=True):
@@ -34,20 +34,20 @@ class ReadyIsDone(Gate[Packet], kw_only=True):
     `ready` is in the order of getting ready, so without a crash all is well.
     """
 
-    def find(self, wanted: object = None) -> int | None:
+    def find_ready(self, wanted: object = None) -> int | None:
         return self.ready[0] if self.ready else None
 
     def take(self, arrival: int) -> Packet:
         self.ready.remove(arrival)
         return self.items.pop(arrival).what
 
-    def _file(self, arrival: int, item: Item[Packet]) -> None:
+    def _file_by_unmet_need(self, arrival: int, item: Item[Packet]) -> None:
         order = [*self.ready]
-        super()._file(arrival, item)
+        super()._file_by_unmet_need(arrival, item)
         if len(self.ready) > len(order):
             self.ready = [*order, arrival]
             for slot, value in item.gains:
-                self.gain(slot, value)
+                self.advance_slot(slot, value)
 
 
 class MarksBeforeAcknowledged(Vector, kw_only=True):

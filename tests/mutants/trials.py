@@ -56,7 +56,7 @@ class SemanticTrial(Trial):
         self.semantic.local(process, depends_on)
 
     def send(self, process: str, to: Sequence[str] | None = None, depends_on: int = 0, **how: Any) -> int:
-        self.semantic.send(process, self.names if to is None else to, depends_on)
+        self.semantic.record_send(process, self.names if to is None else to, depends_on)
         return super().send(process, to, depends_on=depends_on, **how)
 
     def _note_delivery(self, process: str, delivery: Delivery) -> None:
@@ -66,7 +66,7 @@ class SemanticTrial(Trial):
             self.semantic.delivered[process] |= 1 << message
             return
         depends_on = delivery.event - 1 if message % 2 else 0
-        if missing := self.semantic.deliver(process, message, depends_on):
+        if missing := self.semantic.record_delivery(process, message, depends_on):
             self.broken.append((process, message, missing))
 
     def findings(self) -> set[str]:
@@ -110,7 +110,7 @@ class JoinTrial(Trial):
         return self.names[-1]
 
     def send(self, process: str, to: Sequence[str] | None = None, **how: Any) -> int:
-        message = self.oracle.send(process, self.endpoints[process].group)
+        message = self.oracle.record_send(process, self.endpoints[process].group)
         self._take_effects(process, self.endpoints[process].send(str(message).encode()))
         return message
 

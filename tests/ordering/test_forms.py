@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.ordering import projection
-from antecede.ordering.forms import FORMS, OPTION_MEANINGS, list_forms, make_forms_table
+from antecede.ordering.forms import FORMS, OPTION_MEANINGS, join_form_names, make_forms_table
 from antecede.ordering.stamp_types import TYPE_CHECKS, choose_form, describe_type
 from antecede.ordering.text_stamps import KINDS, list_stamp_kinds
 from tests.commands import here
@@ -73,7 +73,7 @@ def test_the_guide_names_every_form() -> None:
 
 def test_the_help_names_every_form(monkeypatch, capsys) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    assert list_forms() in here(monkeypatch, capsys, "order", "--help").out
+    assert join_form_names() in here(monkeypatch, capsys, "order", "--help").out
 
 
 @pytest.mark.parametrize(

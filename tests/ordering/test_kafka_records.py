@@ -11,8 +11,8 @@ from antecede.core.errors import CallerError
 from antecede.ordering.kafka_records import (
     KAFKA_COLUMNS,
     RECORDS,
-    choose_kind,
-    list_possible_kinds,
+    choose_stamp_kind_of_records,
+    list_possible_stamp_kinds,
     parse_records,
     plan_records,
 )
@@ -42,8 +42,8 @@ def make_batch(*records: tuple[Any, dict[str, bytes]]) -> pa.RecordBatch:
 
 def parse(options: MessageOptions, *records: tuple[Any, dict[str, bytes]]) -> list[dict[str, Any]]:
     batch = make_batch(*records)
-    kinds = list_possible_kinds(options)
-    kind = kinds[0] if len(kinds) == 1 else choose_kind([batch], options)
+    kinds = list_possible_stamp_kinds(options)
+    kind = kinds[0] if len(kinds) == 1 else choose_stamp_kind_of_records([batch], options)
     (rows,) = parse_records([batch], plan_records(options, kind))
     return list(rows.to_pylist())
 
@@ -115,9 +115,9 @@ def test_traceparent_names_trace_and_span() -> None:
 def test_columns_of_kafka_can_be_named_and_forms_are_told_by_most_records() -> None:
     options = MessageOptions(group="kafka_topic", sender="kafka_key", stamp="clock", time="kafka_timestamp")
     batch = make_batch(({"clock": [1, 0]}, {}), ({"clock": {"a": 1}}, {}), ({"clock": [2, 0]}, {}))
-    assert choose_kind([batch], options) == "list"
+    assert choose_stamp_kind_of_records([batch], options) == "list"
     (row,) = parse(options, ({"clock": {"a": 1}}, {}))
     assert set(row) == {"clock", *KAFKA_COLUMNS, REASON} and row[REASON] is None
-    assert list_possible_kinds(options._replace(form="vector", members=["a"])) == ["list"]
+    assert list_possible_stamp_kinds(options._replace(form="vector", members=["a"])) == ["list"]
     with pytest.raises(CallerError, match="nothing tells its form"):
-        choose_kind([make_batch(({"other": 1}, {}))], options)
+        choose_stamp_kind_of_records([make_batch(({"other": 1}, {}))], options)

@@ -3,10 +3,10 @@
 import pytest
 
 from antecede.local.message_order import order
-from antecede.protocols.registry import get_protocol, list_protocols
+from antecede.protocols.registry import get_protocol_class, list_protocols
 from tests.message_rows import Row, Sent, lines
 
-ALL_FACTS = {name: get_protocol(name).facts for name in sorted(list_protocols())}
+ALL_FACTS = {name: get_protocol_class(name).facts for name in sorted(list_protocols())}
 CAUSAL = [name for name, facts in ALL_FACTS.items() if facts.exact and not facts.monitor]
 
 

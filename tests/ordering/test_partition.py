@@ -13,7 +13,7 @@ from antecede.core.gate import Gate
 from antecede.core.gated import Gated
 from antecede.ordering.partition import order_partition
 from antecede.ordering.stamps import Reading
-from antecede.protocols.registry import get_protocol, list_protocols
+from antecede.protocols.registry import get_protocol_class, list_protocols
 from tests.message_rows import Row, Sent, lines
 from tests.ordering.answers import answers
 
@@ -53,9 +53,9 @@ def one_by_one(rows: list[Row]) -> dict[str, tuple[list[Any], dict[Any, set[str]
                 seen.add(name)
                 needs = [(x, c - (x == row["sender"])) for x, c in enumerate(row["needs"])]
                 gate.offer(name, needs, [name])
-                while (at := gate.find()) is not None:
+                while (at := gate.find_ready()) is not None:
                     order.append(gate.take(at))
-        held = {name: {_words(*unmet) for unmet in what} for name, what in gate.held()}
+        held = {name: {_words(*unmet) for unmet in what} for name, what in gate.iterate_held()}
         found[group] = (order, held)
     return found
 
@@ -193,14 +193,16 @@ def test_huge_counts_are_no_trouble() -> None:
     assert found[0]["missing"] == [f"messages 2 to {2**62 - 2} of 0"]
 
 
-BY_PROCESS = sorted(name for name in list_protocols() if not get_protocol(name).shares_entries)
+BY_PROCESS = sorted(name for name in list_protocols() if not get_protocol_class(name).shares_entries)
 
 
 @pytest.mark.parametrize("protocol", BY_PROCESS)
 def test_packets_of_every_protocol_come_out_as_the_endpoints_delivered_them(protocol: str) -> None:
     workload = "broadcast" if protocol in ("vector",) else "uniform"
     sent = Sent(protocol, workload=workload)
-    reading = Reading("packets", False, get_protocol(protocol).dense, "message", tuple(sent.names), protocol)
+    reading = Reading(
+        "packets", False, get_protocol_class(protocol).dense, "message", tuple(sent.names), protocol
+    )
     columns = ("group", "sender", "kind", "number", "arrival", "message")
     rows = [
         {**{c: p[c] for c in columns}, "needs": p["stamp"], "receiver": p["group"], "content": 0}
@@ -213,11 +215,11 @@ def test_packets_of_every_protocol_come_out_as_the_endpoints_delivered_them(prot
     if protocol == "history":  # messages also come along with others, before they arrive themselves
         assert [sent.late(line) for line in messages.values()] == [[]] * len(messages)
         messages, sent.delivered = ({k: sorted(v) for k, v in m.items()} for m in (messages, sent.delivered))
-    if get_protocol(protocol).facts.relays:  # messages come again, also to their sender
+    if get_protocol_class(protocol).facts.relays:  # messages come again, also to their sender
         for group, names in messages.items():
             messages[group] = [name for name in dict.fromkeys(names) if name in sent.delivered[group]]
     assert messages == {name: names for name, names in sent.delivered.items() if name in messages}
-    if issubclass(get_protocol(protocol), Gated):
+    if issubclass(get_protocol_class(protocol), Gated):
         arrived = lines([{**row, "position": row["arrival"]} for row in found])
         assert arrived != ordered, "nothing overtook anything: the test shows nothing"
 

@@ -15,7 +15,7 @@ from antecede.formats.debezium import (
     Change,
     Commits,
     TransactionMark,
-    make_row,
+    make_change_row,
 )
 from antecede.local.message_order import order
 from tests.message_rows import Row
@@ -72,7 +72,7 @@ def begin_all(*transactions: str) -> list[TransactionMark]:
 def make_log(random: Random, count: int) -> list[list[Row]]:
     """The rows of so many transactions, in the order of commits."""
     sizes = {f"t{number}": random.randrange(5) for number in range(count)}
-    commits = Commits().follow(begin_all(*sizes))
+    commits = Commits().add_transactions(begin_all(*sizes))
     log = []
     for transaction, size in sizes.items():
         changes = [
@@ -80,7 +80,7 @@ def make_log(random: Random, count: int) -> list[list[Row]]:
             *(Change("change", transaction, k, table="t") for k in range(1, size + 1)),
             Change("end", transaction, event_count=size),
         ]
-        log.append([make_row(change, "", 0, commits) for change in changes])
+        log.append([make_change_row(change, "", 0, commits) for change in changes])
     return log
 
 
@@ -124,7 +124,7 @@ def test_transactions_come_out_whole_in_the_order_of_commits(tmp_path: Path, see
 
 
 def test_a_transaction_that_is_not_whole_is_held_with_what_it_lacks() -> None:
-    commits = Commits().follow(begin_all("7", "8"))
+    commits = Commits().add_transactions(begin_all("7", "8"))
     changes = [
         Change("begin", "7"),
         Change("change", "7", 1),
@@ -133,7 +133,7 @@ def test_a_transaction_that_is_not_whole_is_held_with_what_it_lacks() -> None:
         Change("begin", "8"),
         Change("end", "8", event_count=0),
     ]
-    table = pa.Table.from_pylist([make_row(change, "", 0, commits) for change in changes], CHANGES)
+    table = pa.Table.from_pylist([make_change_row(change, "", 0, commits) for change in changes], CHANGES)
     outcome = order(table, **COLUMNS)
     assert not len(outcome.ordered) and len(outcome.held) == 6
     missing = {row["id"]: row["missing"] for row in outcome.held.to_pylist()}
@@ -146,20 +146,20 @@ def test_a_transaction_that_is_not_whole_is_held_with_what_it_lacks() -> None:
 
 
 def test_transactions_that_are_sent_again_keep_their_places() -> None:
-    commits = Commits().follow(begin_all("a", "b")).follow(begin_all("a", "b", "c"))
+    commits = Commits().add_transactions(begin_all("a", "b")).add_transactions(begin_all("a", "b", "c"))
     assert commits.before == {"a": None, "b": "a", "c": "b"} and commits.last == "c"
-    many = commits.follow(begin_all(*map(str, range(REMEMBERED))))
+    many = commits.add_transactions(begin_all(*map(str, range(REMEMBERED))))
     assert len(many.before) == REMEMBERED and many.before["0"] == "c"
 
 
 def test_what_is_sent_again_is_not_what_the_next_one_comes_behind() -> None:
-    commits = Commits().follow(begin_all("a", "b", "c", "b", "d"))
+    commits = Commits().add_transactions(begin_all("a", "b", "c", "b", "d"))
     assert commits.before == {"a": None, "b": "a", "c": "b", "d": "c"}
 
 
 def test_an_end_without_a_begin_has_its_place_unless_it_is_the_first_mark() -> None:
     marks = [*begin_all("a"), TransactionMark("end", "a"), TransactionMark("end", "b"), *begin_all("c")]
-    assert Commits().follow(marks).before == {"a": None, "b": "a", "c": "b"}
-    cut_off = Commits().follow([TransactionMark("end", "z")])
-    later = cut_off.follow([*marks, TransactionMark("end", "z"), *begin_all("d")])
+    assert Commits().add_transactions(marks).before == {"a": None, "b": "a", "c": "b"}
+    cut_off = Commits().add_transactions([TransactionMark("end", "z")])
+    later = cut_off.add_transactions([*marks, TransactionMark("end", "z"), *begin_all("d")])
     assert later.before == {"z": None, "a": None, "b": "a", "c": "b", "d": "c"}

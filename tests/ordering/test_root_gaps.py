@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antecede.core.packet import Packet
 from antecede.ordering.stamps import Reading
-from antecede.protocols.registry import endpoint, get_protocol
+from antecede.protocols.registry import endpoint, get_protocol_class
 from tests.message_rows import Row
 from tests.ordering.answers import answers
 from tests.root_gap_definition import Gap, Pairs, root_gaps
@@ -296,7 +296,7 @@ def test_a_table_of_packets_has_the_root_gaps_of_the_endpoint(protocol: str, see
     if not rows:
         return
     noun = "time" if protocol == "pairs" else "message"
-    reading = Reading("packets", False, get_protocol(protocol).dense, noun, tuple(group), protocol)
+    reading = Reading("packets", False, get_protocol_class(protocol).dense, noun, tuple(group), protocol)
     found = answers(rows, reading, needs=pa.binary())
     expected = {words(noun, (0, gap.first, gap.last), [gap.slot]) for gap in listener.root_gaps()}
     assert count_waiting(found).keys() == expected

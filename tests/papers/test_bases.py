@@ -118,8 +118,8 @@ def test_kk89_triangle() -> None:
 class AsTold(Server, kw_only=True):
     """KK89 as Mattern95 tells it: no test on the sender's own entry."""
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        needs, gains = super()._find_needs(source, stamp)
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         return [need for need in needs if need[0] != source], gains
 
 

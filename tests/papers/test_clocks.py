@@ -35,7 +35,7 @@ class Run:
             elif action:
                 network.append((len(self.sends), b % self.n))
                 self.sends.append(self._event(a % self.n))
-                self.oracle.send(a % self.n, [b % self.n])
+                self.oracle.record_send(a % self.n, [b % self.n])
             else:
                 self._event(a % self.n)
 
@@ -48,7 +48,7 @@ class Run:
         sent = self.sends[message]
         self.times.append(self.lamport[p].receive(self.times[sent]))
         self.stamps.append(self.clocks[p].receive(self.stamps[sent]))
-        self.oracle.deliver(p, message)
+        self.oracle.record_delivery(p, message)
         self._add_event(p, self.pasts[sent] | 1 << sent)
 
     def _add_event(self, p: int, learned: int) -> int:

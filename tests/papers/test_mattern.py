@@ -8,7 +8,7 @@ import pytest
 from antecede import CallerError, Effects, InputError, Packet
 from antecede.core.boxed import Letter
 from antecede.protocols.buffered import Buffered
-from antecede.simulate.explorer import explore, format_columns
+from antecede.simulate.explorer import explore, format_by_process
 from tests.harness import maker
 from tests.papers.programs_mattern import (
     FIG_1,
@@ -37,7 +37,7 @@ def ends(program: str, how: dict[str, Any]) -> tuple[set[str], set[tuple[str, st
     """What is received where it completes; what is received, and what waits, where it blocks."""
     found = explore(program, **how)
     return {str(end) for end in found.outcomes}, {
-        (str(end), format_columns(end.arrived)) for end in found.blocked
+        (str(end), format_by_process(end.arrived)) for end in found.blocked
     }
 
 
@@ -141,8 +141,8 @@ class GetInTwoSteps(Buffered, kw_only=True):
 
     limbo: list[Letter] = msgspec.field(default_factory=list)
 
-    def _get_packet(self, packet: Packet) -> None:
-        super()._get_packet(packet)
+    def _receive_message(self, packet: Packet) -> None:
+        super()._receive_message(packet)
         self.limbo.append(self.inbox.pop())
 
     def step(self) -> Effects | None:
@@ -185,9 +185,9 @@ def test_mattern_footnote_4_refuses_what_overtook() -> None:
 class Unchecked(Buffered, kw_only=True):
     """Footnote 4 without the check of the channel's order."""
 
-    def _read_packet(self, packet: Packet) -> int:
+    def _decode_packet_stamp(self, packet: Packet) -> int:
         self.pipelined = False
-        number = super()._read_packet(packet)
+        number = super()._decode_packet_stamp(packet)
         self.pipelined = True
         return number
 

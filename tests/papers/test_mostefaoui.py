@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from antecede import Packet
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER, Recent, find_alarms
-from antecede.protocols.keys import count_sets, draw_set_id, unrank_keys
+from antecede.protocols.keys import count_key_sets, derive_set_id, unrank_keys
 from antecede.protocols.membership import Probabilistic
 from antecede.protocols.registry import build_endpoint
 from tests.cases import SCRIPTS, Script
@@ -125,7 +125,7 @@ def test_mostefaoui_section_4_2_what_the_detectors_see_in_the_list(
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (4, 1), (4, 2), (5, 3), (6, 2), (7, 7), (9, 4)])
 def test_mostefaoui_algorithm_3_sets_are_the_combinations_in_order(r: int, k: int) -> None:
-    assert [unrank_keys(number, k, r) for number in range(count_sets(k, r))] == list(
+    assert [unrank_keys(number, k, r) for number in range(count_key_sets(k, r))] == list(
         combinations(range(r), k)
     )
 
@@ -135,7 +135,7 @@ def test_mostefaoui_algorithm_3_at_the_size_of_the_evaluation() -> None:
         islice(combinations(range(100), 4), 500)
     )
     assert unrank_keys(comb(100, 4) - 1, 4, 100) == (96, 97, 98, 99)
-    assert all(0 <= draw_set_id(f"p{i}", 4, 100) < comb(100, 4) for i in range(99))
+    assert all(0 <= derive_set_id(f"p{i}", 4, 100) < comb(100, 4) for i in range(99))
 
 
 def printed_entries(set_id: int, k: int, r: int, base: int | None) -> list[int] | None:

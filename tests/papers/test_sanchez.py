@@ -128,8 +128,8 @@ class ExtrasWithoutEndError(Exception):
 class Counted(Bounded, kw_only=True):
     """Gives up when a burst of extras does not end."""
 
-    def _replace_column(self, target: int) -> None:
-        super()._replace_column(target)
+    def _reset_column_after_send(self, target: int) -> None:
+        super()._reset_column_after_send(target)
         if len(self.outbox) > self.n:
             raise ExtrasWithoutEndError
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import antecede
 from antecede.cli.app import app
 from antecede.cli.options import format_command
-from antecede.cli.tables import campaign_table
+from antecede.cli.tables import make_campaign_table
 from antecede.core.site import recover
 from antecede.protocols import probabilistic
 from antecede.protocols.matrix import Matrix
@@ -71,7 +71,7 @@ def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypa
     def careless(self, source, stamp):
         return [], [(source, int(stamp[1][source, self.me]) + 1)]
 
-    monkeypatch.setattr(Matrix, "_find_needs", careless)
+    monkeypatch.setattr(Matrix, "_find_local_needs_and_gains", careless)
     failures = run("matrix").failures
     assert failures and all("early" in failure.reason for failure in failures)
     words = shlex.split(format_command(failures[0].plan))
@@ -90,7 +90,9 @@ def test_the_printed_command_is_the_plan(number: int) -> None:
 
 
 def test_messages_that_never_come_out_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Vector, "_find_needs", lambda self, source, stamp: ([(source, 10**6)], [(source, 1)]))
+    monkeypatch.setattr(
+        Vector, "_find_local_needs_and_gains", lambda self, source, stamp: ([(source, 10**6)], [(source, 1)])
+    )
     assert all("stuck" in failure.reason for failure in run("vector", number=5).failures)
     assert len(run("vector", number=5).failures) == 5
 
@@ -115,7 +117,7 @@ def test_a_crash_in_the_simulator_itself_is_a_failure_not_an_end(monkeypatch) ->
     def explode(self, packet):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Matrix, "_read_packet", explode)
+    monkeypatch.setattr(Matrix, "_decode_packet_stamp", explode)
     failures = run("matrix", number=3).failures
     assert [failure.reason for failure in failures] == ["RuntimeError: boom"] * 3
 
@@ -127,7 +129,7 @@ def test_alarms_that_never_ring_are_found(monkeypatch) -> None:
 
 
 def test_messages_that_were_never_sent_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(Applications, "put_wish_back", lambda self, wish: None)
+    monkeypatch.setattr(Applications, "requeue_wish", lambda self, wish: None)
     reasons = [failure.reason for failure in run("matrix", number=80).failures]
     assert reasons and all("never sent" in reason for reason in reasons)
 
@@ -138,8 +140,8 @@ def test_needless_waits_of_who_promises_none_are_found(monkeypatch) -> None:
         needs, gains = rule(self, source, stamp)
         return [(x, count + (x != source)) for x, count in needs], gains
 
-    rule = Vector._find_needs
-    monkeypatch.setattr(Vector, "_find_needs", timid)
+    rule = Vector._find_local_needs_and_gains
+    monkeypatch.setattr(Vector, "_find_local_needs_and_gains", timid)
     assert any("waited needlessly" in failure.reason for failure in run("vector").failures)
 
 
@@ -158,6 +160,6 @@ def test_faults_that_never_happened_are_named_and_count_when_there_were_runs_eno
 
 
 def test_every_column_of_the_table_has_a_name() -> None:
-    table = campaign_table(run("matrix", number=2))
+    table = make_campaign_table(run("matrix", number=2))
     assert all(column.header for column in table.columns)
     assert len(table.columns) == len({str(column.header) for column in table.columns}) == 15

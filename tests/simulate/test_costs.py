@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from antecede.protocols.registry import count_entries
+from antecede.protocols.registry import count_stamp_entries
 from antecede.simulate.applications import Wish
 from antecede.simulate.costs import CostFigure, Costs, summarize_counts, summarize_with_zeros
 from antecede.simulate.network import Network
-from antecede.simulate.oracle import Oracle, list_positions
+from antecede.simulate.oracle import Oracle, list_set_bits
 from antecede.simulate.run import Plan, Run, Simulation
 from tests.semantic_oracle import SemanticOracle
 from tests.simulate.traced import FAULTY, Traced, packet, plan_of, talk
@@ -212,11 +212,11 @@ def waits(run: Traced, declared: list[int | None] | None = None) -> list[tuple[f
     for row in run.events:
         process, message = row["process"], int(row["message"][1:])
         if row["kind"] == "send":
-            oracle.send(process, row["receivers"], *next(how))
+            oracle.record_send(process, row["receivers"], *next(how))
         elif row["kind"] == "deliver":
-            oracle.deliver(process, message)
+            oracle.record_delivery(process, message)
             here = oracle.message_past[message] & oracle.addressed[process]
-            causes = [done[process, f"m{cause}"] for cause in list_positions(here)]
+            causes = [done[process, f"m{cause}"] for cause in list_set_bits(here)]
             since = arrived[process, row["message"]]
             found.append((row["time"] - since, row["time"] - max([since, *causes])))
     return found
@@ -259,7 +259,7 @@ def test_costs_made_again_from_the_trace(name: str) -> None:
     assert costs.deliveries == len(run.of("deliver"))
     assert costs.packets == costs.arrivals == len(packets)
     check_figure(costs.control_bytes, [len(one.stamp) for one in messages])
-    check_figure(costs.entries, [count_entries(one) for one in messages])
+    check_figure(costs.entries, [count_stamp_entries(one) for one in messages])
     assert costs.extras == kinds["extra"] / costs.messages
     assert costs.acks == (kinds["ack"] + kinds["release"]) / costs.messages
     control = sum(len(one.stamp) for one in packets if one.kind != "message")
@@ -346,10 +346,10 @@ def test_early_and_late_are_counted_each_by_itself(seed: int) -> None:
     for row in run.events:
         message = int(row["message"][1:])
         if row["kind"] == "send":
-            assert oracle.send(row["process"], row["receivers"]) == message
+            assert oracle.record_send(row["process"], row["receivers"]) == message
         elif row["kind"] == "deliver":
             is_late = oracle.is_late(row["process"], message)
-            is_early = bool(oracle.deliver(row["process"], message))
+            is_early = bool(oracle.record_delivery(row["process"], message))
             early += is_early
             late += is_late
             both += is_early and is_late

@@ -13,7 +13,7 @@ import antecede
 from antecede import CallerError, Effects, Endpoint, InputError, Packet
 from antecede.protocols.unordered import Unordered
 from antecede.simulate import explorer, programs
-from antecede.simulate.explorer import End, Exploration, explore, format_columns
+from antecede.simulate.explorer import End, Exploration, explore, format_by_process
 from antecede.simulate.moves import Step
 from antecede.simulate.programs import Program, Receive, Send, parse_program
 from antecede.simulate.story import Story
@@ -107,7 +107,7 @@ def test_blocked_ends_say_who_waits_for_what_and_what_has_arrived() -> None:
         End(False, ((), ("y",), ()), ((), (), ("x", "z")), ("", "", "a message from P2")),
     ]
     (end,) = explore(TWO_SENDERS, "buffered").blocked
-    assert format_columns(end.arrived) == "- | y x | -"
+    assert format_by_process(end.arrived) == "- | y x | -"
     assert end.waits == ("", "a message from P1", "")
     (end,) = explore(FIG_1, "sync").blocked
     assert end.waits == ("the end of its send of a", "the end of its send of b")
@@ -162,7 +162,7 @@ def receive_all(endpoint: Endpoint) -> list[str]:
 
 
 def columns_of(texts: dict[str, list[str]]) -> str:
-    return format_columns(tuple(map(tuple, texts.values())))
+    return format_by_process(tuple(map(tuple, texts.values())))
 
 
 WITNESSED = [("buffered", row) for row in range(8)] + [("matrix", 4), ("matrix", 6), ("unordered", 4)]
@@ -172,7 +172,7 @@ WITNESSED = [("buffered", row) for row in range(8)] + [("matrix", 4), ("matrix",
 def test_a_witness_played_again_ends_as_asked_for(protocol: str, row: int) -> None:
     found = explore(program(row), protocol)
     for end in found.outcomes + found.blocked:
-        assert play(found, protocol, end) == (str(end), format_columns(end.arrived), True)
+        assert play(found, protocol, end) == (str(end), format_by_process(end.arrived), True)
     assert found.outcomes or found.blocked
 
 

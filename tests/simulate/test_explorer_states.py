@@ -49,14 +49,14 @@ Graph = dict[Hashable, set[Hashable]]
 class PostLater(Buffered, kw_only=True):
     """The buffer protocol with a post as a step of its own."""
 
-    def _post_messages(self) -> None:
+    def _send_allowed_messages(self) -> None:
         return
 
     def step(self) -> Effects | None:
         """Post, if a post is possible."""
         before = self.posted
-        super()._post_messages()
-        return None if self.posted == before else self._collect_effects([])
+        super()._send_allowed_messages()
+        return None if self.posted == before else self._deliver_ready_and_take_outbox([])
 
 
 def configurations(model: Any, pass_on: Callable[[Any], Any] = lambda state: state) -> Graph:
@@ -132,7 +132,7 @@ def test_states_of_one_configuration_differ_in_numbers_and_arrival_order_only(
     for state in found.found:
         for at, number in enumerate(state.endpoints):
             if number not in known:
-                known[number] = substance(found.moves.endpoint(state, at))
+                known[number] = substance(found.moves.restore_endpoint(state, at))
         view = found.moves.configuration(state)
         substances.setdefault(view, set()).add(tuple(known[number] for number in state.endpoints))
     assert [len(one) for one in substances.values()] == [1] * found.configurations

@@ -40,48 +40,48 @@ class Spy:
 
     def _wires(self) -> None:
         wires = self.carrier.wires
-        arrivals = wires.draw_arrivals
+        arrivals = wires.draw_arrival_times
 
-        def watched(source: int, target: int, now: float, mean: float | None) -> list[float]:
-            cut = any(p.cuts(source, target, now) for p in wires.partitions)
-            found = arrivals(source, target, now, mean)
+        def watched(source: int, target: int, now_ms: float, mean_ms: float | None) -> list[float]:
+            cut = any(p.cuts(source, target, now_ms) for p in wires.partitions)
+            found = arrivals(source, target, now_ms, mean_ms)
             self.counts["cut off" if cut else ("lost", "arrives", "repeated")[len(found)]] += 1
-            assert not (cut and found) and all(when >= now for when in found)
+            assert not (cut and found) and all(when >= now_ms for when in found)
             for when in found:
                 self.counts["overtaken"] += any(when < other for other in self.planned[source, target])
                 self.planned[source, target].append(when)
             return found
 
-        wires.draw_arrivals = watched  # type: ignore[method-assign]
+        wires.draw_arrival_times = watched  # type: ignore[method-assign]
 
     def _frames(self) -> None:
         carrier = self.carrier
-        follow, arrive = carrier._transmit_output, carrier._arrive
+        follow, arrive = carrier._transmit_output, carrier._on_frame_arrival
 
-        def follow_watched(i: int, output: Output) -> None:
+        def follow_watched(process: int, output: Output) -> None:
             for frame in output.frames:
                 if frame.kind == "data":
                     self.frames[frame.source, frame.target, frame.number] += 1
-            follow(i, output)
+            follow(process, output)
 
         def arrive_watched(frame: Frame) -> None:
             self.counts["came while down"] += carrier.homes[carrier.index[frame.target]].site is None
             arrive(frame)
 
         carrier._transmit_output = follow_watched  # type: ignore[method-assign]
-        carrier._arrive = arrive_watched  # type: ignore[method-assign]
+        carrier._on_frame_arrival = arrive_watched  # type: ignore[method-assign]
 
     def _crashes(self) -> None:
-        crash = self.carrier._crash
+        crash = self.carrier._crash_process
 
-        def watched(i: int) -> None:
-            home = self.carrier.homes[i]
+        def watched(process: int) -> None:
+            home = self.carrier.homes[process]
             behind = home.site.delivered - home.taken if home.site else -1
             self.moments.append((home.doom, home.site is not None, behind))
-            crash(i)
+            crash(process)
             assert home.site is None
 
-        self.carrier._crash = watched  # type: ignore[method-assign]
+        self.carrier._crash_process = watched  # type: ignore[method-assign]
 
 
 KINDS = ("lost", "repeated", "cut off", "came while down", "overtaken")
@@ -182,7 +182,7 @@ def test_process_is_down_when_and_as_long_as_is_said() -> None:
 def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatch) -> None:
     """A crash before writing leaves the inputs as they were, one after writing leaves one more."""
     seen: list[tuple[str, int]] = []
-    crash, take_in, send = LinkedCarrier._crash, LinkedCarrier._apply_input, LinkedCarrier.send
+    crash, take_in, send = LinkedCarrier._crash_process, LinkedCarrier._apply_input, LinkedCarrier.send
     before: dict[int, int] = {}
 
     def input_watched(self: LinkedCarrier, i: int, happening: Input) -> None:
@@ -200,7 +200,7 @@ def test_what_is_not_written_down_does_not_come_back_and_what_is_does(monkeypatc
 
     monkeypatch.setattr(LinkedCarrier, "_apply_input", input_watched)
     monkeypatch.setattr(LinkedCarrier, "send", send_watched)
-    monkeypatch.setattr(LinkedCarrier, "_crash", crash_watched)
+    monkeypatch.setattr(LinkedCarrier, "_crash_process", crash_watched)
     simulate(plan_of("matrix", workload="ring", rate=50.0, network=FAULTY))
     assert set(seen) == {(WRITTEN, 1), (UNWRITTEN, 0)}
 
@@ -271,5 +271,5 @@ def test_a_wish_that_a_crash_undid_comes_before_later_ones() -> None:
     first = Wish(0, [1], None)
     second = Wish(0, [2], None)
     applications.line[0].append(second)
-    applications.put_wish_back(first)
+    applications.requeue_wish(first)
     assert [wish.targets for wish in applications.line[0]] == [[1], [2]]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from antecede import CallerError
-from antecede.simulate.delays import KINDS, choose_draw, stream_values
+from antecede.simulate.delays import KINDS, make_delay_draw, make_value_stream
 from antecede.simulate.network import PRESETS, Network
-from antecede.simulate.run import choose_patience, simulate
+from antecede.simulate.run import choose_resend_ms, simulate
 from antecede.simulate.wires import Wires
 from tests.simulate.traced import Traced, plan_of
 
@@ -18,7 +18,7 @@ NAMES = ["p0", "p1", "p2", "p3"]
 
 
 def draws(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return choose_draw(text)(np.random.default_rng(1), SIZE)
+    return make_delay_draw(text)(np.random.default_rng(1), SIZE)
 
 
 def wires(network: Network, span: float = 1000.0, seed: int = 1, names: list[str] = NAMES) -> Wires:
@@ -64,8 +64,8 @@ def test_shapes() -> None:
 
 
 def test_a_stream_gives_the_draws_one_after_the_other_over_blocks() -> None:
-    draw = choose_draw("exponential:5")
-    after_each_other = stream_values(np.random.default_rng(3), draw)
+    draw = make_delay_draw("exponential:5")
+    after_each_other = make_value_stream(np.random.default_rng(3), draw)
     rng = np.random.default_rng(3)
     expected = [*draw(rng, 4096), *draw(rng, 4096)]
     assert [after_each_other() for _ in range(8192)] == expected
@@ -75,10 +75,10 @@ def test_two_levels_a_mean_per_message_and_a_delay_per_receiver() -> None:
     one = wires(Network(delay="two-level:100,20,5"))
     means, delays = [], []
     for _ in range(3000):
-        mean = one.draw_mean()
+        mean = one.draw_mean_delay()
         assert mean is not None
         means.append(mean)
-        delays.append([one.draw_arrival(0, target, 50.0, mean) - 50 for target in (1, 2, 3)])
+        delays.append([one.draw_arrival_time(0, target, 50.0, mean) - 50 for target in (1, 2, 3)])
     copies = np.array(delays)
     assert np.std(means) == pytest.approx(20, rel=0.05)
     assert copies.mean() == pytest.approx(100, rel=0.02)
@@ -97,7 +97,7 @@ def test_two_level_copies_of_a_message_are_close_together_in_a_run() -> None:
 
 def test_delays_of_single_links_are_for_those_links_only() -> None:
     one = wires(Network(delay="constant:1", links={"p0->p1": "constant:5", "p2->p0": "constant:9"}))
-    taken = {(s, t): one.draw_arrival(s, t, 0.0) for s in range(4) for t in range(4) if s != t}
+    taken = {(s, t): one.draw_arrival_time(s, t, 0.0) for s in range(4) for t in range(4) if s != t}
     special = {(0, 1): 5.0, (2, 0): 9.0}
     assert taken == {pair: special.get(pair, 1.0) for pair in taken}
 
@@ -113,7 +113,7 @@ def test_delays_by_region_with_processes_that_go_round_and_one_link_apart() -> N
         for target in range(4):
             expected = float(matrix[homes[source]][homes[target]].removeprefix("constant:"))
             expected = 50.0 if (source, target) == (3, 0) else expected
-            assert one.draw_arrival(source, target, 10.0) == 10.0 + expected
+            assert one.draw_arrival_time(source, target, 10.0) == 10.0 + expected
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -128,8 +128,8 @@ def test_presets_run(name: str) -> None:
 def series(network: Network, source: int, target: int) -> list[float]:
     one = wires(network)
     for now in range(100):
-        one.draw_arrival(source, (target + 1) % 4, now + 500.0)  # another pair, later: of no influence
-    return [one.draw_arrival(source, target, float(now)) for now in range(500)]
+        one.draw_arrival_time(source, (target + 1) % 4, now + 500.0)  # another pair, later: of no influence
+    return [one.draw_arrival_time(source, target, float(now)) for now in range(500)]
 
 
 def test_fifo_keeps_the_order_of_a_pair_and_only_of_a_pair() -> None:
@@ -152,7 +152,7 @@ def test_without_fifo_packets_overtake_each_other() -> None:
 
 def test_loss_and_repetition_at_the_rates_asked_for() -> None:
     one = wires(Network(delay="constant:1", loss=0.2, duplicate=0.1))
-    fates = [len(one.draw_arrivals(0, 1, 0.0, None)) for _ in range(50_000)]
+    fates = [len(one.draw_arrival_times(0, 1, 0.0, None)) for _ in range(50_000)]
     assert fates.count(0) / len(fates) == pytest.approx(0.2, rel=0.03)
     assert fates.count(2) / len(fates) == pytest.approx(0.08, rel=0.05)
     assert one.counts == {"lost": fates.count(0), "repeated": fates.count(2)}
@@ -160,7 +160,7 @@ def test_loss_and_repetition_at_the_rates_asked_for() -> None:
 
 def test_a_network_without_faults_brings_each_frame_once() -> None:
     one = wires(Network(delay="constant:1"))
-    assert [one.draw_arrivals(0, 1, float(now), None) for now in range(100)] == [
+    assert [one.draw_arrival_times(0, 1, float(now), None) for now in range(100)] == [
         [now + 1.0] for now in range(100)
     ]
     assert not one.network.faulty and one.counts == {}
@@ -179,10 +179,10 @@ def test_partitions_cut_exactly_between_their_sides_and_heal(seed: int) -> None:
                     p.start <= now < p.end and len({source, target} & p.inside) == 1 and source != target
                     for p in one.partitions
                 ]
-                assert (one.draw_arrivals(source, target, now, None) == []) == any(between)
+                assert (one.draw_arrival_times(source, target, now, None) == []) == any(between)
                 cut += any(between)
     assert one.counts["cut off"] == cut > 0
-    assert one.draw_arrivals(0, 1, max(edges), None) != []
+    assert one.draw_arrival_times(0, 1, max(edges), None) != []
 
 
 def test_partitions_have_two_sides_fall_into_the_run_and_last_as_long_as_asked() -> None:
@@ -241,9 +241,9 @@ def test_bad_networks_are_refused_with_the_remedy(name: str) -> None:
 
 
 def test_patience_follows_the_slowest_link() -> None:
-    assert choose_patience(Network(delay="constant:0")) == 4.0
-    assert choose_patience(Network(delay="constant:5", links={"p0->p1": "gaussian:30,1"})) == 120.0
-    assert choose_patience(PRESETS["regions"]) == 4 * 90
+    assert choose_resend_ms(Network(delay="constant:0")) == 4.0
+    assert choose_resend_ms(Network(delay="constant:5", links={"p0->p1": "gaussian:30,1"})) == 120.0
+    assert choose_resend_ms(PRESETS["regions"]) == 4 * 90
 
 
 @pytest.mark.parametrize("duplicate", [0.0, 1e-9], ids=["direct", "linked"])

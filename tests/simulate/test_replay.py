@@ -195,7 +195,7 @@ def test_a_run_that_is_replayed_under_its_own_protocol_costs_what_it_cost(protoc
 
 def test_stretches_are_consecutive_and_even() -> None:
     _, recording = trace(protocol="matrix")
-    stretch = recording.cut_into_stretches()
+    stretch = recording.number_stretches()
     assert np.bincount(stretch).tolist() == [15] * 20
     by_time = stretch[np.argsort(recording.sent, kind="stable")]
     assert (np.diff(by_time) >= 0).all()

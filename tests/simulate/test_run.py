@@ -200,8 +200,10 @@ def test_a_protocol_that_does_not_send_everything_is_caught(monkeypatch, network
 
 
 def test_a_protocol_that_forgets_its_needs_is_caught(monkeypatch) -> None:
-    rule = Matrix._find_needs
-    monkeypatch.setattr(Matrix, "_find_needs", lambda self, source, stamp: ([], rule(self, source, stamp)[1]))
+    rule = Matrix._find_local_needs_and_gains
+    monkeypatch.setattr(
+        Matrix, "_find_local_needs_and_gains", lambda self, source, stamp: ([], rule(self, source, stamp)[1])
+    )
     run = simulate(plan_of("matrix", messages=500, rate=50.0))
     assert run.broken and run.verdict.early > 0 and run.verdict.late > 0
     assert run.verdict.stuck == run.verdict.lost == run.verdict.duplicated == 0
@@ -209,13 +211,13 @@ def test_a_protocol_that_forgets_its_needs_is_caught(monkeypatch) -> None:
 
 def test_extras_that_never_end_do_not_hang_the_run(monkeypatch) -> None:
     monkeypatch.setattr("antecede.simulate.run.STEP", 500)
-    answer = Bounded._take_in
+    answer = Bounded._accept_packet
 
     def chatty(self: Bounded, packet: Packet, stamp: Any) -> None:
         answer(self, packet, stamp)
         self._emit_packet(packet.source, wire.encode([]), kind="extra")
 
-    monkeypatch.setattr(Bounded, "_take_in", chatty)
+    monkeypatch.setattr(Bounded, "_accept_packet", chatty)
     run = simulate(plan_of("bounded", messages=3, processes=2))
     assert not run.finished and run.broken
 

@@ -17,7 +17,13 @@ from antecede.simulate import shared_entries
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle
 from antecede.simulate.run import Plan, simulate
-from antecede.simulate.shared_entries import BroadcastPlan, Draws, Replacement, run_and_log, run_broadcasts
+from antecede.simulate.shared_entries import (
+    BroadcastPlan,
+    Draws,
+    Replacement,
+    run_and_log_broadcasts,
+    run_broadcasts,
+)
 
 
 class Logged(NamedTuple):
@@ -32,7 +38,7 @@ History = dict[int, list[Logged]]
 def run_kernel(plan: BroadcastPlan) -> tuple[History, Any]:
     """What the kernel delivered, and its summary."""
     log = np.zeros((2 * plan.messages * plan.processes, 3), np.int64)
-    run = run_and_log(plan, log)
+    run = run_and_log_broadcasts(plan, log)
     history: History = {process: [] for process in range(plan.processes)}
     for process, message, verdict in log[: run.deliveries].tolist():
         history[process].append(Logged(message, verdict))
@@ -66,7 +72,7 @@ def run_endpoints(plan: BroadcastPlan) -> History:
             message = int(delivery.payload)
             if oracle.sender[message] != process:
                 verdict = IS_LATE * oracle.is_late(process, message)
-                verdict += IS_EARLY * bool(oracle.deliver(process, message))
+                verdict += IS_EARLY * bool(oracle.record_delivery(process, message))
                 if plan.detect:
                     verdict += sum(FIRST_ALARM << DETECTORS.index(alarm) for alarm in delivery.alarms)
                 history[process].append(Logged(message, verdict))
@@ -82,7 +88,7 @@ def run_endpoints(plan: BroadcastPlan) -> History:
             time = float(block.times[b])
             receive_until(time)
             others = [process for process in range(plan.processes) if process != sender]
-            message = oracle.send(sender, others)
+            message = oracle.record_send(sender, others)
             effects = endpoints[sender].send(str(message).encode())
             deliver(sender, effects.deliveries)
             for packet in effects.packets:
@@ -174,7 +180,7 @@ def run_plain_processes(plan: BroadcastPlan) -> History:
     def deliver(process: int) -> None:
         for message in processes[process].release():
             late = IS_LATE * oracle.is_late(process, message)
-            early = IS_EARLY * bool(oracle.deliver(process, message))
+            early = IS_EARLY * bool(oracle.record_delivery(process, message))
             history[process].append(Logged(message, early + late))
 
     def receive_until(time: float) -> None:
@@ -200,7 +206,7 @@ def run_plain_processes(plan: BroadcastPlan) -> History:
             time = float(block.times[b])
             receive_until(time)
             others = [process for process in range(plan.processes) if process != sender]
-            message = oracle.send(sender, others)
+            message = oracle.record_send(sender, others)
             oracle.delivered[sender] |= 1 << message
             needs = list(processes[sender].have)
             for key in keys[sender]:

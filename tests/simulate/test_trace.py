@@ -9,7 +9,7 @@ import pytest
 
 import antecede
 from antecede import Effects
-from antecede.protocols.registry import count_entries
+from antecede.protocols.registry import count_stamp_entries
 from antecede.simulate import trace
 from antecede.simulate.run import Plan, simulate
 from antecede.simulate.trace import ParquetSink, RunTrace
@@ -137,7 +137,7 @@ def test_one_row_per_packet_with_a_stamp_that_decodes(run: Traced) -> None:
         pairs.add((row["sender"], row["group"], row["number"]))
         assert row["protocol"] == run.plan.protocol
         assert (row["message"] is None) == (row["kind"] != "message")
-        assert count_entries(packet(row, 0)) >= 0
+        assert count_stamp_entries(packet(row, 0)) >= 0
     assert len(pairs) == len(run.messages)
 
 
@@ -166,7 +166,7 @@ def test_endpoints_fed_from_the_trace_deliver_the_same(name: str, runs: dict[str
         for row in inputs(run, process):
             effects: Effects
             if "arrived" in row:
-                effects = end.receive(packet(row, end.tag))
+                effects = end.receive(packet(row, end.group_fingerprint))
             else:
                 payload = int(row["message"][1:]).to_bytes(8, "little")
                 effects = end.send(payload, None if run.plan.protocol == "vector" else row["receivers"])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.simulate.oracle import Oracle, list_positions
+from antecede.simulate.oracle import Oracle, list_set_bits
 from antecede.simulate.verdict import judge as judges
 from antecede.simulate.verdict.judge import Example, Judge
 from antecede.simulate.verdict.layout import DELIVER, EARLY, HOLD, LATE, SEND, TRANSMIT, Block
@@ -45,7 +45,7 @@ class Expected:
 
     def missing(self, i: int, message: int) -> list[int]:
         oracle = self.oracle
-        return list_positions(oracle.message_past[message] & oracle.addressed[i] & ~oracle.delivered[i])
+        return list_set_bits(oracle.message_past[message] & oracle.addressed[i] & ~oracle.delivered[i])
 
     def late(self, i: int, message: int) -> bool:
         if isinstance(self.oracle, Oracle):
@@ -63,7 +63,7 @@ class Expected:
     def deliver(self, i: int, message: int, now: float) -> None:
         sender, sent = self.sent[message]
         late = self.late(i, message)
-        missing = self.oracle.deliver(i, message)
+        missing = self.oracle.record_delivery(i, message)
         self.orders.append(EARLY * bool(missing) + LATE * late)
         self.latencies.append(now - sent)
         if self.promised[i]:
@@ -133,12 +133,12 @@ class Script:
     def tell_oracle(self, i: int, to: list[int], parent: int) -> int:
         oracle = self.expected.oracle
         if isinstance(oracle, Oracle):
-            return oracle.send(i, to)
+            return oracle.record_send(i, to)
         if parent >= 0:
-            return oracle.send(i, to, parent)
+            return oracle.record_send(i, to, parent)
         events = oracle.events[i]  # on everything: for a moment there is an event that does
         events.append(int(np.bitwise_or.reduce(np.array(events, object))))
-        message = oracle.send(i, to, len(events) - 1)
+        message = oracle.record_send(i, to, len(events) - 1)
         del events[-2]
         return message
 

@@ -78,9 +78,9 @@ def talk(protocol: str, **more: Any) -> tuple[Traced, list[int | None]]:
     def spy(simulation: Simulation) -> None:
         on_send = simulation.watch.on_send
 
-        def listening(i: int, targets: list[int], depends_on: int | None) -> bytes:
+        def listening(process: int, targets: list[int], depends_on: int | None) -> bytes:
             declared.append(depends_on)
-            return on_send(i, targets, depends_on)
+            return on_send(process, targets, depends_on)
 
         simulation.watch.on_send = listening  # type: ignore[method-assign]
 

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import map_in_arrow, send_columns
+from antecede.spark.arrow_batches import map_in_arrow, prepare_columns_to_send
 from antecede.spark.column_names import quote_column
-from antecede.spark.partition_kernel import with_partition_kernel
+from antecede.spark.partition_kernel import add_kernel_answers
 
 pytestmark = pytest.mark.spark
 
@@ -47,13 +47,13 @@ def test_a_kernel_sees_nulls_where_they_are(spark) -> None:
         texts = [repr(sorted(row.items())) for row in table.to_pylist()]
         return pa.StructArray.from_arrays([pa.array(texts)], ["text"])
 
-    answered = with_partition_kernel(frame, columns, answer, "text string", "answer")
+    answered = add_kernel_answers(frame, columns, answer, "text string", "answer")
     assert sorted(row.answer.text for row in answered.collect()) == list_texts()
 
 
 def test_no_list_that_is_sent_can_be_null(spark) -> None:
     frame = spark.createDataFrame(ROWS).withColumn("other", sf.lit(None).cast("array<int>"))
-    sent = send_columns(frame, {name: quote_column(name) for name in frame.columns})
+    sent = prepare_columns_to_send(frame, {name: quote_column(name) for name in frame.columns})
     fields = frame.select(*sent.columns).schema.fields
     assert [at for at, field in enumerate(fields) if not field.nullable][: len(sent.lists)] == sent.lists
     assert sent.lists == [1, 2, 3, 5]

@@ -9,7 +9,7 @@ from rich.console import Console
 import antecede
 from antecede.demo import lake
 from antecede.demo.feed import LiveShop
-from antecede.demo.follow import CAUSAL, SORTED, count_late, show_live_shop
+from antecede.demo.follow import CAUSAL, SORTED, count_late_messages, show_live_shop
 from antecede.demo.watermark_sort import WatermarkSort
 
 pytestmark = pytest.mark.spark
@@ -35,7 +35,7 @@ def test_only_the_causal_order_keeps_effects_behind_their_causes(spark, tmp_path
 def test_the_live_shop_stays_in_causal_order_while_a_producer_stalls(spark, tmp_path):
     console = Console(width=110, record=True, file=io.StringIO())
     shop = LiveShop(rooms=6, seconds=4, stall_begins=1, stall_ends=3)
-    last = show_live_shop(console, tmp_path / "live", shop, delay=0.5, look_every=2)
+    last = show_live_shop(console, tmp_path / "live", shop, delay_seconds=0.5, look_every_seconds=2)
     messages = 6 * 4 * 5
     ours, theirs = last.outputs[CAUSAL], last.outputs[SORTED]
     assert (len(ours.rows), last.late[CAUSAL], last.landed) == (messages, 0, messages)
@@ -51,13 +51,13 @@ def test_mistakes_of_an_order_are_counted():
     rows = landed.append_column("out", landed["landed"])
     backwards = rows.take(list(range(len(rows)))[::-1])
     in_order = antecede.order(rows, group="room", sender="sender", stamp="stamp").ordered.sort_by("position")
-    late = count_late(events, {"backwards": backwards, "in order": in_order})
+    late = count_late_messages(events, {"backwards": backwards, "in order": in_order})
     assert late["in order"] == 0 and late["backwards"] > len(rows) / 3
 
 
 def test_what_is_older_than_the_watermark_is_dropped():
     job = WatermarkSort(10)
     for times in ([5.0, 20.0, 3.0], [8.0, 30.0], [19.0, 31.0]):
-        job.take(pa.table({"time": times}))
+        job.add_batch(pa.table({"time": times}))
     assert [table["time"].to_pylist() for table in job.sorted] == [[3.0, 5.0], [20.0]]
     assert job.dropped == 2

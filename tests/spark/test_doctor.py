@@ -32,7 +32,7 @@ def test_each_thing_missing_has_its_remedy(monkeypatch) -> None:
 
     monkeypatch.setattr(java, "find_java", no_java)
     monkeypatch.setattr(command, "version", no_package)
-    monkeypatch.setattr(command, "memory_gigabytes", lambda: 0.5)
+    monkeypatch.setattr(command, "read_memory_gigabytes", lambda: 0.5)
     monkeypatch.setattr(command, "LEAST_SPACE", 10**9)
     result = CliRunner().invoke(app, ["doctor", "--json"])
     remedies = {check["what"]: check["remedy"] for check in json.loads(result.stdout)}
@@ -42,7 +42,7 @@ def test_each_thing_missing_has_its_remedy(monkeypatch) -> None:
 
 
 def test_people_see_signs_and_remedies(monkeypatch) -> None:
-    monkeypatch.setattr(command, "memory_gigabytes", lambda: 0.5)
+    monkeypatch.setattr(command, "read_memory_gigabytes", lambda: 0.5)
     result = CliRunner().invoke(app, ["doctor"], env={**os.environ, "COLUMNS": "150"})
     assert "✗" in result.output and "use a cluster" in result.output and "✓" in result.output
 

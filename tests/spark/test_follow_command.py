@@ -5,6 +5,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
+from antecede.cli import follow as follow_module
 from antecede.spark.streams import source_files
 from antecede.streams.marks import list_marked_batches
 from tests.commands import Done, here
@@ -209,3 +212,72 @@ def test_a_run_that_was_killed_in_its_first_micro_batch_goes_on(follow_lines) ->
     Path("lines").rename("elsewhere")
     moved = follow_lines("--drain", source="elsewhere")
     assert moved.code == 2 and "began with" in moved.err and "lines, not with" in moved.err, moved
+
+
+@pytest.mark.parametrize("json_word", [(), ("--json",)])
+def test_who_stops_a_stream_before_its_first_micro_batch_is_told_so(
+    follow_lines, monkeypatch, json_word
+) -> None:
+    write_line("1.jsonl", 1)
+    open_stream = follow_module._open_stream
+
+    def stop_and_open(*arguments: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return open_stream(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(follow_module, "_open_stream", stop_and_open)
+        stopped = follow_lines(*json_word)
+    assert stopped.code == 0 and not stopped.err, stopped
+    if json_word:
+        facts = json.loads(stopped.out)
+        assert (facts["batch"], facts["held"], facts["totals"]["input"]) == (None, 0, 0)
+    else:
+        assert stopped.out.startswith("no micro-batch was done")
+    assert follow_lines("--drain").code == 0
+    assert len(pq.read_table("out/ordered")) == 1
+
+
+@pytest.mark.parametrize("is_group", [True, False])
+def test_a_spark_that_is_ended_from_outside_is_told_in_a_sentence(tmp_path: Path, is_group: bool) -> None:
+    """A signal to the whole group, as `timeout` and service managers send it; or to Java alone."""
+    write_files(tmp_path / "in", make_batches()[:1])
+    places = ("--out", tmp_path / "out", "--checkpoint", tmp_path / "checkpoint", "--group", "group")
+    words = [sys.executable, "-m", "antecede", "order", tmp_path / "in", "--follow", *places]
+    process = subprocess.Popen(
+        list(map(str, words)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: list_marked_batches(tmp_path / "checkpoint") or process.poll() is not None)
+        if is_group:
+            os.killpg(process.pid, signal.SIGTERM)
+        else:
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            java = [int(child) for child in children if is_java(int(child))]
+            os.kill(java[0], signal.SIGKILL)
+        out, err = process.communicate(timeout=120)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    told = [line for line in Done(0, out, err).noise if not line.startswith("batch ")]
+    if is_group:
+        assert process.returncode in (0, 1) and not told, err
+        assert out.startswith("batch 0 at ")
+    else:
+        assert process.returncode == 2 and told[-1].startswith("error: Spark has ended: "), err
+
+
+def is_java(process: int) -> bool:
+    return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0].endswith(b"java")
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    end = time.monotonic() + 300
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from antecede.spark.auditing.event_audit import FEW, SMALL, audit
 from antecede.spark.ordering.event_order import order_events
 from antecede.spark.ordering.message_order import order
-from antecede.spark.partition_kernel import find_chosen_partitions
+from antecede.spark.partition_kernel import read_chosen_partition_count
 from antecede.spark.reading.tasks import MANY, TASK_BYTES, count_reading_tasks
 
 pytestmark = pytest.mark.spark
@@ -62,7 +62,7 @@ def test_many_small_files_are_few_tasks(untouched) -> None:
 
 
 def test_what_is_chosen_counts(spark) -> None:
-    assert find_chosen_partitions(spark) == 3
+    assert read_chosen_partition_count(spark) == 3
     rows = spark.createDataFrame(
         pa.table({"g": list("abcdefghij"), "sender": ["a"] * 10, "stamp": [[1]] * 10})
     )

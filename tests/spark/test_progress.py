@@ -23,7 +23,7 @@ def slow(batches):
 def test_tasks_and_rows_are_told_while_a_job_runs(spark, tmp_path) -> None:
     spark.range(4000, numPartitions=4).write.parquet(str(tmp_path / "t"))
     told: list[Progress] = []
-    with watch_jobs(spark, told.append, every=0.05):
+    with watch_jobs(spark, told.append, every_seconds=0.05):
         rows = spark.read.parquet(str(tmp_path / "t")).repartition(4)
         assert rows.mapInArrow(slow, "id long").count() == 4000
     assert {one.tasks for one in told} >= {4}
@@ -40,7 +40,7 @@ def test_nothing_is_told_when_nothing_runs(spark) -> None:
 
 @pytest.mark.spark
 def test_an_error_in_the_block_comes_out(spark) -> None:
-    with pytest.raises(KeyError), watch_jobs(spark, print, every=0.01):
+    with pytest.raises(KeyError), watch_jobs(spark, print, every_seconds=0.01):
         raise KeyError("mine")
 
 

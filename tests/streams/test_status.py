@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +13,12 @@ import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from antecede.cli.stream_line import describe_progress
+from antecede.cli.stream_line import describe_batch_progress
 from antecede.core.errors import CallerError
 from antecede.local.message_order import order
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.metrics import StreamMetricsServer
-from antecede.streams.status import list_batch, list_figures, list_status, read_held
+from antecede.streams.status import compute_mark_figures, read_batch_figures, read_held_rows, read_status
 from tests.commands import here
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, converse, spoil
@@ -31,7 +32,7 @@ def test_what_waits_and_its_root_gaps_are_those_of_batch(tmp_path: Path, name: s
     driver = Driver(tmp_path, form.schema, group="group", **form.options)
     driver.run_all(cut(random, rows, 4))
     outcome = order(pa.Table.from_pylist(rows, form.schema), group="group", **form.options)
-    status = list_status(tmp_path / "checkpoint")
+    status = read_status(tmp_path / "checkpoint")
     gaps = outcome.gaps.to_pylist()
     assert status["held"] == len(outcome.held) > 0
     assert status["gap_count"] == len(gaps)
@@ -44,7 +45,7 @@ def test_what_waits_and_its_root_gaps_are_those_of_batch(tmp_path: Path, name: s
     assert mark is not None
     told: dict[str, list[str]] = {}
     for files in mark.buckets.values():
-        bucket = read_held(tmp_path / "checkpoint", mark, files)
+        bucket = read_held_rows(tmp_path / "checkpoint", mark, files)
         ids = bucket.rows["id"].to_pylist() if len(bucket.missing) else []
         told |= dict(zip(ids, bucket.missing.to_pylist(), strict=True))
     assert told == {row["id"]: row["missing"] for row in outcome.held.to_pylist()}
@@ -98,6 +99,17 @@ def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:
         watching.terminate()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_watching_is_told_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    Driver(tmp_path, FORMS["sequence"].schema, group="group").run_batch(0, [say(1), say(3)])
+    command = [sys.executable, "-m", "antecede", "status", str(tmp_path / "checkpoint"), "--json", "--watch"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None and watching.stdout.readline()
+        watching.send_signal(number)
+        assert watching.communicate(timeout=30) == ("", "")
+        assert watching.returncode == 128 + number
+
+
 def test_a_batch_in_figures(tmp_path: Path) -> None:
     driver = Driver(tmp_path, FORMS["sequence"].schema, group="group")
     for number, rows in enumerate(([say(1), say(3)], [say(5)])):
@@ -106,13 +118,13 @@ def test_a_batch_in_figures(tmp_path: Path) -> None:
         turn.commit(driver.run_tasks(turn, rows), driver.schema, 500)
     mark = read_newest_mark(tmp_path / "checkpoint")
     assert mark is not None
-    figures = list_figures(mark)
+    figures = compute_mark_figures(mark)
     assert (figures["held"], figures["oldest_wait"], figures["rows_per_second"]) == (2, 1000, 2)
-    assert describe_progress(figures) == (
+    assert describe_batch_progress(figures) == (
         "batch 1: 1 row, 2 rows/s, 1 ordered in all, 2 held, the oldest for 1 s"
     )
-    assert list_batch(tmp_path / "checkpoint", 0)["last"]["input"] == 2
-    told = list_batch(tmp_path / "checkpoint", 1)
+    assert read_batch_figures(tmp_path / "checkpoint", 0)["last"]["input"] == 2
+    told = read_batch_figures(tmp_path / "checkpoint", 1)
     assert [gap["missing"] for gap in told["gaps"]] == ["message 2 of a", "message 4 of a"]
 
 

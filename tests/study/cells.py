@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from antecede.study.estimates import Results, show_value
+from antecede.study.estimates import Results, format_parameter
 from antecede.study.experiment import Cell, Figure, Metrics, Point, Scale, Study, Value
 
 SMALL = {"messages": 60, "programs": 2}
@@ -39,7 +39,7 @@ def run_small(figure: Figure, seeds: int = 2, scale: Scale = "quick") -> Results
     for point in map(shrink, figure.grid(scale)):
         for seed in range(seeds):
             metrics = measure(figure, point.protocol, seed, **point.parameters)
-            texts = {name: show_value(value) for name, value in point.parameters.items()}
+            texts = {name: format_parameter(value) for name, value in point.parameters.items()}
             for metric, value in metrics.items():
                 rows.append(make_row(metric, point.protocol, texts, seed, value))
     return Results(rows, figure.count_trials)
@@ -77,7 +77,7 @@ def make_results(metrics: Callable[[Point], dict[str, tuple[float, ...]]], figur
     """Results that a run could have had: for each point of a figure, a value of each metric for each seed."""
     rows = []
     for point in figure.grid("quick"):
-        texts = {name: show_value(value) for name, value in point.parameters.items()}
+        texts = {name: format_parameter(value) for name, value in point.parameters.items()}
         for metric, values in metrics(point).items():
             for seed, value in enumerate(values):
                 rows.append(make_row(metric, point.protocol, texts, seed, value))

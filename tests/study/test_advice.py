@@ -14,8 +14,8 @@ from antecede.study.advice import Advice, give_advice
 from antecede.study.compare import Comparison, ExecutionFacts, Variant, find_fitting_variants
 from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
 from antecede.study.compare_preferences import parse_preferences
-from antecede.study.compare_sentences import show_estimate, write_endpoint_call
-from antecede.study.compare_table import build_table
+from antecede.study.compare_sentences import format_endpoint_call, format_estimate
+from antecede.study.compare_table import build_comparison_table
 from antecede.study.estimates import Estimate
 from tests.simulate.test_replay import HANDED, TRIANGLE, A, B, C, record, triangle
 
@@ -144,7 +144,7 @@ def test_who_came_to_a_standstill_is_no_candidate() -> None:
     advice = advise(outcome("sync", 0, 0, unsent=90), outcome("matrix", 60, 5))
     assert advice.candidates[0].reason == ("came to a standstill: 90 of 100 messages could not be sent")
     assert not advice.candidates[0].is_on_front
-    values = {row["metric"]: row["value"] for row in build_table([advice]).to_pylist()[:5]}
+    values = {row["metric"]: row["value"] for row in build_comparison_table([advice]).to_pylist()[:5]}
     assert set(values.values()) == {None}
 
 
@@ -214,12 +214,12 @@ def test_a_limit_in_milliseconds_needs_times() -> None:
     ],
 )
 def test_figures_have_the_digits_that_the_interval_leaves(estimate, text) -> None:
-    assert show_estimate(estimate) == text
+    assert format_estimate(estimate) == text
 
 
 def test_the_line_to_use_runs() -> None:
     facts = ExecutionFacts(execution="", processes=3, group=['a"b', "it's", "ü"])
-    line = write_endpoint_call(Variant("bounded", {"k": 6}), facts)
+    line = format_endpoint_call(Variant("bounded", {"k": 6}), facts)
     assert line == 'antecede.endpoint("bounded", process="a\\"b", group=["a\\"b", "it\'s", "ü"], k=6)'
     assert eval(line, {"antecede": __import__("antecede")}).group == sorted(facts.group)
 

@@ -12,11 +12,11 @@ from antecede.study.estimates import (
     estimate_rate,
     find_student_t,
     find_wilson_interval,
-    read_value,
-    show_share,
-    show_value,
+    format_parameter,
+    format_share,
+    parse_parameter,
 )
-from antecede.study.mostefaoui import count_broadcasts
+from antecede.study.mostefaoui import count_broadcast_trials
 
 
 def test_student_t_beyond_the_table_goes_on_smoothly_to_the_normal():
@@ -52,7 +52,7 @@ def test_estimates_are_apart_only_if_their_intervals_are():
 
 
 def make_row(protocol, value, seed=0, **parameters):
-    texts = {name: show_value(one) for name, one in parameters.items()}
+    texts = {name: format_parameter(one) for name, one in parameters.items()}
     return {"protocol": protocol, "metric": "y", "parameters": texts, "seed": seed, "value": value}
 
 
@@ -91,7 +91,7 @@ def test_nothing_of_many_trials_is_not_surely_nothing():
     assert 3 / 4000 < estimate.high < 4 / 4000
     assert not estimate.is_below(Estimate(5e-4, 0, 4))
     assert estimate.is_below(Estimate(2e-3, 0, 4))
-    assert str(estimate) == show_share(estimate) == "0 ± 0.00096"
+    assert str(estimate) == format_share(estimate) == "0 ± 0.00096"
     assert estimate_rate([1.0] * 4, 4000).low == pytest.approx(1 - estimate.high)
 
 
@@ -123,11 +123,11 @@ def test_rates_of_messages_are_known_by_their_name():
 
 def test_trials_of_a_broadcast_are_its_messages():
     point = {"N": 101, "deliveries": 10_000}
-    assert count_broadcasts("early_rate", point) == 100
-    assert count_broadcasts("wait", point) is None
-    assert count_broadcasts("early_rate", {"N": 101}) is None
+    assert count_broadcast_trials("early_rate", point) == 100
+    assert count_broadcast_trials("wait", point) is None
+    assert count_broadcast_trials("early_rate", {"N": 101}) is None
 
 
 @pytest.mark.parametrize("value", [1, 2.5, True, False, "exponential:20", "", 1e-7, -3])
 def test_parameters_survive_the_table(value):
-    assert read_value(show_value(value)) == value
+    assert parse_parameter(format_parameter(value)) == value

@@ -14,8 +14,8 @@ from antecede.study.gambhire import (
     STAMPS,
     STUDY,
     DeclaredOrder,
+    account_for_waiting,
     make_plan,
-    watch_run,
 )
 from tests.study.cells import check_figure, check_grids, make_cell, measure
 
@@ -67,7 +67,7 @@ def test_ideal_never_waits_longer(chance: float) -> None:
 def test_account_of_false_waiting_is_that_of_the_judge(seed: int) -> None:
     """The judge of a run of `semantic` knows the declared order, and was written apart from this account."""
     cell = make_cell(DELAYS, "semantic", seed, chance=0.7, depth=2, messages=600)
-    sums, run = watch_run(make_plan(cell, "semantic"), 0)
+    sums, run = account_for_waiting(make_plan(cell, "semantic"), 0)
     assert sums["false_wait"] / sums["deliveries"] == pytest.approx(run["needless"]) and run["needless"] > 0
     assert sums["wait"] / sums["deliveries"] == pytest.approx(run["wait"])
     assert sums["waited"] / sums["deliveries"] == pytest.approx(run["waited_rate"])
@@ -96,15 +96,15 @@ class Triangle:
     def send(self, i: int, to: int, depends_on: int, at: float) -> Packet:
         self.queue.now = at
         message = len(self.account.past)
-        self.account.send(i, message, [to], depends_on)
+        self.account.on_send(i, message, [to], depends_on)
         packets = self.ends[i].send(message.to_bytes(8, "little"), to=[f"p{to}"], depends_on=depends_on)
         return packets.packets[0]
 
     def arrive(self, packet: Packet, i: int, at: float) -> None:
         self.queue.now = at
-        self.account.receive(i, packet, int.from_bytes(packet.payload, "little"))
+        self.account.on_receive(i, packet, int.from_bytes(packet.payload, "little"))
         for delivery in self.ends[i].receive(packet).deliveries:
-            self.account.deliver(i, int(delivery.sender[1]), int.from_bytes(delivery.payload, "little"))
+            self.account.on_deliver(i, int(delivery.sender[1]), int.from_bytes(delivery.payload, "little"))
 
 
 def test_independent_message_waits_for_nothing() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from antecede.simulate.explorer import explore
 from antecede.simulate.programs import Program, Receive, Send
-from antecede.study.estimates import Estimate, compare_estimates, show_share
+from antecede.study.estimates import Estimate, compare_estimates, format_share
 from antecede.study.experiment import Figure
 from antecede.study.mattern import (
     MULTICAST,
@@ -17,8 +17,8 @@ from antecede.study.mattern import (
     STUDY,
     draw_program,
     find_onset,
-    judge_programs,
-    list_known,
+    list_known_protocols,
+    measure_share_of_blocking_programs,
 )
 from tests.papers.programs_mattern import (
     FIG_1,
@@ -41,7 +41,7 @@ def test_figures_run_and_conclude(figure: Figure) -> None:
 
 
 def test_only_known_protocols_are_run() -> None:
-    assert list_known("matrix", "no such protocol") == ["matrix"]
+    assert list_known_protocols("matrix", "no such protocol") == ["matrix"]
 
 
 # -- delay over round trip ---------------------------------------------------------------------------
@@ -112,11 +112,11 @@ KNOWN = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_programs_of_the_paper_are_counted_as_it_says(name: str) -> None:
     program, expected = KNOWN[name]
-    assert tuple(judge_programs([program], "buffered").values()) == expected
+    assert tuple(measure_share_of_blocking_programs([program], "buffered").values()) == expected
 
 
 def test_shares_are_over_all_programs() -> None:
-    shares = judge_programs([FIG_1, FIG_4_2_1, TWO_SENDERS, FIG_1], "buffered")
+    shares = measure_share_of_blocking_programs([FIG_1, FIG_4_2_1, TWO_SENDERS, FIG_1], "buffered")
     assert shares == {"may_block": 0.5, "matrix_may_block": 0.25, "only_here": 0.25, "always_only_here": 0}
 
 
@@ -161,4 +161,4 @@ def test_onset_is_where_it_holds_from_then_on() -> None:
 
 
 def test_nothing_of_something_is_none() -> None:
-    assert show_share(Estimate(0, 0, 4)) == "none" and show_share(Estimate(0.5, 0.1, 4)) == "0.5 ± 0.1"
+    assert format_share(Estimate(0, 0, 4)) == "none" and format_share(Estimate(0.5, 0.1, 4)) == "0.5 ± 0.1"

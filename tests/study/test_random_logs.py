@@ -64,5 +64,5 @@ def test_a_random_log_is_replayed_to_the_end_by_all_that_fit(seed) -> None:
             facts = list_protocols()[variant.protocol]
             if facts.exact:
                 assert outcome.verdict.early == outcome.verdict.late == 0, variant
-            if facts.delay_optimal and not recording.declares:
+            if facts.delay_optimal and not recording.declares_dependence:
                 assert outcome.needless == 0, variant

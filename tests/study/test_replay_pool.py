@@ -7,7 +7,7 @@ import pytest
 
 from antecede.core.errors import SetupError
 from antecede.study import compare
-from antecede.study.compare import ExecutionFacts, ReplayCell, Variant, gather_comparisons, run_cells
+from antecede.study.compare import ExecutionFacts, ReplayCell, Variant, gather_comparisons, replay_cells
 from tests.simulate.test_replay import triangle
 
 
@@ -20,10 +20,10 @@ def make_cells(*protocols: str) -> list[ReplayCell]:
 @pytest.mark.slow
 def test_several_processes_give_the_results_of_one(monkeypatch) -> None:
     cells = make_cells("matrix", "unordered", "buffered")
-    here = gather_comparisons(run_cells(cells))
+    here = gather_comparisons(replay_cells(cells))
     monkeypatch.setattr(compare, "SMALL", 0)
     monkeypatch.setattr(compare, "count_cores", lambda: 2)
-    assert gather_comparisons(run_cells(cells)) == here
+    assert gather_comparisons(replay_cells(cells)) == here
     assert [variant.name for variant, _ in here[0].rows] == ["unordered", "matrix", "buffered"]
 
 
@@ -41,4 +41,4 @@ def test_a_process_that_is_gone_is_told(monkeypatch) -> None:
     monkeypatch.setattr(compare, "SMALL", 0)
     monkeypatch.setattr(compare, "count_cores", lambda: 2)
     with pytest.raises(SetupError, match="was ended from outside"):
-        list(run_cells(cells))
+        list(replay_cells(cells))

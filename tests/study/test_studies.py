@@ -4,10 +4,10 @@ import pytest
 
 from antecede.core.errors import CallerError
 from antecede.study.experiment import SCALES
-from antecede.study.mostefaoui import cover_by_bloom, cover_by_distinct_keys, make_plan
+from antecede.study.mostefaoui import compute_bloom_coverage, compute_distinct_key_coverage, make_plan
 from antecede.study.registry import STUDIES, get_study, list_studies
 from antecede.study.running import run_cell
-from antecede.study.sanchez import list_thresholds
+from antecede.study.sanchez import name_thresholds_of_stamp_size
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -60,13 +60,13 @@ def test_the_exact_theory_is_the_share_of_covered_key_sets():
 
     sets = list(combinations(range(5), 2))
     covered = sum({0, 1} <= set().union(*others) for others in product(sets, repeat=3))
-    assert cover_by_distinct_keys(5, 2, 3) == pytest.approx(covered / len(sets) ** 3)
-    assert cover_by_bloom(5, 1, 3) == pytest.approx(cover_by_distinct_keys(5, 1, 3))
+    assert compute_distinct_key_coverage(5, 2, 3) == pytest.approx(covered / len(sets) ** 3)
+    assert compute_bloom_coverage(5, 1, 3) == pytest.approx(compute_distinct_key_coverage(5, 1, 3))
 
 
 def test_thresholds_begin_where_extras_end_and_end_where_none_is_sent():
     for n in (4, 8, 32):
-        thresholds = list(list_thresholds(n).values())
+        thresholds = list(name_thresholds_of_stamp_size(n).values())
         assert thresholds[0] == n + 1
         assert max(thresholds) == thresholds[-1] == (n - 1) ** 2 + 1
 

@@ -150,7 +150,7 @@ def test_parents_say_what_messages_depend_on() -> None:
     records[1]["parents"] = ["e0"]  # a's own send of x
     records[3]["parents"] = ["e1"]  # a's send of y, which b has by its delivery
     traffic = find_only_traffic(*records)
-    assert traffic.recording is not None and traffic.recording.declares
+    assert traffic.recording is not None and traffic.recording.declares_dependence
     assert traffic.recording.depends_on.tolist() == [NOTHING, 3 + 0, 1]
 
 

@@ -40,12 +40,12 @@ def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     is_concurrent = _find_concurrent_repeats(graph, faults)
     concurrent = faults.event[is_concurrent]
     is_implied = (faults.kind == ClockFault.SHRINKS) & np.isin(faults.event, concurrent)
-    is_told = ~is_concurrent & ~is_implied & ~_find_mutual_claims(faults)
+    is_told = ~is_concurrent & ~is_implied & ~_find_doubled_mutual_claims(faults)
     parts = [build_finding_rows("concurrent", concurrent, faults.other[is_concurrent], concurrent)]
     for kind in ClockFault:
         chosen = is_told & (faults.kind == kind)
         some = ClockFaults(*(column[chosen] for column in faults))
-        parts.append(_list_faults(graph, kind, some))
+        parts.append(_build_fault_findings(graph, kind, some))
     return parts
 
 
@@ -58,7 +58,7 @@ def _find_concurrent_repeats(graph: EventGraph, faults: ClockFaults) -> NDArray[
     return is_concurrent
 
 
-def _find_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
+def _find_doubled_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
     """Faults of two events that claim each other, but for the one told of the later row."""
     is_cyclic = faults.kind == ClockFault.CYCLIC
     is_mutual = np.zeros(len(is_cyclic), dtype=np.bool_)
@@ -69,7 +69,7 @@ def _find_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
     return is_mutual
 
 
-def _list_faults(graph: EventGraph, kind: ClockFault, faults: ClockFaults) -> FindingRows:
+def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaults) -> FindingRows:
     """Faults of one kind, with what their sentences want to know."""
     names = graph.events.process_names
     _, event, other, slot, value = faults
@@ -85,7 +85,7 @@ def _list_faults(graph: EventGraph, kind: ClockFault, faults: ClockFaults) -> Fi
     elif kind in (ClockFault.SHRINKS, ClockFault.RESTART):
         details["was"] = read_entries(*_take_clock_arrays(graph), other, slot).tolist()
     elif kind == ClockFault.BEYOND:
-        details["last"] = _find_last_entries(graph)[slot].tolist()
+        details["last"] = _find_largest_own_entries(graph)[slot].tolist()
         witness = [event]
     else:
         details["own"] = graph.events.own[event].tolist()
@@ -98,7 +98,7 @@ def _take_clock_arrays(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
     return starts, slots.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
 
 
-def _find_last_entries(graph: EventGraph) -> Ints:
+def _find_largest_own_entries(graph: EventGraph) -> Ints:
     """The largest own entry of each process."""
     last = np.zeros(len(graph.events.process_names), dtype=np.int64)
     np.maximum.at(last, graph.events.process, graph.events.own)

@@ -7,15 +7,15 @@ from typing import Any
 
 from antecede.auditing.wording import (
     Event,
-    count_things,
     describe_place,
+    format_count,
     name_process,
     refer_to_event,
     shorten_name,
 )
 
 
-def _tell_backwards(
+def _describe_backwards_entry(
     before: Event, event: Event, slot: str, value: int, was: int | None = None, **_: Any
 ) -> str:
     """The event before, the event; the process whose entry fell, to what and from what."""
@@ -27,7 +27,7 @@ def _tell_backwards(
     return f"{head} between {refer_to_event(before)} and {refer_to_event(event)}"
 
 
-def _tell_hole(*events: Event, value: int, own: int | None = None, **_: Any) -> str:
+def _describe_skipped_count(*events: Event, value: int, own: int | None = None, **_: Any) -> str:
     """The event before, if there is one, and the event; the first number that is missing, and its own."""
     event = events[-1]
     since = (
@@ -44,19 +44,19 @@ def _tell_hole(*events: Event, value: int, own: int | None = None, **_: Any) -> 
     return f"{head}: {since} with {number}, {refer_to_event(event)}"
 
 
-def _tell_repeat(before: Event, event: Event, value: int, **_: Any) -> str:
+def _describe_repeated_count(before: Event, event: Event, value: int, **_: Any) -> str:
     return (
         f"{name_process(event)} counted {value} twice: {refer_to_event(before)} and {refer_to_event(event)}"
     )
 
 
-def _tell_restart(before: Event, event: Event, was: int | None = None, **_: Any) -> str:
+def _describe_counter_restart(before: Event, event: Event, was: int | None = None, **_: Any) -> str:
     last = "" if was is None else f" number {was},"
     head = f"{name_process(event)} began to count from 1 again with {refer_to_event(event)}"
     return f"{head}, after{last} {refer_to_event(before)}"
 
 
-def _tell_uncounted(event: Event, **_: Any) -> str:
+def _describe_uncounted_event(event: Event, **_: Any) -> str:
     return f"The clock of {refer_to_event(event)} does not count {name_process(event)} itself"
 
 
@@ -65,41 +65,43 @@ def _describe_claim(event: Event, slot: str, value: int) -> str:
     return f"The clock of {refer_to_event(event)} says that {came} of {shorten_name(slot)} came before"
 
 
-def _tell_unknown(event: Event, slot: str, value: int, **_: Any) -> str:
+def _describe_unknown_process(event: Event, slot: str, value: int, **_: Any) -> str:
     return f"{_describe_claim(event, slot, value)}, but the log has none of {shorten_name(slot)}"
 
 
-def _tell_beyond(event: Event, slot: str, value: int, last: int | None = None, **_: Any) -> str:
+def _describe_entry_beyond_last(
+    event: Event, slot: str, value: int, last: int | None = None, **_: Any
+) -> str:
     only = "fewer" if last is None else f"only to {last:,}"
     return f"{_describe_claim(event, slot, value)}, but in the log {shorten_name(slot)} counts {only}"
 
 
-def _tell_not_transitive(
+def _describe_not_transitive_clock(
     cause: Event, event: Event, slot: str, value: int, has: int | None = None, **_: Any
 ) -> str:
     less = "fewer" if has is None else ("none" if has == 0 else f"only {has:,}")
-    known = f"{refer_to_event(cause)}, which knew of {count_things(value, 'event')} of {shorten_name(slot)}"
+    known = f"{refer_to_event(cause)}, which knew of {format_count(value, 'event')} of {shorten_name(slot)}"
     return f"{refer_to_event(event)} came after {known}, but its own clock has {less}"
 
 
-def _tell_cyclic(cause: Event, event: Event, **_: Any) -> str:
+def _describe_cyclic_clocks(cause: Event, event: Event, **_: Any) -> str:
     return f"By their clocks {refer_to_event(cause)} and {refer_to_event(event)} both came before the other"
 
 
-def _tell_concurrent(first: Event, second: Event, **_: Any) -> str:
+def _describe_concurrent_repeat(first: Event, second: Event, **_: Any) -> str:
     pair = f"neither of {refer_to_event(first)} and {refer_to_event(second)} knows of the other"
     return f"By its clocks {name_process(first)} did two things at once: {pair}"
 
 
 CLOCK_WRITERS: dict[str, Callable[..., str]] = {
-    "clock-backwards": _tell_backwards,
-    "clock-hole": _tell_hole,
-    "clock-repeat": _tell_repeat,
-    "clock-restart": _tell_restart,
-    "clock-uncounted": _tell_uncounted,
-    "clock-unknown": _tell_unknown,
-    "clock-beyond": _tell_beyond,
-    "clock-not-transitive": _tell_not_transitive,
-    "clock-cyclic": _tell_cyclic,
-    "concurrent": _tell_concurrent,
+    "clock-backwards": _describe_backwards_entry,
+    "clock-hole": _describe_skipped_count,
+    "clock-repeat": _describe_repeated_count,
+    "clock-restart": _describe_counter_restart,
+    "clock-uncounted": _describe_uncounted_event,
+    "clock-unknown": _describe_unknown_process,
+    "clock-beyond": _describe_entry_beyond_last,
+    "clock-not-transitive": _describe_not_transitive_clock,
+    "clock-cyclic": _describe_cyclic_clocks,
+    "concurrent": _describe_concurrent_repeat,
 }

@@ -18,10 +18,10 @@ from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT
 from antecede.kernels.false_causality import Waits, find_waits
-from antecede.kernels.links import DELIVER, SEND, LinkedTrace, link_positions
+from antecede.kernels.links import DELIVER, SEND, LinkedTrace, build_linked_trace
 from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints, compress_codes, find_places, rank_within_runs
-from antecede.kernels.witness import CauseGraph, build_graph, find_chains
+from antecede.kernels.witness import CauseGraph, build_cause_graph, find_chains
 
 PAIRS = 2**20
 """Most pairs that are listed at once."""
@@ -46,28 +46,28 @@ class _Events(NamedTuple):
     arrival: Ints  # the position of the arrival of each delivery, or -1
 
 
-def judge_false_causality(graph: EventGraph, ordered: Ints) -> FalseCausality:
+def judge_false_causality(graph: EventGraph, ordered_pairs: Ints) -> FalseCausality:
     """Pairs in which a message was delivered before another one on which it depends by causal order alone.
 
     Besides, how often a message that was there had to wait for such a one, and how many of the ordered pairs
     of events are not meant, given how many each execution has.
     """
-    is_known = _find_known_executions(graph)
+    is_known = _find_executions_naming_dependencies(graph)
     if not is_known.any():
-        return _report_nothing_known(len(is_known))
+        return _make_unknown_false_causality(len(is_known))
     events = _collect_events(graph, is_known)
     waits = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
     needless_waits = _sum_by_execution(events, _count_needless_waits(events), len(is_known))
-    false_pairs = ordered - _count_meant_pairs(graph, is_known)
+    false_pairs = ordered_pairs - _count_dependent_pairs(graph, is_known)
     counts = {
         "false-causality": _sum_by_execution(events, waits.needless, len(is_known)),
         "needless_waits": np.where(is_known, needless_waits, -1),
-        "false_pairs": np.where(is_known & (ordered >= 0), false_pairs, -1),
+        "false_pairs": np.where(is_known & (ordered_pairs >= 0), false_pairs, -1),
     }
     return FalseCausality(_list_first_findings(graph, events, waits), counts)
 
 
-def _report_nothing_known(executions: int) -> FalseCausality:
+def _make_unknown_false_causality(executions: int) -> FalseCausality:
     """What is found where no execution tells what its sends depend on."""
     unknown = np.full(executions, -1, dtype=np.int64)
     zero = np.zeros(executions, dtype=np.int64)
@@ -75,7 +75,7 @@ def _report_nothing_known(executions: int) -> FalseCausality:
     return FalseCausality(build_finding_rows("false-causality", unknown[:0]), counts)
 
 
-def _find_known_executions(graph: EventGraph) -> Bools:
+def _find_executions_naming_dependencies(graph: EventGraph) -> Bools:
     """Which executions tell what their sends depend on."""
     execution = graph.events.execution
     lengths = pc.list_value_length(get_column(graph.events.table, "parents"))
@@ -108,9 +108,9 @@ def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
     return _Events(
         rows=rows,
         execution=graph.events.execution[rows],
-        linked=link_positions(process, sent),
-        past=build_graph(track, source, target),
-        meant=build_graph(track, source[is_named], target[is_named]),
+        linked=build_linked_trace(process, sent),
+        past=build_cause_graph(track, source, target),
+        meant=build_cause_graph(track, source[is_named], target[is_named]),
         arrival=arrival,
     )
 
@@ -140,7 +140,7 @@ def _sum_by_execution(events: _Events, counts: Ints, executions: int) -> Ints:
     return sums
 
 
-def _count_meant_pairs(graph: EventGraph, is_known: Bools) -> Ints:
+def _count_dependent_pairs(graph: EventGraph, is_known: Bools) -> Ints:
     """How many pairs of steps are ordered by what they depend on; too much to count is none."""
     order, execution = graph.causes.order, graph.events.execution
     rows = order[is_known[execution[order]] & graph.events.is_step[order]]

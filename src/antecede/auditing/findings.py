@@ -48,24 +48,24 @@ def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str,
     return counts
 
 
-def tell_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
+def build_findings_table(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
     """The findings table, by kind and place in the graph, with as many of each kind as are told."""
-    tables = [_build_table(graph, part) for part in parts if len(part.at)]
+    tables = [_build_kind_table(graph, part) for part in parts if len(part.at)]
     return pa.concat_tables(tables) if tables else FINDINGS.empty_table()
 
 
-def _build_table(graph: EventGraph, part: FindingRows) -> pa.Table:
+def _build_kind_table(graph: EventGraph, part: FindingRows) -> pa.Table:
     """The findings of one kind that are told, as FINDINGS."""
     picks = pick_first_findings(graph.events.execution[part.at], part.at)
     at = part.at[picks]
-    witnesses = _list_witnesses(graph.events.table, part, picks)
+    witnesses = _list_witness_events(graph.events.table, part, picks)
     place = {
         name: _take_column(graph.events.table, name, at) for name in ("process", "message", "file", "line")
     }
     columns = {
         "kind": pa.array([part.kind] * len(picks), pa.string()),
         "execution": graph.events.executions.take(pa.array(graph.events.execution[at])),
-        "events": pa.array(_list_ids(part, picks, witnesses), FINDINGS.field("events").type),
+        "events": pa.array(_list_witness_event_ids(part, picks, witnesses), FINDINGS.field("events").type),
         "sentence": pa.array(_write_sentences(part, picks, witnesses), pa.string()),
         "reason": pa.nulls(len(picks), pa.string()),
         **place,
@@ -79,7 +79,7 @@ def _take_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
     return taken.cast(FINDINGS.field(name).type)
 
 
-def _list_ids(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[list[str]]:
+def _list_witness_event_ids(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[list[str]]:
     """The ids of the events of each witness that have one; a missing cause is known by nothing else."""
     absent = [part.details["name"][pick] for pick in picks] if part.kind == "missing" else None
     return [
@@ -103,7 +103,7 @@ def _write_sentences(part: FindingRows, picks: Ints, witnesses: list[list[Event]
     return sentences
 
 
-def _list_witnesses(table: pa.Table, part: FindingRows, picks: Ints) -> list[list[Event]]:
+def _list_witness_events(table: pa.Table, part: FindingRows, picks: Ints) -> list[list[Event]]:
     """The events of each finding that is told."""
     lengths = np.diff(part.starts)[picks]
     rows = part.events[expand_ranges(part.starts[picks], lengths)]

@@ -17,7 +17,7 @@ MEMBERS = 100
 """Events of a cycle that are named."""
 
 
-def judge_graph(graph: EventGraph, cyclic: Ints) -> list[FindingRows]:
+def list_graph_findings(graph: EventGraph, cyclic: Ints) -> list[FindingRows]:
     """Cycles, but for those that hold an event whose clock is told to be cyclic; and all else."""
     ghosts = graph.causes.ghost_rows
     ghost_names = graph.causes.ghosts["event"].to_pylist()

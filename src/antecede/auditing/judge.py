@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from antecede.auditing.clock_findings import judge_clocks
 from antecede.auditing.false_causality_findings import judge_false_causality
-from antecede.auditing.findings import FindingRows, build_finding_rows, count_findings, tell_findings
-from antecede.auditing.graph_findings import judge_graph
+from antecede.auditing.findings import FindingRows, build_finding_rows, build_findings_table, count_findings
+from antecede.auditing.graph_findings import list_graph_findings
 from antecede.auditing.late_findings import judge_deliveries
 from antecede.auditing.message_findings import judge_messages
 from antecede.auditing.send_time_findings import judge_send_times
@@ -71,11 +71,11 @@ class Examination(NamedTuple):
 
 def judge(graph: EventGraph) -> Judgement:
     """Audit all executions of a trace."""
-    examined = examine(graph)
-    return Judgement(tell_findings(graph, examined.parts), examined.totals)
+    examined = find_findings_and_totals(graph)
+    return Judgement(build_findings_table(graph, examined.parts), examined.totals)
 
 
-def examine(graph: EventGraph) -> Examination:
+def find_findings_and_totals(graph: EventGraph) -> Examination:
     """What is wrong with all executions of a graph, not yet in words."""
     steps = number_steps_in_order(graph)
     # Deliveries take about as long as all the rest, of a trace without clocks.
@@ -84,9 +84,9 @@ def examine(graph: EventGraph) -> Examination:
         pairs = _count_pairs(graph, steps)
         clocks = judge_clocks(graph)
         cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
-        shape = judge_graph(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
+        shape = list_graph_findings(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
         messages = judge_messages(graph)
-        plain_numbers = _count_numbers(graph)
+        plain_numbers = _count_events_and_messages(graph)
         unmeant = judge_false_causality(graph, pairs["ordered_pairs"])
         send_times = judge_send_times(graph)
     lateness = delivered.result()
@@ -107,7 +107,7 @@ def _list_lost(graph: EventGraph, spite: Ints) -> FindingRows:
     return build_finding_rows("lost", send, send, spite, receiver=receivers)
 
 
-def _count_numbers(graph: EventGraph) -> dict[str, Ints]:
+def _count_events_and_messages(graph: EventGraph) -> dict[str, Ints]:
     """What is simply counted in each execution."""
     named = get_column(graph.events.table, "process").is_valid().to_numpy(zero_copy_only=False)
     begins = np.diff(graph.events.process, prepend=-1) != 0  # the rows of a process stand together

@@ -15,7 +15,7 @@ from antecede.auditing.findings import MOST_TOLD, FindingRows
 from antecede.auditing.steps import StepGraph
 from antecede.events.graph import EventGraph
 from antecede.kernels.lateness import OrderViolations, find_violations
-from antecede.kernels.links import LinkedTrace, add_bridges, link_positions
+from antecede.kernels.links import LinkedTrace, add_bridges, build_linked_trace
 from antecede.kernels.ragged import (
     Ints,
     compress_codes,
@@ -24,7 +24,7 @@ from antecede.kernels.ragged import (
     rank_within_runs,
     starts_of_lengths,
 )
-from antecede.kernels.witness import LateWitnesses, build_graph, find_witnesses
+from antecede.kernels.witness import LateWitnesses, build_cause_graph, find_witnesses
 
 BLOCK = 200_000
 """Events whose executions are judged together."""
@@ -84,7 +84,7 @@ def _judge_executions(
     graph: EventGraph, steps: StepGraph, sent: Ints, starts: Ints, lateness: Lateness
 ) -> None:
     """Judge the executions that begin at these positions, up to the last one; adds to what is found."""
-    block = _cut_block(graph, steps, sent, int(starts[0]), int(starts[-1]))
+    block = _cut_block_of_steps(graph, steps, sent, int(starts[0]), int(starts[-1]))
     violations = _find_block_violations(block, block.trace)
     if violations.pairs > PAIRS and len(starts) > 2:
         middle = len(starts) // 2
@@ -95,10 +95,10 @@ def _judge_executions(
     _count_violations(execution, violations, lateness.counts)
     if len(violations.late):
         lateness.parts.extend(_list_late_findings(execution, block, violations))
-    _find_in_spite(graph, steps, block, lateness.in_spite)
+    _find_deliveries_despite_loss(graph, steps, block, lateness.in_spite)
 
 
-def _cut_block(graph: EventGraph, steps: StepGraph, sent: Ints, low: int, high: int) -> _Block:
+def _cut_block_of_steps(graph: EventGraph, steps: StepGraph, sent: Ints, low: int, high: int) -> _Block:
     """The steps low..high-1."""
     rows = steps.rows[low:high]
     tracks, process = compress_codes(graph.events.track[rows])
@@ -107,7 +107,7 @@ def _cut_block(graph: EventGraph, steps: StepGraph, sent: Ints, low: int, high: 
     return _Block(
         low=low,
         rows=rows,
-        trace=link_positions(process, sent_here),
+        trace=build_linked_trace(process, sent_here),
         tracks=tracks,
         source=steps.source[edges] - low,
         target=steps.target[edges] - low,
@@ -146,18 +146,20 @@ def _count_violations(execution: Ints, violations: OrderViolations, counts: dict
 
 def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
     """Findings for the late deliveries that are told, and for those of them that break FIFO order."""
-    told = _limit_to_most_told(execution, block.trace, violations)
-    causes = build_graph(block.trace.process, block.source, block.target)
+    told = _keep_first_late_violations(execution, block.trace, violations)
+    causes = build_cause_graph(block.trace.process, block.source, block.target)
     witnesses = find_witnesses(block.trace, told, causes)
     all_late = np.arange(len(witnesses.late))
     fifo = np.flatnonzero(np.isin(witnesses.late, violations.fifo))
     return [
-        _list_witnesses("late", block.rows, witnesses, all_late),
-        _list_witnesses("fifo", block.rows, witnesses, fifo),
+        _build_witness_findings("late", block.rows, witnesses, all_late),
+        _build_witness_findings("fifo", block.rows, witnesses, fifo),
     ]
 
 
-def _limit_to_most_told(execution: Ints, trace: LinkedTrace, violations: OrderViolations) -> OrderViolations:
+def _keep_first_late_violations(
+    execution: Ints, trace: LinkedTrace, violations: OrderViolations
+) -> OrderViolations:
     """The violations of those late deliveries alone that are told: the first MOST_TOLD of each execution."""
     late = np.sort(violations.late)
     late = late[rank_within_runs(execution[late]) < MOST_TOLD]
@@ -172,7 +174,7 @@ def _limit_to_most_told(execution: Ints, trace: LinkedTrace, violations: OrderVi
     )
 
 
-def _list_witnesses(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints) -> FindingRows:
+def _build_witness_findings(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints) -> FindingRows:
     """Findings with the chain from send to send, and then the two deliveries."""
     starts, events = witnesses.chains
     lengths = np.diff(starts)[which]
@@ -184,7 +186,7 @@ def _list_witnesses(kind: str, rows: Ints, witnesses: LateWitnesses, which: Ints
     return FindingRows(kind, rows[witnesses.late[which]], ends, rows[flat], {})
 
 
-def _find_in_spite(graph: EventGraph, steps: StepGraph, block: _Block, in_spite: Ints) -> None:
+def _find_deliveries_despite_loss(graph: EventGraph, steps: StepGraph, block: _Block, in_spite: Ints) -> None:
     """Of lost copies, note the first delivery at their receiver of something that depends on them.
 
     A copy counts as delivered behind the end. Copies are in the order of their sends, so that none of them

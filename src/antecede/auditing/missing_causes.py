@@ -47,7 +47,7 @@ class TraceEnd(NamedTuple):
     longest: float | None  # of the complete traces
 
     @property
-    def rest(self) -> float | None:
+    def remaining_log_ms(self) -> float | None:
         """How long the log goes on behind it, if it may still be active then; else None."""
         if self.until is None or self.log_until is None or self.longest is None:
             return None
@@ -55,12 +55,12 @@ class TraceEnd(NamedTuple):
         return rest if rest < self.longest else None
 
 
-def name_without_trace(event: str) -> str:
+def strip_trace_from_id(event: str) -> str:
     """What an event is called in a trace that is joined to no other."""
     return event.partition(OF_TRACE)[0]
 
 
-def explain_missing(
+def explain_missing_cause(
     finding: Mapping[str, Any], namesakes: Sequence[SeenEvent], fields: Mapping[str, str], end: TraceEnd
 ) -> dict[str, Any]:
     """The finding with its reason, and a sentence that tells it.
@@ -75,33 +75,33 @@ def _find_reason(
     finding: Mapping[str, Any], namesakes: Sequence[SeenEvent], fields: Mapping[str, str], end: TraceEnd
 ) -> tuple[str, str]:
     head = finding["sentence"].removesuffix(NOT_IN_LOG)
-    trace = _find_trace(finding["execution"], finding["events"][-1])
+    trace = _find_trace_id(finding["execution"], finding["events"][-1])
     for reason in ("cut-id", "other-execution"):
         for other in namesakes:
-            found = _find_trace(other.execution, other.event)
-            if found != trace and (reason == "other-execution" or _is_cut(trace, found)):
-                return reason, f"{head}, {_describe_other(reason, trace, found, other)}"
+            found = _find_trace_id(other.execution, other.event)
+            if found != trace and (reason == "other-execution" or _is_truncated_trace_id(trace, found)):
+                return reason, f"{head}, {_describe_cause_elsewhere(reason, trace, found, other)}"
     if mark := describe_sampling(fields):
         return "sampled", f"{head}{NOT_IN_LOG}: traces were sampled ({mark}), and it may have been left out"
-    if end.rest is not None:
-        active = f"its trace was active {end.rest:,.6g} ms before the log ends"
+    if end.remaining_log_ms is not None:
+        active = f"its trace was active {end.remaining_log_ms:,.6g} ms before the log ends"
         longest = f"a complete one takes up to {end.longest:,.6g} ms"
         return "later", f"{head}{NOT_IN_LOG} and may still come: {active}, and {longest}"
     return "not-found", f"{head}{NOT_IN_LOG}"
 
 
-def _find_trace(execution: str, event: str) -> str:
+def _find_trace_id(execution: str, event: str) -> str:
     """The trace of an event: its execution, unless that has several."""
     return event.partition(OF_TRACE)[2] or execution
 
 
-def _is_cut(one: str, other: str) -> bool:
+def _is_truncated_trace_id(one: str, other: str) -> bool:
     """Whether two ids of traces differ only in that one of them has lost its first half."""
     short, long = sorted((one.lstrip("0"), other.lstrip("0")), key=len)
     return 0 < len(short) <= SHORT_ID < len(long) and long.endswith(short)
 
 
-def _describe_other(reason: str, own: str, other: str, seen: SeenEvent) -> str:
+def _describe_cause_elsewhere(reason: str, own: str, other: str, seen: SeenEvent) -> str:
     place = describe_place(Event(file=seen.file, line=seen.line))
     name = f"trace {shorten_name(other)}" if seen.event.startswith("start of span") else shorten_name(other)
     if reason == "cut-id":
@@ -121,23 +121,23 @@ def describe_sampling(fields: Mapping[str, str]) -> str | None:
             ):
                 return f"{key} {shorten_name(member.strip())}"
     kind, parameter = fields.get("sampler.type"), fields.get("sampler.param", "")
-    if kind is not None and kind != "const" and _read_number(parameter) != 1:
+    if kind is not None and kind != "const" and _parse_number(parameter) != 1:
         return f"sampler.type {shorten_name(kind)} {shorten_name(parameter)}".rstrip()
     for key in ("sampling.probability", "SampleRate"):
-        number = _read_number(fields.get(key, ""))
+        number = _parse_number(fields.get(key, ""))
         if number is not None and number != 1:
             return f"{key} {number:g}"
     return None
 
 
-def _read_number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def explain_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def explain_missing_in_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Called by Spark with findings and what was looked up for them; gives RANKED_FINDINGS."""
     for batch in batches:
         rows = []
@@ -145,5 +145,5 @@ def explain_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
             namesakes = [SeenEvent(**seen) for seen in row["namesakes"] or []]
             end = TraceEnd(row["last_active"], row["log_until"], row["longest"])
             finding = {name: row[name] for name in RANKED_FINDINGS.names}
-            rows.append(explain_missing(finding, namesakes, dict(row["sampling"] or ()), end))
+            rows.append(explain_missing_cause(finding, namesakes, dict(row["sampling"] or ()), end))
         yield pa.RecordBatch.from_pylist(rows, RANKED_FINDINGS)

@@ -14,7 +14,7 @@ from antecede.events.columns import get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER
 from antecede.kernels.ragged import Ints, join_keys
-from antecede.kernels.send_times import find_sent_later
+from antecede.kernels.send_times import find_earlier_delivery_sent_later
 
 KIND = "offset-time"
 
@@ -27,7 +27,7 @@ def judge_send_times(graph: EventGraph) -> FindingRows:
     time = to_floats(get_column(graph.events.table, "time"))
     send = graph.messages.links.send[deliveries]
     process, sender = graph.events.process[deliveries], graph.events.process[send]
-    later = find_sent_later(process, sender, time[send])
+    later = find_earlier_delivery_sent_later(process, sender, time[send])
     pair = join_keys(process, sender, len(graph.events.process_names))
     behind = np.flatnonzero(later >= 0)
     distance = time[send[later[behind]]] - time[send[behind]]

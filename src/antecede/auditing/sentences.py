@@ -15,10 +15,10 @@ from antecede.auditing.clock_sentences import CLOCK_WRITERS
 from antecede.auditing.wording import (
     HEARD,
     Event,
-    count_things,
     describe_act,
     describe_event,
     describe_place,
+    format_count,
     name_message,
     name_process,
     refer_to_event,
@@ -69,11 +69,11 @@ def _describe_chain(events: list[Event]) -> str:
         return f"{first}, and {last}"
     begin, end = name_message(lines[0][-1]), name_message(lines[-1][0])
     between = len(lines) - 3
-    led = f"{begin} led to {end}" + (f" through {count_things(between, 'message')}" if between else "")
+    led = f"{begin} led to {end}" + (f" through {format_count(between, 'message')}" if between else "")
     return f"{first}, {led}, and {last}"
 
 
-def _tell_late(*events: Event, **_: Any) -> str:
+def _describe_late_delivery(*events: Event, **_: Any) -> str:
     """The chain from the send of the late message to that of the early one; then the two deliveries.
 
     Or the send of the late message and its delivery, where no early one is at hand.
@@ -85,7 +85,7 @@ def _tell_late(*events: Event, **_: Any) -> str:
     return f"{head}, though {name_message(late)} came first: {_describe_chain(chain)}"
 
 
-def _tell_fifo(*events: Event, **_: Any) -> str:
+def _describe_fifo_violation(*events: Event, **_: Any) -> str:
     """The same, where one process sent both."""
     *chain, early, late = events
     if not chain:
@@ -97,7 +97,7 @@ def _tell_fifo(*events: Event, **_: Any) -> str:
     return f"{head}, though {describe_event(chain[0])} before {later}"
 
 
-def _tell_false(*events: Event, receiver: str | None = None, **_: Any) -> str:
+def _describe_false_causality(*events: Event, receiver: str | None = None, **_: Any) -> str:
     """The chain from the send of one message to that of another which does not depend on it."""
     first, last = name_message(events[0]), name_message(events[-1])
     at = "a process" if receiver is None else shorten_name(receiver)
@@ -105,41 +105,41 @@ def _tell_false(*events: Event, receiver: str | None = None, **_: Any) -> str:
     return f"{head}; all that orders them: {_describe_chain(list(events))}"
 
 
-def _tell_lost(send: Event, *later: Event, receiver: str | None = None, **_: Any) -> str:
+def _describe_lost_copy(send: Event, *later: Event, receiver: str | None = None, **_: Any) -> str:
     """The send, and if there is one, a delivery there of something that depends on it."""
     at = "" if receiver is None else f" at {shorten_name(receiver)}"
     spite = f"; {describe_event(later[-1])}, which came after it" if later else ""
     return f"{describe_event(send)}, which was never delivered{at}{spite}"
 
 
-def _tell_orphan(delivery: Event, **_: Any) -> str:
+def _describe_orphan_delivery(delivery: Event, **_: Any) -> str:
     return f"{describe_event(delivery)}, but the log has no send of it"
 
 
-def _tell_duplicate(first: Event, again: Event, **_: Any) -> str:
+def _describe_duplicate_delivery(first: Event, again: Event, **_: Any) -> str:
     return f"{describe_event(again)} again, after it had it before{describe_place(first)}"
 
 
-def _tell_unsent(*events: Event, **_: Any) -> str:
+def _describe_delivery_before_send(*events: Event, **_: Any) -> str:
     """The delivery and the send, in any order."""
     delivery, send = sorted(events, key=lambda event: event.kind == "send")
     return f"{describe_event(delivery)} before {name_process(send)} sent it{describe_place(send)}"
 
 
-def _tell_resent(first: Event, again: Event, **_: Any) -> str:
+def _describe_resent_message(first: Event, again: Event, **_: Any) -> str:
     return f"{describe_event(again)}, which {name_process(first)} had sent before{describe_place(first)}"
 
 
-def _tell_misdelivered(send: Event, delivery: Event, **_: Any) -> str:
+def _describe_misdelivery(send: Event, delivery: Event, **_: Any) -> str:
     return f"{describe_event(delivery)}, which {name_process(send)} had not sent to it{describe_place(send)}"
 
 
-def _tell_wrong_sender(send: Event, delivery: Event, sender: str, **_: Any) -> str:
+def _describe_wrong_sender(send: Event, delivery: Event, sender: str, **_: Any) -> str:
     truth = f"{name_process(send)} sent it{describe_place(send)}"
     return f"{describe_event(delivery)} as a message of {shorten_name(sender)}, but {truth}"
 
 
-def _tell_cycle(*events: Event, size: int | None = None, **_: Any) -> str:
+def _describe_cycle(*events: Event, size: int | None = None, **_: Any) -> str:
     """Members of the cycle in the order in which one leads to the next; how many there are in all."""
     count = len(events) if size is None else max(size, len(events))
     named = [refer_to_event(event) for event in events[:4]]
@@ -149,66 +149,67 @@ def _tell_cycle(*events: Event, size: int | None = None, **_: Any) -> str:
     return f"{count:,} events lead back to each other, so that none of them can be first: {listed}"
 
 
-def _tell_self_parent(event: Event, **_: Any) -> str:
+def _describe_self_parent(event: Event, **_: Any) -> str:
     return f"{refer_to_event(event)} names itself as its own cause"
 
 
-def _tell_same_id(first: Event, again: Event, **_: Any) -> str:
+def _describe_reused_id(first: Event, again: Event, **_: Any) -> str:
     return f"{refer_to_event(again)} has the same id as {refer_to_event(first)}"
 
 
-def _tell_missing(event: Event, name: str, **_: Any) -> str:
+def _describe_missing_cause(event: Event, name: str, **_: Any) -> str:
     return f"{refer_to_event(event)} names {shorten_name(name)} as its cause{NOT_IN_LOG}"
 
 
-def _tell_timestamp(cause: Event, effect: Event, **_: Any) -> str:
+def _describe_time_contradiction(cause: Event, effect: Event, **_: Any) -> str:
     head = f"By their times {refer_to_event(effect)} came "
     if cause.time is None or effect.time is None:
         return f"{head}before its cause, {refer_to_event(cause)}"
-    return f"{head}{_describe_distance(cause.time, effect.time)} ms before its cause, {refer_to_event(cause)}"
+    apart = _format_time_difference(cause.time, effect.time)
+    return f"{head}{apart} ms before its cause, {refer_to_event(cause)}"
 
 
-def _tell_offset_time(
+def _describe_send_time_offset(
     ahead: Event, send: Event, delivery: Event, value: int, size: int, middle: float | None = None, **_: Any
 ) -> str:
     """The send that is later, the send, and its delivery; how many are behind, of how many, by how much."""
-    all_of_them = f"{value:,} of {count_things(size, 'message')} of {name_process(send)}"
+    all_of_them = f"{value:,} of {format_count(size, 'message')} of {name_process(send)}"
     head = f"{name_process(delivery)} took {all_of_them} behind others that were sent later by their times"
     spread = f", half of them by {middle:,.6g} ms or more" if middle is not None and value > 1 else ""
     apart = ""
     if ahead.time is not None and send.time is not None:
-        apart = f" {_describe_distance(ahead.time, send.time)} ms"
+        apart = f" {_format_time_difference(ahead.time, send.time)} ms"
     worst = f"{name_message(send)}{describe_place(delivery)} was sent{apart} before {name_message(ahead)}"
     return f"{head}{spread}; at worst {worst} of {name_process(ahead)}{describe_place(ahead)}"
 
 
-def _describe_distance(later: float, earlier: float) -> str:
+def _format_time_difference(later_ms: float, earlier_ms: float) -> str:
     """The time between, as exact as the two are."""
-    exact = math.floor(-math.log10(math.ulp(max(abs(later), abs(earlier), 1.0))))
-    apart = round(later - earlier, exact)
+    exact = math.floor(-math.log10(math.ulp(max(abs(later_ms), abs(earlier_ms), 1.0))))
+    apart = round(later_ms - earlier_ms, exact)
     if apart >= ABSURD:
         return f"{apart:.3g}"
     return f"{apart:,.0f}" if apart >= 1e6 else f"{apart:,.6g}"
 
 
 _WRITERS: dict[str, Teller] = {
-    "late": _tell_late,
-    "fifo": _tell_fifo,
-    "lost": _tell_lost,
-    "orphan": _tell_orphan,
-    "duplicate": _tell_duplicate,
-    "unsent": _tell_unsent,
-    "resent": _tell_resent,
-    "misdelivered": _tell_misdelivered,
-    "wrong-sender": _tell_wrong_sender,
+    "late": _describe_late_delivery,
+    "fifo": _describe_fifo_violation,
+    "lost": _describe_lost_copy,
+    "orphan": _describe_orphan_delivery,
+    "duplicate": _describe_duplicate_delivery,
+    "unsent": _describe_delivery_before_send,
+    "resent": _describe_resent_message,
+    "misdelivered": _describe_misdelivery,
+    "wrong-sender": _describe_wrong_sender,
     **CLOCK_WRITERS,
-    "cycle": _tell_cycle,
-    "self-parent": _tell_self_parent,
-    "missing": _tell_missing,
-    "same-id": _tell_same_id,
-    "timestamp": _tell_timestamp,
-    "offset-time": _tell_offset_time,
-    "false-causality": _tell_false,
+    "cycle": _describe_cycle,
+    "self-parent": _describe_self_parent,
+    "missing": _describe_missing_cause,
+    "same-id": _describe_reused_id,
+    "timestamp": _describe_time_contradiction,
+    "offset-time": _describe_send_time_offset,
+    "false-causality": _describe_false_causality,
 }
 KINDS = tuple(_WRITERS)
 """All kinds of findings."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from antecede.auditing.judge import COUNT_COLUMNS, MEANT, NUMBERS
 from antecede.auditing.trace_numbers import TRACE_NUMBERS
-from antecede.auditing.wording import count_things
+from antecede.auditing.wording import format_count
 from antecede.events.columns import get_column, rank_names, to_integers
 from antecede.kernels.ragged import Ints, starts_of_lengths
 from antecede.tables import FINDINGS
@@ -51,10 +51,10 @@ class Summary:
         """The audit in one line."""
         if self.findings:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items())
-            return f"{count_things(self.findings, 'finding')}: {kinds}"
+            return f"{format_count(self.findings, 'finding')}: {kinds}"
         if not self.totals["events"]:
             return "no events, and so nothing to find"
-        return f"clean: nothing found in {count_things(self.totals['events'], 'event')}"
+        return f"clean: nothing found in {format_count(self.totals['events'], 'event')}"
 
     @property
     def numbers(self) -> dict[str, str | int]:

@@ -19,7 +19,7 @@ STATES = ("complete", "running", "broken")
 def find_log_end(totals: pa.Table) -> TraceEnd:
     """When the log ended, and how long complete traces take at most; `totals` as in TOTALS."""
     since, until = _read_times(totals)
-    is_complete = _find_complete(totals)
+    is_complete = _find_complete_traces(totals)
     lengths = (until - since)[is_complete]
     return TraceEnd(None, _find_largest(until), _find_largest(lengths))
 
@@ -30,7 +30,7 @@ def count_traces(totals: pa.Table) -> dict[str, int]:
     if not is_trace.any():
         return {}
     end = find_log_end(totals)
-    is_complete = _find_complete(totals)
+    is_complete = _find_complete_traces(totals)
     _, until = _read_times(totals)
     is_open = np.zeros(len(until), dtype=np.bool_)
     if end.log_until is not None and end.longest is not None:
@@ -41,7 +41,7 @@ def count_traces(totals: pa.Table) -> dict[str, int]:
     return dict(zip(STATES, (complete, running, broken), strict=True))
 
 
-def _find_complete(totals: pa.Table) -> Bools:
+def _find_complete_traces(totals: pa.Table) -> Bools:
     roots = to_integers(get_column(totals, "roots"), 0)
     missing = to_integers(get_column(totals, "missing"), 0)
     return np.asarray((roots > 0) & (missing == 0))

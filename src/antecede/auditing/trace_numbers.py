@@ -20,7 +20,7 @@ TRACE_NUMBERS = (
 
 def count_spans(graph: EventGraph) -> dict[str, Ints]:
     """The spans and roots of each execution; -1 where it has no spans."""
-    is_start = _find_starts(graph.events.table)
+    is_start = _find_span_starts(graph.events.table)
     spans = graph.events.count_by_execution(np.flatnonzero(is_start))
     no_parent = pc.equal(pc.list_value_length(get_column(graph.events.table, "parents")), 0)
     is_root = is_start & no_parent.fill_null(False).to_numpy(zero_copy_only=False)
@@ -29,7 +29,7 @@ def count_spans(graph: EventGraph) -> dict[str, Ints]:
     return {"spans": np.where(has_spans, spans, -1), "roots": np.where(has_spans, roots, -1)}
 
 
-def _find_starts(table: pa.Table) -> Bools:
+def _find_span_starts(table: pa.Table) -> Bools:
     """Which events are starts of spans: they name parents, if only that there are none."""
     parents = get_column(table, "parents")
     if "event" not in table.column_names or parents.null_count == len(parents):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.auditing.summary import Summary
-from antecede.auditing.windows import EventName, WindowSource, fetch_parts
+from antecede.auditing.windows import EventName, WindowSource, fetch_events_around_findings
 from antecede.events.columns import Bools, decode_names, get_column, to_integers
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.kernels.arrays import group_by_key
@@ -37,7 +37,7 @@ class ViewSource(WindowSource, Protocol):
     def fetch_all_events(self) -> pa.Table:
         """Every event, with the columns of EVENTS."""
 
-    def list_marks(self, most: int) -> pa.Table:
+    def list_worst_findings(self, most: int) -> pa.Table:
         """The findings that are told, without their sentences (MARKS): the first ones by kind, as KINDS has
         them, and execution."""
 
@@ -52,20 +52,20 @@ class _Links(NamedTuple):
 
 def build_view(source: ViewSource, summary: Summary) -> LogView:
     """What the page of an audit holds of its log."""
-    marks = source.list_marks(HELD_MARKS)
+    marks = source.list_worst_findings(HELD_MARKS)
     size = summary.totals["events"]
     if size <= HELD_EVENTS:
         graph = build_event_graph(source.fetch_all_events())
-        events, links = _arrange_graph(graph, _list_ghosts(graph))
+        events, links = _sort_events_with_links(graph, _list_ghosts(graph))
         return LogView(events, links, marks, events)
-    graph = build_event_graph(fetch_parts(source, summary))
+    graph = build_event_graph(fetch_events_around_findings(source, summary))
     absent = _list_ghosts(graph)
-    events, links = _arrange_graph(graph, absent.filter(_is_nowhere(source, absent)))
+    events, links = _sort_events_with_links(graph, absent.filter(_find_absent_from_log(source, absent)))
     left_out = (
         f"This page holds {len(graph.events.table):,} of the {size:,} events: those around findings of each "
         f"kind. It can hold all of a log of up to {HELD_EVENTS:,} events."
     )
-    return LogView(events, links, marks, _locate_marks(source, marks), left_out)
+    return LogView(events, links, marks, _locate_witness_ends(source, marks), left_out)
 
 
 def _list_ghosts(graph: EventGraph) -> pa.Table:
@@ -74,14 +74,14 @@ def _list_ghosts(graph: EventGraph) -> pa.Table:
     return ghosts.rename_columns({"row_min": "row"}).sort_by([("row", "ascending"), ("event", "ascending")])
 
 
-def _is_nowhere(source: ViewSource, absent: pa.Table) -> pa.Array:
+def _find_absent_from_log(source: ViewSource, absent: pa.Table) -> pa.Array:
     """Which events that a part of a log has not are not in the rest of it either."""
     names = [EventName(0, row["execution"], row["event"]) for row in absent.to_pylist()]
     present = {(row["execution"], row["event"]) for row in source.locate_events(names)}
     return pa.array([(name.execution, name.event) not in present for name in names], pa.bool_())
 
 
-def _locate_marks(source: ViewSource, marks: pa.Table) -> pa.Table:
+def _locate_witness_ends(source: ViewSource, marks: pa.Table) -> pa.Table:
     """Where and when the first and the last event of each witness were."""
     names: set[tuple[str, str]] = set()
     for row in marks.select(["execution", "events"]).to_pylist():
@@ -92,7 +92,7 @@ def _locate_marks(source: ViewSource, marks: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(located, pa.schema(columns))
 
 
-def _arrange_graph(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Table]:
+def _sort_events_with_links(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The events, causes first, each ghost just before the first event that names it; and their links."""
     order = graph.causes.order
     if len(ghosts):
@@ -102,7 +102,7 @@ def _arrange_graph(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Table, pa.Ta
         order = np.argsort(np.concatenate((known, before)), kind="stable")
     events = _append_ghosts(graph, ghosts).take(pa.array(order))
     place = invert_permutation(order)
-    links = _list_links(graph, ghosts)
+    links = _list_drawn_links(graph, ghosts)
     _, by_target = group_by_key(place[links.target], len(order))
     columns = [place[links.source[by_target]], place[links.target[by_target]], links.kind[by_target]]
     return events, pa.table([pa.array(column) for column in columns], schema=LINKS)
@@ -128,7 +128,7 @@ def _append_ghosts(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def _list_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
+def _list_drawn_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
     """Steps of processes, messages and other causes, the waiting of what has arrived, and what ghosts cause.
 
     A message goes to its arrival, and from there waits for its delivery.
@@ -138,7 +138,7 @@ def _list_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
     is_step = (graph.causes.known & PROCESS) != 0
     arrival = messages.arrival[target]
     is_waiting = (arrival >= 0) & ((messages.send[target] == source) | (arrival == source))
-    is_kept = is_step | ~(is_waiting | _is_said_by_steps(graph, source, target))
+    is_kept = is_step | ~(is_waiting | _is_implied_by_process_order(graph, source, target))
     arrivals = (graph.messages.act == ARRIVE) & ~graph.events.is_step & (messages.send >= 0)
     arrived, delivered = np.flatnonzero(arrivals), np.flatnonzero(messages.arrival >= 0)
     named, naming = _match_ghosts(graph, ghosts)
@@ -165,7 +165,7 @@ def _match_ghosts(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
     return len(graph.events.table) + number[is_known], graph.causes.ghost_rows[is_known]
 
 
-def _is_said_by_steps(graph: EventGraph, source: Ints, target: Ints) -> Bools:
+def _is_implied_by_process_order(graph: EventGraph, source: Ints, target: Ints) -> Bools:
     """Which edges join two events of one process that its own order already joins."""
     events = graph.events
     is_same = (events.track[source] == events.track[target]) & events.is_step[source] & events.is_step[target]

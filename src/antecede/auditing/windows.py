@@ -85,10 +85,10 @@ class _Choice(NamedTuple):
         return self.size <= DRAWN_WHOLE
 
 
-def fetch_parts(source: WindowSource, summary: Summary) -> pa.Table:
+def fetch_events_around_findings(source: WindowSource, summary: Summary) -> pa.Table:
     """The events around findings of each kind, or of the first executions without a finding; each once."""
-    choices = _choose_parts(source, summary, PARTS_OF_KIND)[:MOST_PARTS]
-    tables = source.fetch_spans(_find_spans(source, choices), len(choices))
+    choices = _choose_findings_to_draw(source, summary, PARTS_OF_KIND)[:MOST_PARTS]
+    tables = source.fetch_spans(_locate_spans(source, choices), len(choices))
     rows: dict[tuple[Any, ...], Row] = {}
     for row in pa.concat_tables([EVENTS.empty_table(), *tables]).to_pylist():
         rows.setdefault(tuple(row[name] for name in IDENTITY), row)
@@ -97,8 +97,8 @@ def fetch_parts(source: WindowSource, summary: Summary) -> pa.Table:
 
 def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     """Windows around the first finding of each kind, or of the first executions without a finding."""
-    choices = _choose_parts(source, summary, 1)[:MOST_WINDOWS]
-    tables = source.fetch_spans(_find_spans(source, choices), len(choices))
+    choices = _choose_findings_to_draw(source, summary, 1)[:MOST_WINDOWS]
+    tables = source.fetch_spans(_locate_spans(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
     ghosts = _find_ghosts(source, choices, graphs)
     late = _find_late_copies(source, choices, graphs)
@@ -107,18 +107,18 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     for choice, graph, absent, copies in zip(choices, graphs, ghosts, late, strict=True):
         windows.append(
             Window(
-                title=_describe_choice(choice),
-                events=_arrange_events(graph, absent),
-                edges=_name_edges(graph),
+                title=_write_window_title(choice),
+                events=_sort_events_causes_first(graph, absent),
+                edges=_list_edges_by_id(graph),
                 late=copies,
                 ghosts=absent,
-                left_out=_describe_rest(choice, len(graph.events.table), others),
+                left_out=_describe_left_out_events(choice, len(graph.events.table), others),
             )
         )
     return windows
 
 
-def _choose_parts(source: WindowSource, summary: Summary, of_kind: int) -> list[_Choice]:
+def _choose_findings_to_draw(source: WindowSource, summary: Summary, of_kind: int) -> list[_Choice]:
     """Findings of each kind, the worst kind first; what would show the same events is drawn once."""
     by_kind: dict[str, list[Row]] = {kind: [] for kind in summary.counts}
     for row in summary.sample.to_pylist():
@@ -139,7 +139,7 @@ def _choose_parts(source: WindowSource, summary: Summary, of_kind: int) -> list[
     return list(choices.values())
 
 
-def _find_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:
+def _locate_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:
     """Where the events of all choices are to be found."""
     names = []
     for window, choice in enumerate(choices):
@@ -154,11 +154,11 @@ def _find_spans(source: WindowSource, choices: list[_Choice]) -> list[Row]:
         if choice.is_whole:
             spans.append({"window": window, "execution": choice.execution, "most": DRAWN_WHOLE})
         else:
-            spans += around.get(window) or [_span_beginning(window, choice)]
+            spans += around.get(window) or [_make_span_of_beginning(window, choice)]
     return spans
 
 
-def _span_beginning(window: int, choice: _Choice) -> Row:
+def _make_span_of_beginning(window: int, choice: _Choice) -> Row:
     """The first events of each process."""
     radius = max(DRAWN_NEARBY // max(choice.processes, 1), 1)
     return {
@@ -197,7 +197,7 @@ def _find_late_copies(
     return late
 
 
-def _arrange_events(graph: EventGraph, ghosts: set[str]) -> pa.Table:
+def _sort_events_causes_first(graph: EventGraph, ghosts: set[str]) -> pa.Table:
     """The events, causes first; the ghosts, of which nothing is known but the name, before all."""
     events = decode_columns(graph.events.table.take(pa.array(graph.causes.order)))
     executions = graph.events.executions
@@ -206,7 +206,7 @@ def _arrange_events(graph: EventGraph, ghosts: set[str]) -> pa.Table:
     return pa.concat_tables([pa.Table.from_pylist(rows, EVENTS), events])
 
 
-def _name_edges(graph: EventGraph) -> list[tuple[str, str]]:
+def _list_edges_by_id(graph: EventGraph) -> list[tuple[str, str]]:
     """Direct causes by id, also those that are named and not here."""
     ids = graph.events.table["event"]
     causes = ids.take(pa.array(graph.causes.edges.source)).to_pylist()
@@ -217,14 +217,14 @@ def _name_edges(graph: EventGraph) -> list[tuple[str, str]]:
     return [*zip(causes, effects, strict=True), *zip(absent, named_by, strict=True)]
 
 
-def _describe_choice(choice: _Choice) -> str:
+def _write_window_title(choice: _Choice) -> str:
     name = f"execution {choice.execution}" if choice.execution else "the log"
     if choice.is_whole:
         return name
     return f"{name}: the first finding of kind {choice.kind}" if choice.kind else f"{name}: the beginning"
 
 
-def _describe_rest(choice: _Choice, drawn: int, others: int) -> str:
+def _describe_left_out_events(choice: _Choice, drawn: int, others: int) -> str:
     """What the window leaves out, in a sentence or two."""
     sentences = []
     if left := choice.size - drawn:

@@ -91,5 +91,5 @@ def refer_to_event(event: Event) -> str:
     return f"{owner}{what}{describe_place(event)}"
 
 
-def count_things(count: int, thing: str) -> str:
+def format_count(count: int, thing: str) -> str:
     return f"1 {thing}" if count == 1 else f"{count:,} {thing}s"

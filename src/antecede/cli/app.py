@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from antecede.cli.arrow import load_arrow_without_pandas
-from antecede.cli.help import PlainCommand, PlainGroup, join_lines
+from antecede.cli.help import PlainCommand, PlainGroup, build_command_help
 from antecede.core.errors import AntecedeError
 from antecede.kernels import announcement
 
@@ -44,7 +44,7 @@ COMMANDS = {
         "Run the experiments that answer what a paper left open, and write what they show.",
     ),
     "explore": (
-        "antecede.cli.explore:explore",
+        "antecede.cli.explore:explore_command",
         "Find every execution of a small distributed program under a protocol.",
     ),
     "node": (
@@ -89,23 +89,23 @@ def _load_command(name: str) -> Any:
     command = getattr(module, function)
     subcommands = getattr(module, "SUBCOMMANDS", {})
     if not subcommands:
-        app = _new_app()
-        app.command(name, cls=PlainCommand, help=join_lines(command))(command)
+        app = _make_typer_app()
+        app.command(name, cls=PlainCommand, help=build_command_help(command))(command)
         return typer.main.get_command(app)
-    app = _new_app(invoke_without_command=True, cls=PlainGroup)
-    app.callback(help=join_lines(command))(command)
+    app = _make_typer_app(invoke_without_command=True, cls=PlainGroup)
+    app.callback(help=build_command_help(command))(command)
     for subname, subcommand in subcommands.items():
-        app.command(subname, cls=PlainCommand, help=join_lines(subcommand))(subcommand)
+        app.command(subname, cls=PlainCommand, help=build_command_help(subcommand))(subcommand)
     return typer.main.get_command(app)
 
 
-def _new_app(**options: Any) -> typer.Typer:
+def _make_typer_app(**options: Any) -> typer.Typer:
     return typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", **options
     )
 
 
-app = _new_app(
+app = _make_typer_app(
     help="Puts the events of distributed systems back into causal order.",
     no_args_is_help=True,
     cls=_LazyGroup,
@@ -130,12 +130,12 @@ def root(version: Version = False) -> None:
     """Puts the events of distributed systems back into causal order."""
 
 
-def _placeholder() -> None:
+def _placeholder_command() -> None:
     """Stands for a subcommand in the list; `_LazyGroup` runs the real one."""
 
 
 for _name, (_, _help) in COMMANDS.items():
-    app.command(_name, help=_help)(_placeholder)
+    app.command(_name, help=_help)(_placeholder_command)
 
 
 def run_app() -> None:
@@ -144,19 +144,19 @@ def run_app() -> None:
     try:
         app()
     except AntecedeError as error:
-        _end_with_error(str(error))
+        _exit_with_error(str(error))
     except MemoryError:
-        _end_with_error("the memory of this machine is used up: use --engine spark, or give less at a time")
+        _exit_with_error("the memory of this machine is used up: use --engine spark, or give less at a time")
     except OSError as error:
-        _end_with_error(_describe_os_error(error))
+        _exit_with_error(_describe_os_error(error))
 
 
-def _end_with_error(sentence: str) -> NoReturn:
+def _exit_with_error(sentence: str) -> NoReturn:
     from rich.markup import escape
 
-    from antecede.report.text import make_visible
+    from antecede.report.text import format_visible_line
 
-    _print_error(f"[red]error:[/] {escape(make_visible(sentence, LONGEST_ERROR))}")
+    _print_error(f"[red]error:[/] {escape(format_visible_line(sentence, LONGEST_ERROR))}")
     sys.exit(2)
 
 
@@ -166,12 +166,12 @@ def _describe_os_error(error: OSError) -> str:
 
     place = f"{error.filename}: " if error.filename else ""
     if error.errno in FULL:
-        _forget_output()
+        _discard_stdout()
         return place + describe_write_error(error)
     return f"{place}{error.strerror or error}; check the path and its permissions"
 
 
-def _forget_output() -> None:
+def _discard_stdout() -> None:
     """Drop what is still to be printed: it may be the output itself that is full, and fails again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

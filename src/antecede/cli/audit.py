@@ -11,18 +11,18 @@ import typer
 from antecede.cli import logs as o
 from antecede.cli.audit_runs import TABLES, AuditRun, run_audit
 from antecede.cli.audit_words import (
+    build_audit_json,
     count_quarantined,
     describe_audit,
-    list_audit_facts,
+    describe_audit_verdict,
     list_totals,
-    state_verdict,
 )
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import (
     OutputFolder,
     Overwrite,
     check_output_file,
-    describe_places,
+    list_written_paths,
     open_output_folder,
     write_text,
 )
@@ -80,10 +80,10 @@ def audit_command(
     with folder as output, run_audit(chosen, inputs, format, settings, master, staging) as run:
         written = _write_outputs(run, _Wanted(inputs, report, shiviz, dot, output))
     if json:
-        print_json(list_audit_facts(run) | {"written": written})
+        print_json(build_audit_json(run) | {"written": written})
     else:
         print_lines(describe_audit(run))
-        print_lines(describe_places(written))
+        print_lines(list_written_paths(written))
     raise typer.Exit(1 if run.summary.findings or count_quarantined(run) else 0)
 
 
@@ -107,7 +107,7 @@ def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
         written["report"] = _write_report(run, wanted)
     if wanted.dot is None and wanted.shiviz is None:
         return written
-    windows = run.windows()
+    windows = run.pick_windows()
     if wanted.dot is not None:
         written["dot"] = _write_dot(windows, wanted.dot)
     if wanted.shiviz is not None:
@@ -122,10 +122,10 @@ def _write_report(run: AuditRun, wanted: _Wanted) -> str:
     if len(wanted.inputs) > NAMED_INPUTS:
         name += ", ..."
     html = render_page(
-        state_verdict(run),
+        describe_audit_verdict(run),
         list_totals(run),
         run.summary.sample,
-        run.view(),
+        run.make_log_view(),
         f"Audit of {name}",
         run.summary.counts,
     )
@@ -139,22 +139,22 @@ def _write_dot(windows: list[Window], file: Path) -> str:
 
     first = windows[0] if windows else Window("no events", EVENTS.empty_table())
     text = render_dot(first.events, first.edges, first.late, first.ghosts)
-    return f"{write_text(file, text, '--dot')}{_describe_part(first)}"
+    return f"{write_text(file, text, '--dot')}{_describe_omissions(first)}"
 
 
 def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
     """Write what ShiViz can draw in comfort: all, or else the first picture. Where that is, or why not."""
     from antecede.events.add_clocks import add_clocks
-    from antecede.formats.shiviz_writer import COMFORTABLE, write
+    from antecede.formats.shiviz_writer import COMFORTABLE, format_shiviz
 
     is_whole = run.summary.totals["events"] <= COMFORTABLE
-    events = run.all_events() if is_whole else windows[0].events.slice(len(windows[0].ghosts))
+    events = run.get_all_events() if is_whole else windows[0].events.slice(len(windows[0].ghosts))
     try:
-        text = write(add_clocks(events))
+        text = format_shiviz(add_clocks(events))
     except CallerError as error:
         return f"not written: {error}"
-    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _describe_part(windows[0])}"
+    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _describe_omissions(windows[0])}"
 
 
-def _describe_part(window: Window) -> str:
+def _describe_omissions(window: Window) -> str:
     return f" ({window.title}. {window.left_out})" if window.left_out else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from antecede.cli.logs import open_spark, read_on_spark
+from antecede.cli.logs import open_spark, read_logs_on_spark
 from antecede.cli.steps import show_spark_stages, show_step
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class AuditRun(Protocol):
     refused: list[dict[str, Any]]
     """The first records that cannot be read."""
 
-    def windows(self) -> list[Window]:
+    def pick_windows(self) -> list[Window]:
         """What is to be drawn in files for other tools."""
 
-    def view(self) -> LogView:
+    def make_log_view(self) -> LogView:
         """What the page holds of the log."""
 
-    def all_events(self) -> pa.Table:
+    def get_all_events(self) -> pa.Table:
         """Every event: for logs of which the summary says that they are small."""
 
     def write_tables(self, output: OutputFolder) -> None:
@@ -88,20 +88,20 @@ class _LocalRun:
         by_place = [("file", "ascending"), ("line", "ascending")]
         self.refused = logs.quarantine.sort_by(by_place).slice(0, LISTED_QUARANTINE).to_pylist()
 
-    def windows(self) -> list[Window]:
+    def pick_windows(self) -> list[Window]:
         from antecede.local.windows import pick_windows
 
         found = self.audit
         return pick_windows(self.logs.events, found.findings, found.totals, self.summary)
 
-    def view(self) -> LogView:
-        from antecede.local.windows import view_log
+    def make_log_view(self) -> LogView:
+        from antecede.local.windows import build_log_view
 
         with show_step("gathering what the page holds"):
             found = self.audit
-            return view_log(self.logs.events, found.findings, found.totals, self.summary)
+            return build_log_view(self.logs.events, found.findings, found.totals, self.summary)
 
-    def all_events(self) -> pa.Table:
+    def get_all_events(self) -> pa.Table:
         return self.logs.events
 
     def write_tables(self, output: OutputFolder) -> None:
@@ -123,7 +123,7 @@ def _run_on_spark(
     master: str | None,
     staging: str | None,
 ) -> Iterator[AuditRun]:
-    with open_spark(master) as spark, read_on_spark(spark, inputs, format, settings, staging) as logs:
+    with open_spark(master) as spark, read_logs_on_spark(spark, inputs, format, settings, staging) as logs:
         run = _SparkRun(engine, spark, logs)
         try:
             yield run
@@ -140,27 +140,27 @@ class _SparkRun:
         with show_spark_stages(spark, "auditing"):
             self.audit = audit(logs.events, number=sum(file.events for file in logs.files))
             self.summary = self.audit.summary(SAMPLED_FINDINGS)
-            self.refused = self._first_refused()
+            self.refused = self._list_first_quarantined()
 
-    def _first_refused(self) -> list[dict[str, Any]]:
+    def _list_first_quarantined(self) -> list[dict[str, Any]]:
         if not any(file.quarantined for file in self.files):
             return []
         rows = self.logs.quarantine.orderBy("file", "line").limit(LISTED_QUARANTINE).collect()
         return [row.asDict() for row in rows]
 
-    def windows(self) -> list[Window]:
+    def pick_windows(self) -> list[Window]:
         from antecede.spark.pictures.windows import pick_windows
 
         with show_spark_stages(self.spark, "looking for what to draw"):
             return pick_windows(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
 
-    def view(self) -> LogView:
-        from antecede.spark.pictures.windows import view_log
+    def make_log_view(self) -> LogView:
+        from antecede.spark.pictures.windows import build_log_view
 
         with show_spark_stages(self.spark, "gathering what the page holds"):
-            return view_log(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
+            return build_log_view(self.logs.events, self.audit.ranked, self.audit.totals, self.summary)
 
-    def all_events(self) -> pa.Table:
+    def get_all_events(self) -> pa.Table:
         return self.logs.events.toArrow()
 
     def write_tables(self, output: OutputFolder) -> None:

@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from antecede.auditing.wording import REASONS
-from antecede.cli.logs import describe_files, list_file_facts
-from antecede.cli.sentences import SHOWN_SENTENCES, escape_text, list_refused_rows, list_sentences
+from antecede.cli.logs import build_files_json, describe_files
+from antecede.cli.sentences import (
+    SHOWN_SENTENCES,
+    escape_text,
+    format_first_sentences,
+    format_quarantined_rows,
+)
 from antecede.report.findings import MEANINGS, group_by_kind
 from antecede.report.text import pluralize
 
@@ -31,7 +36,7 @@ def count_quarantined(run: AuditRun) -> int:
     return sum(file.quarantined for file in run.files)
 
 
-def state_verdict(run: AuditRun) -> str:
+def describe_audit_verdict(run: AuditRun) -> str:
     """The audit in one line."""
     quarantined = count_quarantined(run)
     if quarantined and not run.summary.findings:
@@ -53,7 +58,7 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     yield from map(escape_text, describe_files(run.files, run.note))
     yield f"[dim]{escape_text(str(run.engine))}[/]"
     color = "red" if summary.findings else "yellow" if quarantined else "green"
-    yield f"[bold {color}]{escape_text(state_verdict(run))}[/]"
+    yield f"[bold {color}]{escape_text(describe_audit_verdict(run))}[/]"
     numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.traces:
@@ -66,10 +71,10 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
         if kind == "missing" and summary.reasons:
             yield f"  {_describe_reasons(summary)}"
         sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
-        yield from list_sentences(sentences, count)
+        yield from format_first_sentences(sentences, count)
     if run.refused:
         yield f"\n[bold]cannot be read[/] {quarantined:,}"
-        yield from list_refused_rows(run.refused, quarantined)
+        yield from format_quarantined_rows(run.refused, quarantined)
 
 
 def _describe_traces(summary: Summary) -> str:
@@ -82,12 +87,12 @@ def _describe_reasons(summary: Summary) -> str:
     return "; ".join(f"{count:,} {REASONS[reason]}" for reason, count in summary.reasons.items())
 
 
-def list_audit_facts(run: AuditRun) -> dict[str, Any]:
+def build_audit_json(run: AuditRun) -> dict[str, Any]:
     """For programs."""
     summary = run.summary
     quarantined = count_quarantined(run)
     return {
-        "verdict": state_verdict(run),
+        "verdict": describe_audit_verdict(run),
         "clean": not summary.findings and not quarantined,
         "engine": run.engine.name,
         "executions": summary.executions,
@@ -99,6 +104,6 @@ def list_audit_facts(run: AuditRun) -> dict[str, Any]:
         "findings": summary.sample.to_pylist(),
         "quarantined": quarantined,
         "quarantine": run.refused,
-        "files": list_file_facts(run.files),
+        "files": build_files_json(run.files),
         "note": run.note,
     }

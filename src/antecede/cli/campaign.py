@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 
 from antecede.cli.options import format_command
-from antecede.cli.tables import campaign_table
+from antecede.cli.tables import make_campaign_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
 from antecede.protocols.registry import list_protocols
@@ -18,27 +18,27 @@ SHOWN = 20
 
 
 def run_campaign(
-    number: int,
+    executions: int,
     seed: int,
-    chosen: str | None,
+    protocol: str | None,
     json: bool,
 ) -> int:
     """The exit code: 1 if a promise was broken."""
-    names = list(list_protocols()) if chosen is None else [chosen]
-    if number < 1 or not set(names) <= set(list_protocols()):
+    names = list(list_protocols()) if protocol is None else [protocol]
+    if executions < 1 or not set(names) <= set(list_protocols()):
         raise CallerError(
             f"--campaign takes a number from 1 on, and --protocol one of {', '.join(list_protocols())}"
         )
-    with Work("executions", number) as work:
-        result = run_executions(number, seed, names, work.advance)
+    with Work("executions", executions) as work:
+        result = run_executions(executions, seed, names, work.advance)
     if json:
-        sys.stdout.write(msgspec.json.encode(_make_json(result)).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(_build_campaign_json(result)).decode() + "\n")
     else:
         _print_result(result)
     return 0 if result.has_passed else 1
 
 
-def _make_json(result: Campaign) -> dict[str, object]:
+def _build_campaign_json(result: Campaign) -> dict[str, object]:
     failures = [
         {"command": format_command(f.plan), "reason": f.reason, "seed": f.plan.seed} for f in result.failures
     ]
@@ -48,7 +48,7 @@ def _make_json(result: Campaign) -> dict[str, object]:
 def _print_result(result: Campaign) -> None:
     console = Console()
     console.width = max(console.width, 140) if not console.is_terminal else console.width
-    console.print(campaign_table(result))
+    console.print(make_campaign_table(result))
     for line in _describe_result(result):
         console.print(line, soft_wrap=True, highlight=False)
 
@@ -56,7 +56,7 @@ def _print_result(result: Campaign) -> None:
 def _describe_result(result: Campaign) -> Iterator[str]:
     for name, row in result.rows.items():
         if list_protocols()[name].order == "probably causal" and row.deliveries:
-            yield f"{name}: {_describe_rates(row)}"
+            yield f"{name}: {_describe_error_rates(row)}"
     for name, fault in result.unseen_faults:
         yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"
     for failure in result.failures[:SHOWN]:
@@ -68,7 +68,7 @@ def _describe_result(result: Campaign) -> Iterator[str]:
         yield "[green]every protocol kept its promise in every execution[/]"
 
 
-def _describe_rates(row: ProtocolTotals) -> str:
+def _describe_error_rates(row: ProtocolTotals) -> str:
     early, late = row.wrongs["early"] / row.deliveries, row.wrongs["late"] / row.deliveries
     detectors = "; ".join(
         f"{name} {row.alarms[name] / row.deliveries:.2%} alarms, {row.missed[name]:,} missed"

@@ -10,13 +10,13 @@ import typer
 
 from antecede.cli import logs as o
 from antecede.cli.compare_runs import TABLES, CompareRun, run_comparison
-from antecede.cli.compare_words import list_comparison_facts, print_comparison, write_page
+from antecede.cli.compare_words import build_comparison_json, print_comparison, write_comparison_page
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import (
     OutputFolder,
     Overwrite,
     check_output_file,
-    describe_places,
+    list_written_paths,
     open_output_folder,
 )
 from antecede.cli.output import Json, print_json, print_lines
@@ -81,7 +81,7 @@ def compare_command(
     files = list_files(inputs)
     check_output_file(report, "--report", files)
     if report is not None:
-        _check_charts()
+        _check_charts_available()
     o.check_log_options(format, settings, staging)
     chosen = choose_engine(engine, inputs, master, out)
     folder = nullcontext() if out is None else open_output_folder(out, TABLES, files, overwrite)
@@ -89,14 +89,14 @@ def compare_command(
         advice = advise(run.comparisons, preferences)
         written = _write_outputs(run, advice, report, output)
     if json:
-        print_json(list_comparison_facts(run, advice) | {"written": written})
+        print_json(build_comparison_json(run, advice) | {"written": written})
     else:
         print_comparison(run, advice)
-        print_lines(describe_places(written))
+        print_lines(list_written_paths(written))
     raise typer.Exit(1 if any(file.quarantined for file in run.files) else 0)
 
 
-def _check_charts() -> None:
+def _check_charts_available() -> None:
     """Say before any work is done that charts cannot be drawn here."""
     from antecede.report.charts import load_altair
 
@@ -110,12 +110,12 @@ def _write_outputs(
     run: CompareRun, advice: list[Advice], report: Path | None, output: OutputFolder | None
 ) -> dict[str, str]:
     """Write everything that was asked for; where each thing is, by name."""
-    from antecede.study.compare_table import build_table
+    from antecede.study.compare_table import build_comparison_table
 
     written: dict[str, str] = {}
     if output is not None:
-        run.write_tables(build_table(advice), output)
+        run.write_tables(build_comparison_table(advice), output)
         written |= output.publish()
     if report is not None:
-        written["report"] = write_page(report, advice)
+        written["report"] = write_comparison_page(report, advice)
     return written

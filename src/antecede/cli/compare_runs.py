@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from antecede.cli.logs import open_spark, read_on_spark
+from antecede.cli.logs import open_spark, read_logs_on_spark
 from antecede.cli.steps import show_spark_stages, show_step
 from antecede.cli.work import Work
 
@@ -62,13 +62,13 @@ def _run_locally(
 
 class _LocalComparison:
     def __init__(self, engine: Engine, logs: Any) -> None:
-        from antecede.local.compare import make_cells
+        from antecede.local.compare import make_replay_cells
         from antecede.study.compare import gather_comparisons
 
         self.engine, self.logs = engine, logs
         self.files, self.note = logs.files, logs.note
         with show_step("looking for messages"):
-            cells = make_cells(logs.events)
+            cells = make_replay_cells(logs.events)
         self.comparisons = gather_comparisons(_run_with_progress(cells))
 
     def write_tables(self, costs: pa.Table, output: OutputFolder) -> None:
@@ -78,10 +78,10 @@ class _LocalComparison:
 
 
 def _run_with_progress(cells: list[ReplayCell]) -> Iterator[CellOutcome]:
-    from antecede.study.compare import run_cells
+    from antecede.study.compare import replay_cells
 
     with Work("replays", len(cells)) as work:
-        for outcome in run_cells(cells):
+        for outcome in replay_cells(cells):
             work.advance(1)
             yield outcome
 
@@ -95,7 +95,7 @@ def _run_on_spark(
     master: str | None,
     staging: str | None,
 ) -> Iterator[CompareRun]:
-    with open_spark(master) as spark, read_on_spark(spark, inputs, format, settings, staging) as logs:
+    with open_spark(master) as spark, read_logs_on_spark(spark, inputs, format, settings, staging) as logs:
         yield _SparkComparison(engine, spark, logs)
 
 

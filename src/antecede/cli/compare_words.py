@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from antecede.cli.logs import describe_files, list_file_facts
+from antecede.cli.logs import build_files_json, describe_files
 from antecede.cli.output import print_lines
 from antecede.cli.sentences import escape_text
 from antecede.core.errors import CallerError
@@ -65,13 +65,13 @@ def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
 
 
 def _describe_execution(advice: Advice, is_named: bool) -> Iterator[str]:
-    from antecede.study.compare_sentences import show_figure
+    from antecede.study.compare_sentences import format_figure
 
     facts = advice.facts
     name = f"{escape_text(facts.execution)}: " if is_named and facts.execution else ""
     copies = f", {facts.copies:,} copies" if facts.copies != facts.messages else ""
     numbers = f"{pluralize(facts.messages, 'message')}{copies}, {pluralize(facts.processes, 'process')}"
-    travel = f"a message travels {show_figure(facts.travel)} {facts.unit} on average"
+    travel = f"a message travels {format_figure(facts.travel)} {facts.unit} on average"
     yield f"\n[bold]{name}{numbers}; {travel}[/]"
     for note in facts.notes:
         yield f"[dim]{escape_text(note)}[/]"
@@ -92,9 +92,9 @@ class ShownTable(NamedTuple):
     rows: list[list[str]]
 
 
-def choose_columns(advice: Advice) -> ShownTable:
+def build_shown_table(advice: Advice) -> ShownTable:
     """The table without columns in which there is nothing for any protocol."""
-    rows = [list_cells(candidate) for candidate in advice.candidates]
+    rows = [format_candidate_row(candidate) for candidate in advice.candidates]
     shown = []
     for at, heading in enumerate(HEADINGS):
         if heading in ALWAYS_SHOWN or any(row[at] for row in rows):
@@ -110,7 +110,7 @@ def _make_table(advice: Advice) -> Table:
     from rich import box
     from rich.table import Table
 
-    chosen = choose_columns(advice)
+    chosen = build_shown_table(advice)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     for heading in chosen.headings:
@@ -130,9 +130,9 @@ def describe_columns(advice: Advice) -> str:
     return KEY.format(unit=advice.facts.unit, order=order, alarms=alarms)
 
 
-def list_cells(candidate: Candidate) -> list[str]:
+def format_candidate_row(candidate: Candidate) -> list[str]:
     """The row of a protocol, as it is shown."""
-    from antecede.study.compare_sentences import show_estimate, show_figure
+    from antecede.study.compare_sentences import format_estimate, format_figure
 
     replay, estimates = candidate.replay, candidate.estimates
     if not replay.finished:
@@ -140,24 +140,24 @@ def list_cells(candidate: Candidate) -> list[str]:
         end = "stopped" if candidate.replay.is_overgrown else "standstill"
         return [candidate.variant.name, end, *nothing]
     copies = max(replay.copies, 1)
-    alarms = [_show_rate(number / copies) or "0" for number in replay.verdict.alarms.values()]
+    alarms = [_format_rate(number / copies) or "0" for number in replay.verdict.alarms.values()]
     return [
         candidate.variant.name,
-        show_estimate(estimates["bytes"]),
-        f"{show_figure(replay.control_bytes.mean)}, {show_figure(replay.control_bytes.p99)}",
-        show_figure(replay.extras),
-        show_figure(replay.acks),
-        show_estimate(estimates["delay"]),
-        show_figure(replay.delay_p99),
+        format_estimate(estimates["bytes"]),
+        f"{format_figure(replay.control_bytes.mean)}, {format_figure(replay.control_bytes.p99)}",
+        format_figure(replay.extras),
+        format_figure(replay.acks),
+        format_estimate(estimates["delay"]),
+        format_figure(replay.delay_p99),
         f"{replay.needless:.0%}" if replay.delay_mean > 0 else "",
         f"{replay.peak_held:,}",
-        _show_rate(replay.verdict.early / copies),
-        _show_rate(replay.verdict.late / copies),
+        _format_rate(replay.verdict.early / copies),
+        _format_rate(replay.verdict.late / copies),
         ", ".join(alarms),
     ]
 
 
-def _show_rate(rate: float) -> str:
+def _format_rate(rate: float) -> str:
     if not rate:
         return ""
     return f"{rate:.1%}" if rate >= 0.001 else f"{rate:.1g}"
@@ -172,22 +172,22 @@ def _describe_advice(advice: Advice) -> Iterator[str]:
         yield f"  {escape_text(line)}"
     if advice.use:
         yield f"to use it: [bold]{escape_text(advice.use)}[/]"
-    for name, share in _list_avoided(advice).items():
+    for name, share in _find_avoided_false_causality(advice).items():
         yield f"{name}: {share:.0%} of the needless waits of causal order are avoided"
     for candidate in advice.candidates:
         if not candidate.replay.finished:
             yield f"[dim]{escape_text(f'{candidate.variant.name} {candidate.reason}')}[/]"
     if advice.facts.left_out:
-        yield f"[dim]not compared: {escape_text(describe_left_out(advice.facts.left_out))}[/]"
+        yield f"[dim]not compared: {escape_text(describe_unfit_protocols(advice.facts.left_out))}[/]"
 
 
-def _list_avoided(advice: Advice) -> dict[str, float]:
+def _find_avoided_false_causality(advice: Advice) -> dict[str, float]:
     from antecede.study.compare_candidates import find_avoided_false_causality
 
     return find_avoided_false_causality(advice.candidates) if advice.facts.declares else {}
 
 
-def describe_left_out(left_out: dict[str, str]) -> str:
+def describe_unfit_protocols(left_out: dict[str, str]) -> str:
     """The protocols that do not fit, those with one reason together."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in left_out.items():
@@ -195,17 +195,17 @@ def describe_left_out(left_out: dict[str, str]) -> str:
     return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in by_reason.items())
 
 
-def list_comparison_facts(run: CompareRun, advice: list[Advice]) -> dict[str, Any]:
+def build_comparison_json(run: CompareRun, advice: list[Advice]) -> dict[str, Any]:
     """For programs."""
     return {
         "engine": run.engine.name,
-        "executions": [_list_execution_facts(one) for one in advice],
-        "files": list_file_facts(run.files),
+        "executions": [_build_execution_json(one) for one in advice],
+        "files": build_files_json(run.files),
         "note": run.note,
     }
 
 
-def _list_execution_facts(advice: Advice) -> dict[str, Any]:
+def _build_execution_json(advice: Advice) -> dict[str, Any]:
     facts = advice.facts
     return {
         "execution": facts.execution,
@@ -217,21 +217,21 @@ def _list_execution_facts(advice: Advice) -> dict[str, Any]:
         "dependencies_declared": facts.declares,
         "notes": facts.notes,
         "not_compared": facts.left_out,
-        "protocols": [_list_candidate_facts(one) for one in advice.candidates],
+        "protocols": [_build_candidate_json(one) for one in advice.candidates],
         "winner": advice.winner.variant.name if advice.winner else None,
         "best": [one.variant.name for one in advice.best],
         "sentence": advice.sentence,
         "others": advice.others,
         "use": advice.use or None,
-        "false_causality_avoided": _list_avoided(advice),
+        "false_causality_avoided": _find_avoided_false_causality(advice),
     }
 
 
-def _list_candidate_facts(candidate: Candidate) -> dict[str, Any]:
+def _build_candidate_json(candidate: Candidate) -> dict[str, Any]:
     from antecede.study.compare_table import list_metrics
 
     replay = candidate.replay
-    metrics = {name: _list_estimate(value) for name, value in list_metrics(candidate).items()}
+    metrics = {name: _build_estimate_json(value) for name, value in list_metrics(candidate).items()}
     return {
         "name": candidate.variant.name,
         "protocol": candidate.variant.protocol,
@@ -244,7 +244,7 @@ def _list_candidate_facts(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _list_estimate(estimate: Estimate) -> dict[str, float | None]:
+def _build_estimate_json(estimate: Estimate) -> dict[str, float | None]:
     known = not math.isnan(estimate.half)
     return {
         "value": estimate.mean,
@@ -253,7 +253,7 @@ def _list_estimate(estimate: Estimate) -> dict[str, float | None]:
     }
 
 
-def write_page(file: Path, advice: list[Advice]) -> str:
+def write_comparison_page(file: Path, advice: list[Advice]) -> str:
     """Write the page with tables and charts; where it is."""
     from antecede.report.charts import write_chart_page
 
@@ -272,8 +272,8 @@ def _make_section(advice: Advice) -> Section:
     facts = advice.facts
     paragraphs = [advice.sentence, advice.use, *facts.notes, describe_columns(advice)]
     if facts.left_out:
-        paragraphs.append(f"Not compared: {describe_left_out(facts.left_out)}.")
-    table = choose_columns(advice)
+        paragraphs.append(f"Not compared: {describe_unfit_protocols(facts.left_out)}.")
+    table = build_shown_table(advice)
     rows = [_make_chart_row(one) for one in advice.candidates if one.replay.finished]
     delay = f"delay added, {facts.unit}"
     charts = [
@@ -303,6 +303,6 @@ def _make_chart_row(candidate: Candidate) -> dict[str, Any]:
     label = name if candidate.is_on_front else ""
     row: dict[str, Any] = {"protocol": name, "kind": kind, "label": label}
     for name in ("bytes", "delay"):
-        facts = _list_estimate(candidate.estimates[name])
+        facts = _build_estimate_json(candidate.estimates[name])
         row |= {name: facts["value"], f"{name}_low": facts["low"], f"{name}_high": facts["high"]}
     return row

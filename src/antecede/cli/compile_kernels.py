@@ -19,7 +19,7 @@ import numpy as np
 
 from antecede.cli.app import app
 from antecede.kernels.announcement import announce_compilation
-from antecede.kernels.compiled import can_be_kept, is_kept, kernels, list_kernel_modules
+from antecede.kernels.compiled import can_be_cached, is_cached_on_disk, kernels, list_kernel_modules
 
 LOG = """\
 {"process": "a", "event": "a1", "kind": "send", "message": "x", "receivers": ["b", "c"], "time": 5}
@@ -132,27 +132,27 @@ def compile_kernels() -> None:
 
 def _compile_for_wide_numbers() -> None:
     """The gate reads numbers in types that fit their size; small inputs need only the narrowest."""
-    from antecede.kernels.gate import release
+    from antecede.kernels.gate import release_items
     from antecede.kernels.ragged import Rows, Runs
-    from antecede.kernels.root_gaps import play_root_gaps, select_unmet
+    from antecede.kernels.root_gaps import find_root_gaps_by_replay, select_unmet_needs
 
     nothing = np.zeros(1, dtype=np.int64)
     starts = np.arange(2)
     for slots in (np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint32)):
         for counts in (np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint32), nothing):
             for needs in (Rows(starts, slots, counts), Runs(starts, nothing, counts)):
-                release(nothing, needs, Rows(starts, nothing, nothing))
-                select_unmet(needs, nothing, nothing)
+                release_items(nothing, needs, Rows(starts, nothing, nothing))
+                select_unmet_needs(needs, nothing, nothing)
         unmet = Rows(starts, nothing, nothing)
-        play_root_gaps(nothing, unmet, Rows(starts, slots, nothing), counted=1)
+        find_root_gaps_by_replay(nothing, unmet, Rows(starts, slots, nothing), counted=1)
 
 
 def _compile_for_large_executions() -> None:
     """Pairs are counted in another way where there are many events."""
-    from antecede.kernels.pair_counts import count_by_bits
+    from antecede.kernels.pair_counts import count_pairs_by_bits
 
     nothing = np.zeros(0, dtype=np.int64)
-    count_by_bits(np.zeros(1, dtype=np.int64), nothing, 1)
+    count_pairs_by_bits(np.zeros(1, dtype=np.int64), nothing, 1)
 
 
 def _compile_for_studies() -> None:
@@ -164,11 +164,11 @@ def _compile_for_studies() -> None:
 
 def compile_for_workers() -> None:
     """Compile what is not compiled yet, so that no worker of Spark does: nobody sees what workers do."""
-    missing = list_uncompiled()
+    missing = list_uncompiled_kernels()
     if not missing:
         return
     announce_compilation()
-    if all(map(can_be_kept, missing)):
+    if all(map(can_be_cached, missing)):
         # Apart from this process: the commands that compile write into another folder and onto the screen.
         # In a group of its own it does not hear Ctrl-C, and is ended if this process does.
         subprocess.run(
@@ -176,11 +176,11 @@ def compile_for_workers() -> None:
         )
 
 
-def list_uncompiled() -> list[Any]:
+def list_uncompiled_kernels() -> list[Any]:
     """The kernels for which nothing compiled is at hand."""
     for module in list_kernel_modules():
         import_module(module)
-    return [kernel for kernel in kernels if not is_kept(kernel)]
+    return [kernel for kernel in kernels if not is_cached_on_disk(kernel)]
 
 
 if __name__ == "__main__":

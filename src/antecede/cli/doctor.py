@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from antecede import java
-from antecede.cli.engine import show_bytes
+from antecede.cli.engine import format_bytes
 from antecede.cli.output import Json, print_json
 from antecede.core.errors import SetupError
-from antecede.machine import memory_gigabytes
-from antecede.scratch import list_leftovers, measure_folder, remove_leftovers
+from antecede.machine import read_memory_gigabytes
+from antecede.scratch import list_leftover_folders, measure_folder_bytes, remove_leftover_folders
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,7 +59,7 @@ def doctor_command(json: Json = False, clean: Clean = False) -> None:
     Exit code: 0 if nothing is missing, else 2.
     """
     if clean:
-        remove_leftovers()
+        remove_leftover_folders()
     checks = list(check_machine())
     if json:
         print_json([check._asdict() for check in checks])
@@ -77,8 +77,8 @@ def check_machine() -> Iterator[Check]:
     yield _check_java()
     yield _check_spark()
     yield _check_memory()
-    yield _check_space()
-    yield _check_leftovers()
+    yield _check_disk_space()
+    yield _check_temporary_leftovers()
 
 
 def _check_python() -> Check:
@@ -110,11 +110,11 @@ def _check_spark() -> Check:
 
 
 def _check_memory() -> Check:
-    memory = memory_gigabytes()
+    memory = read_memory_gigabytes()
     return Check("memory", f"{memory:.1f} GB", "" if memory >= LEAST_MEMORY else "use a cluster: --master")
 
 
-def _check_space() -> Check:
+def _check_disk_space() -> Check:
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free / 2**30
     remedy = ""
@@ -123,12 +123,12 @@ def _check_space() -> Check:
     return Check("temporary space", f"{free:.1f} GB in {folder}", remedy)
 
 
-def _check_leftovers() -> Check:
+def _check_temporary_leftovers() -> Check:
     """They do no harm but for their space, so there is no remedy that would make the exit code 2."""
-    leftovers = list_leftovers()
+    leftovers = list_leftover_folders()
     if not leftovers:
         return Check("leftovers", "none")
-    size = show_bytes(sum(map(measure_folder, leftovers)))
+    size = format_bytes(sum(map(measure_folder_bytes, leftovers)))
     names = ", ".join(map(str, leftovers))
     found = f"{size} of runs that were killed in {names}; antecede doctor --clean removes them"
     return Check("leftovers", found)

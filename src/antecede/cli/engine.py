@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from antecede.core.errors import CallerError, SetupError
-from antecede.spark_address import split_spark_address
+from antecede.spark_address import parse_spark_address
 
 EngineOption = Annotated[
     str,
@@ -63,28 +63,28 @@ def choose_engine(wanted: str, inputs: list[str], master: str | None, out: str |
     if wanted not in ("auto", "local", "spark"):
         raise CallerError(f"--engine {wanted}: choose auto, local or spark")
     if master is not None:
-        split_spark_address(master)
+        parse_spark_address(master)
     if wanted == "spark":
         return Engine("spark", "as you chose")
-    needs_spark = _find_need_of_spark(master, out)
+    needs_spark = _explain_need_of_spark(master, out)
     if wanted == "local":
         if needs_spark:
             raise CallerError(f"--engine local: {needs_spark}; leave it out, or use --engine spark")
         return Engine("local", "as you chose")
     if needs_spark:
         return Engine("spark", needs_spark)
-    size, limit = estimate_text_size(files), local_limit()
+    size, limit = estimate_text_bytes(files), find_local_byte_limit()
     if size <= limit:
-        return Engine("local", f"input of {show_bytes(size)}")
+        return Engine("local", f"input of {format_bytes(size)}")
     if find_spec("pyspark") is None:
         raise SetupError(
-            f"an input of {show_bytes(size)} is for Spark, and PySpark is not installed: "
+            f"an input of {format_bytes(size)} is for Spark, and PySpark is not installed: "
             "run pip install 'antecede[spark]', or add --engine local if the memory will do"
         )
-    return Engine("spark", f"input of {show_bytes(size)}, more than {show_bytes(limit)}")
+    return Engine("spark", f"input of {format_bytes(size)}, more than {format_bytes(limit)}")
 
 
-def _find_need_of_spark(master: str | None, out: str | None) -> str | None:
+def _explain_need_of_spark(master: str | None, out: str | None) -> str | None:
     """Why only Spark can do this; None if it need not be Spark."""
     if master is not None:
         return f"--master {master} is for Spark"
@@ -93,24 +93,24 @@ def _find_need_of_spark(master: str | None, out: str | None) -> str | None:
     return None
 
 
-def estimate_text_size(files: list[str]) -> int:
+def estimate_text_bytes(files: list[str]) -> int:
     """How many bytes the contents of the files are as text, about."""
-    return sum(_estimate_file(Path(file)) for file in files)
+    return sum(_estimate_file_bytes(Path(file)) for file in files)
 
 
-def _estimate_file(path: Path) -> int:
+def _estimate_file_bytes(path: Path) -> int:
     try:
         with path.open("rb") as file:
             head = file.read(4)
         size = path.stat().st_size
         if head.startswith(b"\x1f\x8b"):
             return size * GZIP_EXPANSION
-        return _estimate_parquet(path) if head == b"PAR1" else size
+        return _estimate_parquet_bytes(path) if head == b"PAR1" else size
     except (OSError, ValueError):  # whoever reads it says what is wrong
         return 0
 
 
-def _estimate_parquet(path: Path) -> int:
+def _estimate_parquet_bytes(path: Path) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -123,14 +123,14 @@ def _estimate_parquet(path: Path) -> int:
     return max(unpacked, rows * PARQUET_ROW)
 
 
-def local_limit() -> int:
+def find_local_byte_limit() -> int:
     """Bytes of text up to which `auto` stays in this process."""
-    from antecede.machine import memory_gigabytes
+    from antecede.machine import read_memory_gigabytes
 
-    return min(LOCAL_BYTES, int(memory_gigabytes() * 2**30 * MEMORY_SHARE))
+    return min(LOCAL_BYTES, int(read_memory_gigabytes() * 2**30 * MEMORY_SHARE))
 
 
-def show_bytes(size: int) -> str:
+def format_bytes(size: int) -> str:
     """12 bytes, 3.4 kB, 56 MB."""
     if size < 1000:
         return f"{size} bytes"

@@ -23,24 +23,24 @@ class Erratum(NamedTuple):
 
 def list_errata(facts: Facts) -> list[Erratum]:
     """The errata of the paper that a protocol is from."""
-    sections = re.split(r"^## ", _read_document(), flags=re.MULTILINE)
+    sections = re.split(r"^## ", _read_errata_document(), flags=re.MULTILINE)
     rows = []
     for section in sections:
         heading, _, text = section.partition("\n")
         if f"`{facts.name}`" in heading:
-            rows += list(_list_rows(text))
+            rows += list(_parse_errata_rows(text))
     # A section on several papers begins each row with its authors.
     authors = re.sub(r" \d{4}.*", "", facts.paper)
     own_rows = [row for row in rows if row.what.startswith(authors)]
     return own_rows or rows
 
 
-def _read_document() -> str:
+def _read_errata_document() -> str:
     file = next((place for place in _PLACES if place.exists()), None)
     return "" if file is None else file.read_text(encoding="utf-8")
 
 
-def _list_rows(text: str) -> Iterator[Erratum]:
+def _parse_errata_rows(text: str) -> Iterator[Erratum]:
     """The rows of the tables in a text, without their headings."""
     for line in text.splitlines():
         if line.startswith("| ") and not line.startswith("| what is wrong"):

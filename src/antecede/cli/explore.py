@@ -13,11 +13,11 @@ from antecede.cli.options import Options, parse_options
 from antecede.cli.output import Json
 from antecede.core.errors import CallerError
 from antecede.simulate import explorer
-from antecede.simulate.explorer import LIMIT, End, Exploration, format_columns
+from antecede.simulate.explorer import LIMIT, End, Exploration, format_by_process
 from antecede.simulate.story import Story
 
 
-def explore(
+def explore_command(
     program: Annotated[
         str, typer.Argument(metavar="PROGRAM", help="The program itself, or a file: its path, or @path.")
     ],
@@ -45,9 +45,15 @@ def explore(
         raise CallerError("--outcome and --blocked each ask for a schedule; give one of them")
     options = parse_options(option or [])
     exploration = explorer.explore(_read_program(program), protocol, limit=limit, fifo=fifo, **options)
-    end = exploration.find_end(outcome) if outcome else _first_blocked(exploration) if blocked else None
+    end = (
+        exploration.find_end(outcome)
+        if outcome
+        else _find_shortest_blocked_end(exploration)
+        if blocked
+        else None
+    )
     if as_json:
-        facts = {"protocol": protocol, "options": options, **_collect_facts(exploration, end)}
+        facts = {"protocol": protocol, "options": options, **_build_exploration_json(exploration, end)}
         typer.echo(msgspec.json.format(msgspec.json.encode(facts)))
     else:
         _print_exploration(Console(), exploration, protocol, end)
@@ -69,12 +75,12 @@ def _read_program(program: str) -> str:
         ) from None
 
 
-def _first_blocked(exploration: Exploration) -> End | None:
+def _find_shortest_blocked_end(exploration: Exploration) -> End | None:
     """The blocked end that is reached soonest."""
     return min(exploration.blocked, key=lambda end: len(exploration.find_witness(end)), default=None)
 
 
-def _collect_facts(
+def _build_exploration_json(
     exploration: Exploration,
     end: End | None,
 ) -> dict[str, Any]:
@@ -85,13 +91,13 @@ def _collect_facts(
         "states": exploration.states,
         "configurations": exploration.configurations,
         "transitions": exploration.transitions,
-        "outcomes": [_describe_end(exploration, one) for one in exploration.outcomes],
-        "blocked": [_describe_end(exploration, one) for one in exploration.blocked],
-        "witness": None if end is None else _describe_witness(exploration, end),
+        "outcomes": [_build_end_json(exploration, one) for one in exploration.outcomes],
+        "blocked": [_build_end_json(exploration, one) for one in exploration.blocked],
+        "witness": None if end is None else _build_schedule_json(exploration, end),
     }
 
 
-def _describe_end(exploration: Exploration, end: End) -> dict[str, Any]:
+def _build_end_json(exploration: Exploration, end: End) -> dict[str, Any]:
     names = exploration.program.processes
     story = Story(exploration, end)
     return {
@@ -104,7 +110,7 @@ def _describe_end(exploration: Exploration, end: End) -> dict[str, Any]:
     }
 
 
-def _describe_witness(exploration: Exploration, end: End) -> dict[str, Any]:
+def _build_schedule_json(exploration: Exploration, end: End) -> dict[str, Any]:
     lines = Story(exploration, end).lines
     steps = [{"process": one.step.process, "what": one.sentence, "note": one.note} for one in lines]
     return {"complete": end.complete, "text": str(end), "steps": steps}
@@ -147,7 +153,7 @@ def _make_table(
     for end in ends:
         story = Story(exploration, end)
         order = f"[red]broken: {', '.join(story.early)} early[/]" if story.early else "kept"
-        stuck = () if end.complete else (format_columns(end.arrived), _describe_waits(exploration, end))
+        stuck = () if end.complete else (format_by_process(end.arrived), _describe_waits(exploration, end))
         table.add_row(str(end), *stuck, order, str(len(story.lines)))
     return table
 

@@ -55,7 +55,7 @@ class OutputFolder(NamedTuple):
     def write_spark_table(self, table: Any, name: str) -> str:
         """Write a DataFrame as Parquet; where it is until it is published."""
         if self.part is None:
-            place = self._place(name)
+            place = self._find_table_path(name)
             table.write.parquet(place, mode="overwrite" if self.overwrite else "errorifexists")
             return place
         place = str(Path(self.part, name))
@@ -68,7 +68,7 @@ class OutputFolder(NamedTuple):
         Tables of different runs are never mixed: those of an earlier run are all gone before the first new
         one appears.
         """
-        places = {name: self._place(name) for name in self.tables}
+        places = {name: self._find_table_path(name) for name in self.tables}
         if self.part is None:
             return places
         with explain_write_errors(f"--out {self.out}"):
@@ -79,13 +79,13 @@ class OutputFolder(NamedTuple):
                 os.rename(Path(self.part, name), place)
         return places
 
-    def _place(self, name: str) -> str:
+    def _find_table_path(self, name: str) -> str:
         return f"{self.folder.rstrip('/')}/{name}"
 
 
 @contextmanager
 def open_output_folder(
-    out: str, tables: Iterable[str], files: list[str], overwrite: bool
+    out: str, tables: Iterable[str], input_files: list[str], overwrite: bool
 ) -> Iterator[OutputFolder]:
     """An output folder that no other run writes to while the block runs.
 
@@ -100,8 +100,8 @@ def open_output_folder(
         return
     path = Path(local).absolute()
     with claim_folder(path, f"--out {out}"):
-        _check_contents(path, out, names, files, overwrite)
-        _remove_dead_parts(path)
+        _check_folder_contents(path, out, names, input_files, overwrite)
+        _remove_abandoned_parts(path)
         # Workers of a cluster may be run by another user.
         with make_scratch_folder(str(path), PART_PREFIX, mode=0o777) as part:
             yield OutputFolder(out, str(path), names, part, overwrite)
@@ -110,12 +110,12 @@ def open_output_folder(
 @contextmanager
 def claim_folder(path: Path, option: str) -> Iterator[None]:
     """A folder that is one run's alone while the block runs: made if need be, gone if it stays empty."""
-    check_can_be_written(path, option)
+    check_folder_writable(path, option)
     new_folders = [one for one in (path, *path.parents) if not one.exists()]
     with explain_write_errors(option):
         path.mkdir(parents=True, exist_ok=True)
     try:
-        with _hold_lock(path, option):
+        with _lock_folder(path, option):
             yield
     finally:
         for folder in new_folders:
@@ -124,7 +124,7 @@ def claim_folder(path: Path, option: str) -> Iterator[None]:
 
 
 @contextmanager
-def _hold_lock(path: Path, option: str) -> Iterator[None]:
+def _lock_folder(path: Path, option: str) -> Iterator[None]:
     """A lock that ends with the process, however that ends."""
     lock = path / LOCK
     with explain_write_errors(option):
@@ -133,12 +133,12 @@ def _hold_lock(path: Path, option: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _refuse_second_run(option) from None
+            raise _make_second_run_error(option) from None
         except OSError:
             pass  # a file system without locks
         # Whoever had the lock may have ended and removed its file, so that the next run has locked another.
         if not lock.exists() or not os.path.samestat(os.fstat(file), lock.stat()):
-            raise _refuse_second_run(option)
+            raise _make_second_run_error(option)
         try:
             yield
         finally:
@@ -147,11 +147,11 @@ def _hold_lock(path: Path, option: str) -> Iterator[None]:
         os.close(file)
 
 
-def _refuse_second_run(option: str) -> CallerError:
+def _make_second_run_error(option: str) -> CallerError:
     return CallerError(f"{option}: another run is writing there; wait until it ends, or name another folder")
 
 
-def check_can_be_written(path: Path, option: str) -> None:
+def check_folder_writable(path: Path, option: str) -> None:
     """Refuse what is no folder and cannot become one, or cannot be written to."""
     if path.exists() and not path.is_dir():
         raise CallerError(f"{option}: is a file; name a folder")
@@ -160,16 +160,18 @@ def check_can_be_written(path: Path, option: str) -> None:
         raise CallerError(f"{option}: {nearest} cannot be written to; name another folder")
 
 
-def _check_contents(path: Path, out: str, tables: Iterable[str], files: list[str], overwrite: bool) -> None:
+def _check_folder_contents(
+    path: Path, out: str, tables: Iterable[str], input_files: list[str], overwrite: bool
+) -> None:
     """Refuse a folder that holds something; with --overwrite one that holds what must not be replaced."""
     others = (entry for entry in path.iterdir() if not entry.name.startswith(OURS))
     if not overwrite and any(others):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
     for name in tables:
-        _check_replaced_folder(path / name, out, files)
+        _check_replaced_folder(path / name, out, input_files)
 
 
-def _remove_dead_parts(path: Path) -> None:
+def _remove_abandoned_parts(path: Path) -> None:
     """Remove what runs that were killed left here: who has the lock is the only one that works here."""
     for part in path.glob(f"{PART_PREFIX}*"):
         shutil.rmtree(part, ignore_errors=True)
@@ -199,12 +201,12 @@ def _find_local_path(out: str) -> str | None:
     return place[place.find("/") :] if scheme.lower() == "file" and "/" in place else None
 
 
-def _check_replaced_folder(place: Path, out: str, files: list[str]) -> None:
+def _check_replaced_folder(place: Path, out: str, input_files: list[str]) -> None:
     """Refuse to replace a folder with an input file, or with something that no run wrote."""
     if not place.exists():
         return
     real_place = Path(os.path.realpath(place))
-    for file in files:
+    for file in input_files:
         if real_place in Path(os.path.realpath(file)).parents:
             raise CallerError(f"--out {out}: would replace the input {file}; name another folder")
     entries = sorted(place.iterdir()) if place.is_dir() else [place]
@@ -222,7 +224,7 @@ def _is_written_by_runs(entry: Path) -> bool:
     return entry.suffix == ".parquet" or entry.name == "_SUCCESS" or is_checksum
 
 
-def describe_places(places: dict[str, str]) -> list[str]:
+def list_written_paths(places: dict[str, str]) -> list[str]:
     """A line for each thing written, in rich's markup; paths below the working folder start there."""
     from rich.markup import escape
 

@@ -6,23 +6,24 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli import logs as o
-from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, name_options
+from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, rewrite_option_errors
 from antecede.cli.output import print_json, print_lines
+from antecede.cli.signals import silence_tracebacks
 from antecede.cli.status import describe_gaps, describe_status
-from antecede.cli.stream_line import show_stream
+from antecede.cli.stream_line import show_stream_progress
 from antecede.core.errors import CallerError
 from antecede.formats.message_files import list_followed_files
-from antecede.kafka_address import KafkaTopics, is_kafka_address, split_kafka_address
+from antecede.kafka_address import KafkaTopics, is_kafka_address, parse_kafka_address
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.report.text import pluralize
-from antecede.streams.marks import list_marked_batches, write_file
-from antecede.streams.status import list_status
+from antecede.streams.marks import list_marked_batches, write_file_atomically
+from antecede.streams.status import build_empty_status, read_status
 
 if TYPE_CHECKING:
     from antecede.spark.streams.batch import StreamSettings
@@ -56,7 +57,7 @@ class FollowRequest(NamedTuple):
     records_per_batch: int = 1_000_000
 
     @property
-    def is_changes(self) -> bool:
+    def is_change_log(self) -> bool:
         """Whether these are changes of a database."""
         return self.format == "debezium"
 
@@ -76,7 +77,7 @@ class FollowRequest(NamedTuple):
         addresses = [text for text in self.inputs if is_kafka_address(text)]
         if len(addresses) > 1:
             raise CallerError("--follow reads one cluster: name all topics in one address, kafka://h:p/a,b")
-        return split_kafka_address(addresses[0]) if addresses else None
+        return parse_kafka_address(addresses[0]) if addresses else None
 
 
 def follow_source(request: FollowRequest, json: bool) -> int:
@@ -90,7 +91,7 @@ def follow_source(request: FollowRequest, json: bool) -> int:
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
     _check_sources(request)
-    with name_options():
+    with rewrite_option_errors():
         request.give_up.check()
     for option, count in (
         ("max-held", request.max_held),
@@ -102,19 +103,27 @@ def follow_source(request: FollowRequest, json: bool) -> int:
     checkpoint = Path(request.checkpoint)
     _check_folders(request, checkpoint)
     drained = _run_query(request, checkpoint)
-    facts = list_status(checkpoint)
+    facts = _read_final_status(checkpoint)
     if drained is not None:
         facts["drained"] = {name: drained[name] for name in ("held", "gaps", "gap_count")}
     if json:
         print_json(facts)
     else:
-        print_lines(_describe_end(facts))
+        print_lines(_describe_final_status(facts))
     totals = facts["totals"]
     return 1 if facts["held"] or totals["quarantined"] or totals["diverted"] or totals["late"] else 0
 
 
-def _describe_end(facts: dict[str, Any]) -> Iterator[str]:
+def _read_final_status(checkpoint: Path) -> dict[str, Any]:
+    """What is so behind the last micro-batch; a stream may also end before its first one."""
+    return read_status(checkpoint) if list_marked_batches(checkpoint) else build_empty_status()
+
+
+def _describe_final_status(facts: dict[str, Any]) -> Iterator[str]:
     """What was done, and what a drain has put aside."""
+    if facts["batch"] is None:
+        yield "no micro-batch was done: no row was read yet; the same command goes on"
+        return
     yield from describe_status(facts)
     drained = facts.get("drained")
     if drained and drained["held"]:
@@ -124,7 +133,7 @@ def _describe_end(facts: dict[str, Any]) -> Iterator[str]:
 
 def _check_sources(request: FollowRequest) -> None:
     """Refuse sources that cannot be followed together."""
-    if request.is_changes and (request.topics is None or request.folders):
+    if request.is_change_log and (request.topics is None or request.folders):
         raise CallerError(
             "--format debezium follows topics, and topics alone: name them as kafka://HOST:PORT/TOPIC,..., "
             "or leave out --follow for files"
@@ -133,7 +142,7 @@ def _check_sources(request: FollowRequest) -> None:
         raise CallerError("--follow reads topics behind one folder of history: name one")
     if request.topics is None:
         list_followed_files(request.inputs, request.format)
-        with name_options():
+        with rewrite_option_errors():
             check_message_columns(request.inputs, request.format, request.columns)
 
 
@@ -151,6 +160,8 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
                 )
     # A run that was killed in its first micro-batch has written tables, but no mark.
     has_begun = bool(list_marked_batches(checkpoint)) or (checkpoint / "spark" / "metadata").exists()
+    if not has_begun:  # one that began so goes on: neither has names of the other
+        _check_separate_folders(out, checkpoint)
     if not has_begun and out.is_dir() and any(out.iterdir()):
         raise CallerError(
             f"--out {request.out}: is not empty, and the checkpoint knows nothing of it; name a new folder"
@@ -164,20 +175,40 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
         )
 
 
+def _check_separate_folders(out: Path, checkpoint: Path) -> None:
+    """Refuse tables among the files of the checkpoint, and the other way round."""
+    tables, state = out.resolve(), checkpoint.resolve()
+    if tables == state:
+        raise CallerError(f"--out and --checkpoint are both {out}: name two folders")
+    if tables.is_relative_to(state):
+        raise CallerError(f"--out {out}: is inside of --checkpoint {checkpoint}; name a folder elsewhere")
+    if state.is_relative_to(tables):
+        raise CallerError(f"--checkpoint {checkpoint}: is inside of --out {out}; name a folder elsewhere")
+
+
 def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | None:
     """Run until all is drained, or until a signal; the micro-batch that is on its way is finished.
 
     Tells what waited before it was put aside.
     """
     o.check_pyspark()
-    with name_options():
+    with rewrite_option_errors():
         settings = _make_settings(request)
-    with _open_spark(request) as spark, name_options(), _explain_errors(request):
+    with (
+        ExitStack() as quiet,
+        _open_spark(request) as spark,
+        rewrite_option_errors(),
+        _explain_source_errors(request),
+    ):
         from antecede.spark.streams.follow import run_until_stopped
 
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
-        prepare = _choose_preparation(request, checkpoint)
-        with _catch_signals() as is_stopping, _serve_metrics(request), show_stream(checkpoint) as tell:
+        prepare = _choose_batch_preparation(request, checkpoint)
+        with (
+            _catch_signals(quiet) as is_stopping,
+            _serve_metrics(request),
+            show_stream_progress(checkpoint) as tell,
+        ):
             stream = run_until_stopped(
                 lambda: _open_stream(spark, request, settings),
                 settings,
@@ -186,18 +217,18 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
                 tell,
                 prepare,
             )
-        if not request.is_drain or is_stopping.is_set():
+        if stream is None or not request.is_drain or is_stopping.is_set():
             return None
-        waiting = list_status(checkpoint)
+        waiting = _read_final_status(checkpoint)
         settings.make_ledger(stream).drain(int(time.time() * 1000))
         return waiting
 
 
 def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
     """A session that can read the source; a broker that is not there is told before Spark starts."""
-    from antecede.spark.streams.kafka_sink import choose_topic
+    from antecede.spark.streams.kafka_sink import parse_sink_topic
 
-    used = [topics for topics in (request.topics, choose_topic(request.to)) if topics is not None]
+    used = [topics for topics in (request.topics, parse_sink_topic(request.to)) if topics is not None]
     if not used:
         return o.open_spark(request.master)
     if len(used) > 1 and set(used[0].topics) & set(used[1].topics):
@@ -212,8 +243,8 @@ def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
 
 def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -> Any:
     """The rows of the source, which the checkpoint belongs to from now on."""
-    write_file(settings.checkpoint / SOURCE_FILE, request.source.encode())
-    if request.topics is not None and request.is_changes:
+    write_file_atomically(settings.checkpoint / SOURCE_FILE, request.source.encode())
+    if request.topics is not None and request.is_change_log:
         from antecede.spark.streams.change_stream import follow_changes
 
         return follow_changes(spark, request.topics, request.records_per_batch)
@@ -231,16 +262,16 @@ def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -
 
 
 def _choose_horizon(request: FollowRequest) -> int | None:
-    if request.horizon is not None or not request.is_changes:
+    if request.horizon is not None or not request.is_change_log:
         return request.horizon
     from antecede.spark.streams.change_stream import HORIZON
 
     return HORIZON
 
 
-def _choose_preparation(request: FollowRequest, checkpoint: Path) -> PrepareBatch | None:
+def _choose_batch_preparation(request: FollowRequest, checkpoint: Path) -> PrepareBatch | None:
     """What is done with each micro-batch before it is put in order."""
-    if request.is_changes:
+    if request.is_change_log:
         from antecede.spark.streams.change_stream import link_transactions
 
         return lambda batch, number: link_transactions(batch, number, checkpoint.absolute())
@@ -251,18 +282,18 @@ def _choose_preparation(request: FollowRequest, checkpoint: Path) -> PrepareBatc
     return lambda batch, number: check_new_files(batch, number, checkpoint.absolute() / "spark")
 
 
-def _explain_errors(request: FollowRequest) -> AbstractContextManager[None]:
+def _explain_source_errors(request: FollowRequest) -> AbstractContextManager[None]:
     """What goes wrong with the source, in words of ours."""
     if request.topics is None:
         return nullcontext()
-    from antecede.spark.streams.kafka import explain_errors
+    from antecede.spark.streams.kafka import explain_kafka_errors
 
-    return explain_errors(request.topics)
+    return explain_kafka_errors(request.topics)
 
 
 def _make_settings(request: FollowRequest) -> StreamSettings:
     from antecede.spark.streams.batch import StreamSettings, check_sink_name
-    from antecede.spark.streams.kafka_sink import choose_topic
+    from antecede.spark.streams.kafka_sink import parse_sink_topic
 
     return StreamSettings(
         Path(request.out).absolute(),
@@ -274,7 +305,7 @@ def _make_settings(request: FollowRequest) -> StreamSettings:
         partitions=None,
         max_held=request.max_held,
         sink=check_sink_name(request.sink),
-        to=choose_topic(request.to),
+        to=parse_sink_topic(request.to),
     )
 
 
@@ -294,22 +325,27 @@ def _serve_metrics(request: FollowRequest) -> Iterator[None]:
 
 
 @contextmanager
-def _catch_signals() -> Iterator[threading.Event]:
-    """SIGTERM and Ctrl-C ask to stop, and do not interrupt; whoever asks again does not want to wait."""
+def _catch_signals(quiet: ExitStack) -> Iterator[threading.Event]:
+    """SIGTERM and Ctrl-C ask to stop, and do not interrupt; whoever asks again does not want to wait.
+
+    Behind a signal, libraries may complain of a Spark that has heard it, too: that is kept quiet.
+    """
     is_stopping = threading.Event()
     before: dict[int, Any] = {}
 
-    def put_back() -> None:
+    def restore_handlers() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     def ask_to_stop(number: int, frame: object) -> None:
+        if not is_stopping.is_set():
+            quiet.callback(silence_tracebacks())
         is_stopping.set()
-        put_back()
+        restore_handlers()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         before[number] = signal.signal(number, ask_to_stop)
     try:
         yield is_stopping
     finally:
-        put_back()
+        restore_handlers()

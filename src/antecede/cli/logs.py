@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from antecede.cli.folders import check_can_be_written
+from antecede.cli.folders import check_folder_writable
 from antecede.cli.steps import show_spark_stages
 from antecede.core.errors import CallerError, SetupError
 from antecede.formats import Settings
 from antecede.formats.logs import check_settings
-from antecede.formats.registry import list_formats
+from antecede.formats.registry import join_format_names
 from antecede.report.text import pluralize
 from antecede.scratch import make_scratch_folder
-from antecede.spark_address import check_answers, find_spark_address
+from antecede.spark_address import check_spark_answers, find_spark_address
 
 if TYPE_CHECKING:
     from antecede.formats.logs import FileRead
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders or globs; gzip too.")]
 FormatName = Annotated[
     str | None,
-    typer.Option("--format", help=f"Read all files so, and do not guess: {list_formats()}."),
+    typer.Option("--format", help=f"Read all files so, and do not guess: {join_format_names()}."),
 ]
 Regex = Annotated[
     str | None, typer.Option(help="ShiViz's parser expression, with the groups host, clock and event.")
@@ -55,17 +55,19 @@ def make_settings(
     regex: str | None, delimiter: str | None, field: list[str] | None, kind: list[str] | None
 ) -> Settings:
     """What the user says about the logs."""
-    return Settings(regex, delimiter, _split_pairs("--field", field), _split_pairs("--kind", kind))
+    return Settings(
+        regex, delimiter, _parse_name_value_pairs("--field", field), _parse_name_value_pairs("--kind", kind)
+    )
 
 
 def check_log_options(format: str | None, settings: Settings, staging: str | None) -> None:
     """Refuse what no engine can work with, before one is started."""
     check_settings(format, settings)
     if staging is not None:
-        check_can_be_written(Path(staging).absolute(), f"--staging {staging}")
+        check_folder_writable(Path(staging).absolute(), f"--staging {staging}")
 
 
-def _split_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
+def _parse_name_value_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts or []]
     if wrong := next((text for text in pairs if not all(text)), None):
         raise CallerError(f"{option} {''.join(wrong)!r}: write it as NAME=VALUE")
@@ -90,9 +92,9 @@ def open_spark(master: str | None, **settings: str) -> Iterator[Any]:
     from antecede.spark.running import open_session
 
     address = find_spark_address(master)
-    check_answers(address)
+    check_spark_answers(address)
     if address.kind != "embedded":
-        _say_what_workers_need(address.text)
+        _print_worker_needs(address.text)
     compile_for_workers()
     if address.kind != "embedded":
         with open_session(master, **settings) as spark:
@@ -105,25 +107,25 @@ def open_spark(master: str | None, **settings: str) -> Iterator[Any]:
         yield spark
 
 
-def _say_what_workers_need(master: str) -> None:
+def _print_worker_needs(master: str) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from antecede.spark.shipping import describe_needs
+    from antecede.spark.shipping import describe_worker_needs
 
-    line = f"{master}: its workers get antecede from here; they need {describe_needs()}"
+    line = f"{master}: its workers get antecede from here; they need {describe_worker_needs()}"
     Console(stderr=True).print(escape(line), soft_wrap=True, highlight=False)
 
 
 @contextmanager
-def read_on_spark(
-    spark: Any, inputs: list[str], format: str | None, settings: Settings, folder: str | None
+def read_logs_on_spark(
+    spark: Any, inputs: list[str], format: str | None, settings: Settings, staging: str | None
 ) -> Iterator[Any]:
     """The logs, read; what was staged for them is gone behind the block."""
     from antecede.spark.reading.logs import read_logs
 
     with show_spark_stages(spark, "reading"):
-        logs = read_logs(spark, inputs, format, settings, folder)
+        logs = read_logs(spark, inputs, format, settings, staging)
     with logs:
         yield logs
 
@@ -134,7 +136,7 @@ def describe_files(files: list[FileRead], note: str | None = None) -> Iterator[s
         formats = Counter(file.format or "unreadable" for file in files)
         counts = ", ".join(f"{count:,} {name}" for name, count in formats.most_common())
         yield f"{len(files):,} files: {counts}"
-    for file in _first_files(files, LISTED_FILES):
+    for file in _select_listed_files(files, LISTED_FILES):
         yield f"{'  ' * (len(files) > 1)}{file.name}: {_describe_file(file)}"
     if len(files) > LISTED_FILES:
         yield f"  ... and {len(files) - LISTED_FILES:,} more"
@@ -142,7 +144,7 @@ def describe_files(files: list[FileRead], note: str | None = None) -> Iterator[s
         yield note
 
 
-def _first_files(files: list[FileRead], most: int) -> list[FileRead]:
+def _select_listed_files(files: list[FileRead], most: int) -> list[FileRead]:
     return files if len(files) <= most else sorted(files, key=lambda file: not file.quarantined)[:most]
 
 
@@ -153,6 +155,6 @@ def _describe_file(file: FileRead) -> str:
     return f"{file.format}, {pluralize(file.events, 'event')}{bad}"
 
 
-def list_file_facts(files: list[FileRead]) -> list[dict[str, object]]:
+def build_files_json(files: list[FileRead]) -> list[dict[str, object]]:
     """The same for programs."""
-    return [file._asdict() for file in _first_files(files, LISTED_FILES_JSON)]
+    return [file._asdict() for file in _select_listed_files(files, LISTED_FILES_JSON)]

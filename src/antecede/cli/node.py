@@ -58,7 +58,7 @@ def status_command(config: StatusConfig, json: Json = False) -> None:
         raise CallerError(
             f'{config} names no socket: add one, as in socket = "node.sock", and start the node'
         )
-    status = ask_status(loaded.locate(loaded.config.socket))
+    status = ask_status(loaded.resolve_path(loaded.config.socket))
     if json:
         print_json(status)
     else:

@@ -119,11 +119,11 @@ def _read_network_file(path: Path) -> dict[str, Any]:
         raise CallerError(f"network file {path} is not a JSON object: {error}") from None
 
 
-def _convert_fields(fields: dict[str, Any], kind: type[T], what: str) -> T:
+def _convert_fields(fields: dict[str, Any], kind: type[T], label: str) -> T:
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        raise CallerError(f"{what}: {error}") from None
+        raise CallerError(f"{label}: {error}") from None
 
 
 def format_command(plan: Plan) -> str:

@@ -11,7 +11,7 @@ from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import Overwrite, open_output_folder
 from antecede.cli.follow import FollowRequest, follow_source
 from antecede.cli.order_runs import TABLES, OrderRequest, check_request, run_order
-from antecede.cli.order_words import describe_order, list_order_facts
+from antecede.cli.order_words import build_order_json, describe_order
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
@@ -19,7 +19,7 @@ from antecede.formats.debezium import COLUMNS as CHANGE_COLUMNS
 from antecede.formats.debezium import is_change_log
 from antecede.formats.sources import list_files
 from antecede.kafka_address import is_kafka_address
-from antecede.ordering.forms import list_forms
+from antecede.ordering.forms import join_form_names
 from antecede.ordering.stream.give_up import GiveUp
 
 Out = Annotated[str, typer.Option(help="Folder for the tables ordered, held and quarantine.")]
@@ -28,7 +28,7 @@ Sender = Annotated[str | None, typer.Option(help="Messages: column of the sender
 Stamp = Annotated[str | None, typer.Option(help="Messages: column of the stamp; stamp if none is named.")]
 Form = Annotated[
     str | None,
-    typer.Option(help=f"Messages: form of the stamp, if its type does not tell: {list_forms()}."),
+    typer.Option(help=f"Messages: form of the stamp, if its type does not tell: {join_form_names()}."),
 ]
 Receiver = Annotated[str | None, typer.Option(help="Messages: column of the process that it arrived at.")]
 Number = Annotated[str | None, typer.Option(help="Messages: column of the sender's own count.")]
@@ -212,7 +212,7 @@ def order_command(
     with open_output_folder(out, TABLES.values(), files, overwrite) as output:
         run = run_order(chosen, request, output)
     if json:
-        print_json(list_order_facts(run))
+        print_json(build_order_json(run))
     else:
         print_lines(describe_order(run))
     raise typer.Exit(0 if run.is_clean else 1)

@@ -31,7 +31,7 @@ TABLES = {"ordered": "ordered", "held": "held", "quarantined": "quarantine"}
 """The parts of the sum, and the tables that hold them."""
 NO_COLUMNS = ("form", "members")
 """Options that name no column."""
-READ_OPTIONS = ("sender", "stamp", "form", "number", "id")
+READ_OPTIONS = ("sender", "stamp", "form", "number", "id", "group", "receiver", "arrival", "time")
 """Options that matter when a table of messages in text is read."""
 _OPTION = re.compile(
     r"\b(members|form|receiver|number|keys|id)=(?=,)"
@@ -52,10 +52,10 @@ class OrderRequest(NamedTuple):
     staging: str | None
 
     @property
-    def is_messages(self) -> bool:
-        from antecede.formats.message_files import are_packets
+    def is_message_table(self) -> bool:
+        from antecede.formats.message_files import is_packet_table
 
-        return bool(self.columns) or are_packets(self.inputs)
+        return bool(self.columns) or is_packet_table(self.inputs)
 
     @property
     def read_options(self) -> dict[str, Any]:
@@ -83,10 +83,10 @@ class OrderRun(NamedTuple):
 
 def check_request(request: OrderRequest) -> None:
     """Refuse what no engine can put in order, before one is started."""
-    if not request.is_messages:
+    if not request.is_message_table:
         o.check_log_options(request.format, request.settings, request.staging)
         return
-    with name_options():
+    with rewrite_option_errors():
         check_message_columns(request.inputs, request.format, request.columns)
 
 
@@ -94,26 +94,26 @@ def check_message_columns(inputs: list[str], format: str | None, options: dict[s
     """Refuse a table without the columns that are named, as far as its files tell that without being read:
     Parquet in its footer, CSV in its header."""
     from antecede.formats.message_files import find_table_kind, list_parquet_columns
-    from antecede.formats.text_lines import split_file
-    from antecede.ordering.forms import FORMS, list_forms
-    from antecede.ordering.message_plan import refuse_missing_column
-    from antecede.ordering.text_tables import ask_text_table
+    from antecede.formats.text_lines import split_file_into_ranges
+    from antecede.ordering.forms import FORMS, join_form_names
+    from antecede.ordering.message_plan import make_missing_column_error
+    from antecede.ordering.text_tables import make_text_question
 
     form = options.get("form")
     if form is not None and form not in FORMS:
-        raise CallerError(f"{form!r} is no form of stamps: give form=, one of {list_forms()}")
+        raise CallerError(f"{form!r} is no form of stamps: give form=, one of {join_form_names()}")
     files = list_files(inputs)
     kind = find_table_kind(files, format)
     names = []
     if kind == "parquet":
         names = list_parquet_columns(files)
     elif kind == "csv":
-        ranges = [part for number, file in enumerate(files) for part in split_file(number, file)]
-        header = ask_text_table(kind, files, ranges).header
+        ranges = [part for number, file in enumerate(files) for part in split_file_into_ranges(number, file)]
+        header = make_text_question(kind, files, ranges).header
         names = header.names if header is not None else []
     for option, column in options.items():
         if names and option not in NO_COLUMNS and column not in names:
-            raise refuse_missing_column(column, names)
+            raise make_missing_column_error(column, names)
 
 
 def run_order(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
@@ -131,15 +131,15 @@ def run_order(engine: Engine, request: OrderRequest, output: OutputFolder) -> Or
 
 
 @contextmanager
-def name_options() -> Iterator[None]:
+def rewrite_option_errors() -> Iterator[None]:
     """Errors of `antecede.order`, with options as the command line has them."""
     try:
         yield
     except CallerError as error:
-        raise CallerError(_OPTION.sub(_write_as_option, str(error))) from None
+        raise CallerError(_OPTION.sub(_format_as_option, str(error))) from None
 
 
-def _write_as_option(match: re.Match[str]) -> str:
+def _format_as_option(match: re.Match[str]) -> str:
     """A name as the command line has it, apart from a value that follows it."""
     option = "--" + match[0].removesuffix("=").replace("_", "-")
     has_value = re.match(r"[\w'\"-]", match.string[match.end() :])
@@ -150,7 +150,7 @@ def _describe_logs(logs: Logs | SparkLogs) -> tuple[int, list[str], dict[str, An
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
-    facts: dict[str, Any] = {"files": o.list_file_facts(logs.files), "note": logs.note, "notes": []}
+    facts: dict[str, Any] = {"files": o.build_files_json(logs.files), "note": logs.note, "notes": []}
     facts["renamed"] = {}
     return rows, lines, facts
 
@@ -164,7 +164,7 @@ def _describe_messages(
     return lines, facts
 
 
-def _read_first_refused(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
+def _read_first_quarantined(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
     """The first rows of a written quarantine by file and line, read piece by piece: it may be large."""
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -182,7 +182,7 @@ def _read_first_refused(place: str, names: dict[str, str]) -> list[dict[str, Any
 
 
 def _run_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
-    if request.is_messages:
+    if request.is_message_table:
         return _order_messages_locally(engine, request, output)
     return _order_logs_locally(engine, request, output)
 
@@ -196,7 +196,7 @@ def _order_messages_locally(engine: Engine, request: OrderRequest, output: Outpu
         table = read_message_files(request.inputs, request.format, **request.read_options)
     rows = len(table.rows) + len(table.unreadable)
     lines, facts = _describe_messages(table.kind, len(table.files), rows, table.notes)
-    with show_step("ordering"), name_options():
+    with show_step("ordering"), rewrite_option_errors():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
@@ -236,19 +236,19 @@ def _write_locally(
     lines: list[str],
     facts: dict[str, Any],
 ) -> OrderRun:
-    from antecede.ordering.root_gaps import list_gap_keys
+    from antecede.ordering.root_gaps import list_gap_sort_keys
 
     places = {name: output.write_arrow_table(table, name) for name, table in tables.items()}
     counts = {part: tables[name].num_rows for part, name in TABLES.items()}
-    sorted_gaps = gaps.sort_by(list_gap_keys(gaps.column_names))
+    sorted_gaps = gaps.sort_by(list_gap_sort_keys(gaps.column_names))
     first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
-    refused = _read_first_refused(places["quarantine"], names)
+    refused = _read_first_quarantined(places["quarantine"], names)
     return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), refused, places, lines, facts)
 
 
 def _run_on_spark(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     with o.open_spark(request.master) as spark:
-        if request.is_messages:
+        if request.is_message_table:
             return _order_messages_on_spark(engine, spark, request, output)
         return _order_logs_on_spark(engine, spark, request, output)
 
@@ -257,7 +257,7 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest, outp
     from antecede.spark.ordering.event_order import plan_event_order
 
     inputs, format, settings = request.inputs, request.format, request.settings
-    with o.read_on_spark(spark, inputs, format, settings, request.staging) as logs:
+    with o.read_logs_on_spark(spark, inputs, format, settings, request.staging) as logs:
         rows, lines, facts = _describe_logs(logs)
         outcome = plan_event_order(logs.events)
 
@@ -281,7 +281,7 @@ def _order_messages_on_spark(
         table = read_message_files(spark, request.inputs, request.format, **request.read_options)
         good, bad = table.count_rows()
     lines, facts = _describe_messages(table.kind, len(table.files), good + bad, table.notes)
-    with name_options():
+    with rewrite_option_errors():
         outcome = plan_message_order(table.rows, MessageOptions(**request.columns))
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
@@ -311,5 +311,5 @@ def _write_on_spark(
     counts = {"input": total, **written.counts}
     facts["notes"] += written.notes
     places = written.places
-    refused = _read_first_refused(places["quarantine"], names)
+    refused = _read_first_quarantined(places["quarantine"], names)
     return OrderRun(engine, counts, written.gaps, written.gap_count, refused, places, lines, facts)

@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.markup import escape
 
-from antecede.cli.folders import describe_places
+from antecede.cli.folders import list_written_paths
 from antecede.cli.order_runs import TABLES, OrderRun
-from antecede.cli.sentences import escape_text, list_refused_rows
-from antecede.report.text import make_visible, pluralize
+from antecede.cli.sentences import escape_text, format_quarantined_rows
+from antecede.report.text import format_visible_line, pluralize
 
 
-def list_order_facts(run: OrderRun) -> dict[str, Any]:
+def build_order_json(run: OrderRun) -> dict[str, Any]:
     """The same for programs."""
     return {
         **run.counts,
@@ -27,7 +27,7 @@ def list_order_facts(run: OrderRun) -> dict[str, Any]:
 
 def describe_order(run: OrderRun) -> Iterator[str]:
     """Lines for people, in rich's markup."""
-    yield from (escape(make_visible(line)) for line in run.lines)
+    yield from (escape(format_visible_line(line)) for line in run.lines)
     yield escape(f"{run.engine}")
     parts = " + ".join(f"{run.counts[name]:,} {name}" for name in TABLES)
     color = "green" if run.is_clean else "yellow"
@@ -35,9 +35,9 @@ def describe_order(run: OrderRun) -> Iterator[str]:
     yield from _describe_gaps(run)
     if run.refused:
         yield f"[bold]quarantined[/] {run.counts['quarantined']:,}"
-        yield from list_refused_rows(run.refused, run.counts["quarantined"])
+        yield from format_quarantined_rows(run.refused, run.counts["quarantined"])
     yield from (escape_text(f"note: {note}") for note in run.facts["notes"])
-    yield from describe_places(run.places)
+    yield from list_written_paths(run.places)
 
 
 def _describe_gaps(run: OrderRun) -> Iterator[str]:
@@ -53,6 +53,6 @@ def _describe_gaps(run: OrderRun) -> Iterator[str]:
         rows = pluralize(gap["waiting"], "event" if "execution" in gap else "row")
         verb = ("names", "name") if "execution" in gap else ("waits for", "wait for")
         text = f"{gap['missing']}{place}: {rows} {verb[gap['waiting'] != 1]} it"
-        yield escape(make_visible(f"  {text}"))
+        yield escape(format_visible_line(f"  {text}"))
     if run.gap_count > len(run.gaps):
         yield f"  [dim]... and {run.gap_count - len(run.gaps):,} more[/]"

@@ -49,23 +49,27 @@ def protocols_command(name: Name = None, json: Json = False) -> None:
         facts = known[name]
         errata = list_errata(facts)
         if json:
-            print_json(_list_facts(facts) | {"errata": [erratum._asdict() for erratum in errata]})
+            print_json(_build_protocol_json(facts) | {"errata": [erratum._asdict() for erratum in errata]})
         else:
             print_lines(_describe_protocol(facts, errata))
     elif json:
-        print_json([_list_facts(facts) for facts in known.values()])
+        print_json([_build_protocol_json(facts) for facts in known.values()])
     else:
-        _print_table(list(known.values()))
+        _print_protocol_table(list(known.values()))
 
 
-def _list_facts(facts: Facts) -> dict[str, Any]:
+def _build_protocol_json(facts: Facts) -> dict[str, Any]:
     """All that is known of a protocol, for programs."""
     import msgspec
 
-    return {**msgspec.to_builtins(facts), "guarantee": state_guarantee(facts), "use": write_example(facts)}
+    return {
+        **msgspec.to_builtins(facts),
+        "guarantee": describe_guarantee(facts),
+        "use": format_example_call(facts),
+    }
 
 
-def _print_table(all_facts: list[Facts]) -> None:
+def _print_protocol_table(all_facts: list[Facts]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -82,13 +86,13 @@ def _print_table(all_facts: list[Facts]) -> None:
         table.add_column("numbers in a stamp, for n processes")
     for facts in all_facts:
         delays = "no" if facts.delay_optimal else "yes" if facts.exact else "-"
-        cells = [facts.name, facts.order, _list_receivers(facts), delays, escape(facts.title)]
+        cells = [facts.name, facts.order, _describe_receivers(facts), delays, escape(facts.title)]
         table.add_row(*cells, *([escape(facts.stamp)] if is_wide else []))
     console.print(table)
     print_lines(["", "antecede protocols NAME tells all of one: costs, options, errata, how to use it"])
 
 
-def _list_receivers(facts: Facts) -> str:
+def _describe_receivers(facts: Facts) -> str:
     words = {"one": facts.unicast, "some": facts.multicast, "all": facts.broadcast}
     return ", ".join(word for word, is_allowed in words.items() if is_allowed)
 
@@ -98,8 +102,8 @@ def _describe_protocol(facts: Facts, errata: list[Erratum]) -> Iterator[str]:
     from rich.markup import escape
 
     yield f"[bold]{facts.name}[/]: {escape(facts.title)} ({escape(facts.paper)})"
-    yield f"[bold]guarantee[/]: {state_guarantee(facts)}"
-    yield f"[bold]sends to[/]: {_list_receivers(facts)}"
+    yield f"[bold]guarantee[/]: {describe_guarantee(facts)}"
+    yield f"[bold]sends to[/]: {_describe_receivers(facts)}"
     yield f"[bold]costs[/]: numbers in a stamp, for n processes: {escape(facts.stamp)}"
     for option, meaning in facts.options.items():
         yield f"[bold]option[/] {option}: {escape(meaning)}"
@@ -107,11 +111,11 @@ def _describe_protocol(facts: Facts, errata: list[Erratum]) -> Iterator[str]:
         yield f"[bold]errata[/]: {len(errata)} in the paper, each with a test (docs/errata.md)"
     for erratum in errata:
         yield escape(f"  - {erratum.what} {erratum.example}")
-    yield f"[bold]use[/]: {escape(write_example(facts))}"
+    yield f"[bold]use[/]: {escape(format_example_call(facts))}"
     yield f"[bold]try[/]: antecede simulate --protocol {facts.name}"
 
 
-def state_guarantee(facts: Facts) -> str:
+def describe_guarantee(facts: Facts) -> str:
     """What a protocol promises, in a sentence."""
     promise = GUARANTEES[facts.order]
     if facts.delay_optimal:
@@ -128,7 +132,7 @@ def choose_example_options(facts: Facts) -> dict[str, Any]:
     return {"k": len(EXAMPLE_GROUP)} if "k" in facts.options else {}
 
 
-def write_example(facts: Facts) -> str:
+def format_example_call(facts: Facts) -> str:
     """A line of Python that makes an endpoint of this protocol."""
     group = ", ".join(f'"{name}"' for name in EXAMPLE_GROUP)
     options = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from antecede.report.text import make_visible
+from antecede.report.text import format_visible_line
 
 SHOWN_SENTENCES = 3
 """Findings of a kind, or rows in quarantine, that are told on the screen."""
@@ -15,23 +15,23 @@ def escape_text(text: str) -> str:
     """Text from a log for rich, which takes brackets for markup."""
     from rich.markup import escape
 
-    return escape(make_visible(text))
+    return escape(format_visible_line(text))
 
 
-def list_sentences(sentences: list[str], count: int) -> Iterator[str]:
-    """A line for each sentence, and one for those of the `count` that are left out."""
+def format_first_sentences(sentences: list[str], total: int) -> Iterator[str]:
+    """A line for each sentence, and one for those of the `total` that are left out."""
     for sentence in sentences:
         yield f"  {escape_text(sentence)}"
-    if count > len(sentences):
-        yield f"  [dim]... and {count - len(sentences):,} more[/]"
+    if total > len(sentences):
+        yield f"  [dim]... and {total - len(sentences):,} more[/]"
 
 
-def list_refused_rows(rows: list[dict[str, Any]], count: int) -> Iterator[str]:
+def format_quarantined_rows(rows: list[dict[str, Any]], total: int) -> Iterator[str]:
     """The first of so many rows in quarantine: where each was read, and the reason."""
-    sentences = [_describe_refused(row) for row in rows[:SHOWN_SENTENCES]]
-    yield from list_sentences(sentences, count)
+    sentences = [_describe_quarantined_row(row) for row in rows[:SHOWN_SENTENCES]]
+    yield from format_first_sentences(sentences, total)
 
 
-def _describe_refused(row: dict[str, Any]) -> str:
+def _describe_quarantined_row(row: dict[str, Any]) -> str:
     line = f":{row['line']}" if row["line"] is not None else ""
     return f"{row['file']}{line}: {row['reason'].removeprefix(row['file'] + ': ')}"

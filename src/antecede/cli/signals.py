@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -25,20 +25,21 @@ class _Stop:
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
+        self.is_silent = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
             os.write(2, AGAIN.encode())
             os._exit(128 + number)
         self.signal = signal.Signals(number)
-        _silence_complaints()
+        silence_tracebacks()
         if self.signal is signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(128 + number)
 
 
 @contextmanager
-def stop_in_order() -> Iterator[None]:
+def handle_stop_signals() -> Iterator[None]:
     """Run a command: where it is stopped by a signal, say so and exit with 128 and the signal's number."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
@@ -55,18 +56,38 @@ def stop_in_order() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
     if stop.signal is not None:
-        name = SIGNALS[stop.signal]
-        sys.stderr.write(f"stopped by {name}: nothing half-written is left; run the same command again\n")
+        if not stop.is_silent:
+            name = SIGNALS[stop.signal]
+            sys.stderr.write(f"stopped by {name}: nothing half-written is left; run the same command again\n")
         sys.exit(128 + stop.signal)
 
 
-def _silence_complaints() -> None:
-    """What threads and libraries say of calls that break off would be tracebacks on the user's screen."""
-    import logging
+def end_without_a_word() -> None:
+    """For a command that only shows something until it is stopped: then there is nothing to say."""
+    stop = signal.getsignal(signal.SIGINT)
+    if isinstance(stop, _Stop):
+        stop.is_silent = True
 
-    def say_nothing(complaint: Any) -> None:
+
+def silence_tracebacks() -> Callable[[], None]:
+    """What threads and libraries say of calls that break off would be tracebacks on the user's screen.
+
+    Returns a function that lets them speak again, but for Python's servers: those of a Spark that ends go on
+    complaining for a while.
+    """
+    import logging
+    import socketserver
+
+    def ignore_error(*complaint: Any) -> None:
         pass
 
+    level, in_thread, unraisable = logging.root.manager.disable, threading.excepthook, sys.unraisablehook
+
+    def restore_tracebacks() -> None:
+        logging.disable(level)
+        threading.excepthook, sys.unraisablehook = in_thread, unraisable
+
     logging.disable(logging.CRITICAL)
-    threading.excepthook = say_nothing
-    sys.unraisablehook = say_nothing
+    threading.excepthook = sys.unraisablehook = ignore_error
+    socketserver.BaseServer.handle_error = ignore_error  # type: ignore[method-assign, assignment]
+    return restore_tracebacks

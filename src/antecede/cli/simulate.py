@@ -13,7 +13,7 @@ from antecede.cli import options as o
 from antecede.cli.campaign import run_campaign
 from antecede.cli.folders import PART_PREFIX, claim_folder, explain_write_errors
 from antecede.cli.output import Json
-from antecede.cli.tables import costs_table, verdict_lines
+from antecede.cli.tables import describe_run_verdict, make_costs_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
 from antecede.report.spacetime import render_diagram
@@ -63,7 +63,7 @@ def simulate_command(
     if json and show:
         raise CallerError("--json is for programs and --show for people: give one of them")
     if campaign is not None:
-        _check_campaign(context)
+        _check_campaign_options(context)
         raise typer.Exit(run_campaign(campaign, seed, protocol, json))
     faults = {
         "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
@@ -117,7 +117,7 @@ def _run_with_trace(
 def _run_into_folder(
     plan: Plan,
     out: Path,
-    also: TableCollector | None,
+    collector: TableCollector | None,
     work: Work,
 ) -> Run:
     """The run with its files, which take the place of older ones when all is done and not before."""
@@ -126,33 +126,33 @@ def _run_into_folder(
         if taken := [name for name in FILES if (out / name).is_dir()]:
             raise CallerError(f"{option}: there is a folder {taken[0]}; name another folder")
         with make_scratch_folder(str(out), PART_PREFIX) as part:
-            run = _write_run(plan, Path(part), also, work)
+            run = _run_and_write_files(plan, Path(part), collector, work)
             for name in FILES:
                 os.replace(Path(part) / name, out / name)
     return run
 
 
-def _write_run(
+def _run_and_write_files(
     plan: Plan,
     folder: Path,
-    also: TableCollector | None,
+    collector: TableCollector | None,
     work: Work,
 ) -> Run:
     events, messages = ParquetSink(EVENTS, folder / FILES[0]), ParquetSink(MESSAGES, folder / FILES[1])
 
-    def both(block: Any) -> None:
+    def write_to_both(block: Any) -> None:
         events(block)
-        if also is not None:
-            also(block)
+        if collector is not None:
+            collector(block)
 
-    run = _run_with_trace(plan, both, messages, work)
+    run = _run_with_trace(plan, write_to_both, messages, work)
     events.close()
     messages.close()
     (folder / FILES[2]).write_bytes(msgspec.json.format(msgspec.json.encode(run)) + b"\n")
     return run
 
 
-def _check_campaign(context: typer.Context) -> None:
+def _check_campaign_options(context: typer.Context) -> None:
     """A campaign makes its own plans: refuse what would describe one."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
@@ -169,8 +169,8 @@ def _print_run(
     console = Console()
     for line in render_diagram(events, console.width) if events else ():
         console.print(line, soft_wrap=True, highlight=False)
-    console.print(costs_table({run.plan.protocol: run}))
-    for line in verdict_lines(run):
+    console.print(make_costs_table({run.plan.protocol: run}))
+    for line in describe_run_verdict(run):
         console.print(line, soft_wrap=True, highlight=False)
     if out is not None:
         console.print(f"written to {out}: {', '.join(FILES)}", highlight=False)

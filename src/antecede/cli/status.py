@@ -12,8 +12,9 @@ import typer
 from rich.markup import escape
 
 from antecede.cli.output import Json, print_json, print_lines
-from antecede.report.text import make_visible, pluralize
-from antecede.streams.status import find_newest_mark, list_status
+from antecede.cli.signals import end_without_a_word
+from antecede.report.text import format_visible_line, pluralize
+from antecede.streams.status import find_newest_mark, read_status
 
 Checkpoint = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="Folder of the stream's checkpoint.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Say it again whenever a micro-batch is done.")]
@@ -28,6 +29,8 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
 
     Exit code: 0 if nothing is held, 1 if something is, 2 for wrong usage.
     """
+    if watch:
+        end_without_a_word()
     facts = _print_status(checkpoint, json)
     while watch:
         time.sleep(_PAUSE)
@@ -38,7 +41,7 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
 
 
 def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
-    facts = list_status(checkpoint)
+    facts = read_status(checkpoint)
     if json:
         print_json(facts)
     else:
@@ -51,13 +54,13 @@ def describe_status(facts: dict[str, Any]) -> Iterator[str]:
     speed = ""
     if facts["rows_per_second"] is not None:
         speed = f", in {facts['took'] / 1000:,.1f} s: {facts['rows_per_second']:,} rows/s"
-    yield f"batch {facts['batch']:,} at {_write_time(facts['time'])}{speed}"
+    yield f"batch {facts['batch']:,} at {_format_time(facts['time'])}{speed}"
     for title, name in (("in all", "totals"), ("last batch", "last")):
         yield f"{title}: {_describe_counts(facts[name])}"
     if not facts["held"]:
         yield "[bold green]nothing is held[/]"
         return
-    since = _write_time(facts["held_since"])
+    since = _format_time(facts["held_since"])
     size = f"about {facts['held_bytes']:,} bytes"
     yield f"[bold yellow]{pluralize(facts['held'], 'row')} held[/], {size}, the oldest since {since}"
     yield from describe_gaps(facts)
@@ -72,7 +75,7 @@ def describe_gaps(facts: dict[str, Any]) -> Iterator[str]:
             place += f" in {gap['group']}"
         verb = "waits" if gap["waiting"] == 1 else "wait"
         text = f"  {gap['missing']}{place}: {pluralize(gap['waiting'], 'row')} {verb} for it"
-        yield escape(make_visible(text))
+        yield escape(format_visible_line(text))
     if facts["gap_count"] > len(facts["gaps"]):
         yield f"  [dim]... and {facts['gap_count'] - len(facts['gaps']):,} more[/]"
 
@@ -87,5 +90,5 @@ def _describe_counts(counts: dict[str, int]) -> str:
     return f"{pluralize(counts['input'], 'row')}, {', '.join(parts)}"
 
 
-def _write_time(milliseconds: int) -> str:
+def _format_time(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

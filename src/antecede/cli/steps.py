@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def show_step(what: str) -> Iterator[None]:
+def show_step(activity: str) -> Iterator[None]:
     """Say what goes on in this process while the block runs: on a terminal, and gone when it is done."""
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    with Console(stderr=True).status(activity):
         yield
 
 
 @contextmanager
-def show_spark_stages(spark: object, what: str) -> Iterator[None]:
+def show_spark_stages(spark: object, activity: str) -> Iterator[None]:
     """Show how far Spark is while the block runs: a bar on a terminal, a line now and then elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -35,10 +35,10 @@ def show_spark_stages(spark: object, what: str) -> Iterator[None]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        with watch_jobs(spark, StageLines(console, what)):  # type: ignore[arg-type]
+        with watch_jobs(spark, StageLines(console, activity)):  # type: ignore[arg-type]
             yield
         return
-    columns = (TextColumn(what), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (TextColumn(activity), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
 
@@ -52,8 +52,8 @@ def show_spark_stages(spark: object, what: str) -> Iterator[None]:
 class StageLines:
     """A line now and then; what is quick says nothing."""
 
-    def __init__(self, console: Console, what: str) -> None:
-        self.console, self.what = console, what
+    def __init__(self, console: Console, activity: str) -> None:
+        self.console, self.what = console, activity
         self.last_line = time.monotonic()
 
     def __call__(self, state: progress.Progress) -> None:

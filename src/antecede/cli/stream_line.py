@@ -14,7 +14,7 @@ from rich.status import Status
 from antecede.cli.work import PATIENCE
 from antecede.report.text import pluralize
 from antecede.streams.marks import Mark, read_newest_mark
-from antecede.streams.status import list_figures
+from antecede.streams.status import compute_mark_figures
 
 
 class StreamLine:
@@ -30,14 +30,14 @@ class StreamLine:
         if mark is None or mark == self._told:
             return
         if self._console.is_terminal:
-            self._tell(mark)
+            self._print_batch(mark)
         elif time.monotonic() - self._last_line > PATIENCE:
             self._last_line = time.monotonic()
-            self._tell(mark)
+            self._print_batch(mark)
 
-    def _tell(self, mark: Mark) -> None:
+    def _print_batch(self, mark: Mark) -> None:
         self._told = mark
-        line = describe_progress(list_figures(mark))
+        line = describe_batch_progress(compute_mark_figures(mark))
         if self._console.is_terminal:
             self._status.update(line)
         else:
@@ -45,14 +45,14 @@ class StreamLine:
 
 
 @contextmanager
-def show_stream(checkpoint: Path) -> Iterator[StreamLine]:
+def show_stream_progress(checkpoint: Path) -> Iterator[StreamLine]:
     """A line that is to be called now and then while the block runs."""
     console = Console(stderr=True)
     with console.status("waiting for rows") as status:
         yield StreamLine(checkpoint, console, status)
 
 
-def describe_progress(figures: dict[str, Any]) -> str:
+def describe_batch_progress(figures: dict[str, Any]) -> str:
     """What a micro-batch did, and what waits behind it."""
     last, totals = figures["last"], figures["totals"]
     words = [f"batch {figures['batch']:,}: {pluralize(last['input'], 'row')}"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from antecede.cli.engine import Engine, EngineOption, Master
-from antecede.cli.folders import claim_folder, describe_places
+from antecede.cli.folders import claim_folder, list_written_paths
 from antecede.cli.logs import open_spark
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.cli.work import Work
@@ -71,12 +71,12 @@ def study_command(
     folders = [os.path.join(out, study.name) if name == "all" else out for study in studies]
     runs = []
     with claim_folder(Path(out).absolute(), f"--out {out}"):
-        _prepare_all(studies, folders, checked_scale)
+        _check_all_studies(studies, folders, checked_scale)
         with _open_engine(chosen, master) as spread:
             for study, folder in zip(studies, folders, strict=True):
                 runs.append(_run_study(study, folder, checked_scale, spread))
     if json:
-        print_json([_list_facts(run) for run in runs])
+        print_json([_build_study_json(run) for run in runs])
     else:
         print_lines([str(chosen)])
         for run in runs:
@@ -119,7 +119,7 @@ def _open_engine(engine: Engine, master: str | None) -> Iterator[Spread]:
         yield spread_over(spark)
 
 
-def _prepare_all(studies: list[Study], folders: list[str], scale: Scale) -> None:
+def _check_all_studies(studies: list[Study], folders: list[str], scale: Scale) -> None:
     """Refuse before the first study is run what would be refused at the last."""
     from antecede.study.result import prepare_study
 
@@ -134,22 +134,22 @@ def _run_study(study: Study, folder: str, scale: Scale, spread: Spread) -> Study
     from antecede.study.result import run_study
 
     def spread_with_progress(cells: Sequence[Cell], work: CellWork) -> None:
-        with Work(study.name, len(cells)) as bar, _show_finished(work, bar):
+        with Work(study.name, len(cells)) as bar, _show_finished_cells(work, bar):
             spread(cells, work)
 
     return run_study(study, folder, scale, spread_with_progress)
 
 
 @contextmanager
-def _show_finished(work: CellWork, bar: Work) -> Iterator[None]:
+def _show_finished_cells(work: CellWork, bar: Work) -> Iterator[None]:
     """Show how many cells are finished while the block runs: each leaves a file when it is."""
     before, over = work.store.count_files(), Event()
 
-    def look() -> None:
+    def update_bar() -> None:
         while not over.wait(LOOK_EVERY):
             bar.set_done(work.store.count_files() - before)
 
-    thread = Thread(target=look, daemon=True)
+    thread = Thread(target=update_bar, daemon=True)
     thread.start()
     try:
         yield
@@ -175,7 +175,7 @@ def _describe_run(run: StudyRun) -> Iterator[str]:
     if finished.failures:
         yield from _describe_failures(run)
     yield ""
-    yield from describe_places(run.written)
+    yield from list_written_paths(run.written)
 
 
 def _describe_failures(run: StudyRun) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _describe_failures(run: StudyRun) -> Iterator[str]:
     yield "Run the same command again to try them once more."
 
 
-def _list_facts(run: StudyRun) -> dict[str, Any]:
+def _build_study_json(run: StudyRun) -> dict[str, Any]:
     """The same for programs."""
     finished = run.finished
     return {

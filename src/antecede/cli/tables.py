@@ -9,20 +9,20 @@ from antecede.simulate.costs import CostFigure
 from antecede.simulate.run import Run
 
 
-def costs_table(runs: dict[str, Run]) -> Table:
+def make_costs_table(runs: dict[str, Run]) -> Table:
     """What runs cost, a column each."""
     title = "What it cost (mean, 99th percentile)"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("", no_wrap=True)
     for name in runs:
         table.add_column(name, justify="right", no_wrap=True)
-    rows = [_list_costs(run) for run in runs.values()]
+    rows = [_format_costs(run) for run in runs.values()]
     for name in rows[0]:
         table.add_row(name, *(row[name] for row in rows))
     return table
 
 
-def _list_costs(run: Run) -> dict[str, str]:
+def _format_costs(run: Run) -> dict[str, str]:
     costs, verdict = run.costs, run.verdict
     order = f"{verdict.early:,}, {verdict.late:,}, {verdict.out_of_turn:,}"
     wrong = f"{verdict.stuck:,}, {verdict.lost:,}, {verdict.duplicated:,}"
@@ -55,11 +55,11 @@ def _format_figure(figure: CostFigure) -> str:
     )
 
 
-def _color_if_bad(text: str, bad: int) -> str:
-    return f"[red]{text}[/]" if bad else f"[green]{text}[/]"
+def _color_if_bad(text: str, bad_count: int) -> str:
+    return f"[red]{text}[/]" if bad_count else f"[green]{text}[/]"
 
 
-def verdict_lines(run: Run) -> Iterator[str]:
+def describe_run_verdict(run: Run) -> Iterator[str]:
     """What the oracle says, in sentences."""
     facts, verdict = run.plan.facts, run.verdict
     if run.faults:
@@ -80,7 +80,7 @@ def verdict_lines(run: Run) -> Iterator[str]:
         yield f"{facts.name} promises no causal order (order: {facts.order}); nothing lost, stuck or twice"
 
 
-def campaign_table(campaign: Campaign) -> Table:
+def make_campaign_table(campaign: Campaign) -> Table:
     """A row per protocol: what was done, which faults happened, what went wrong."""
     table = Table(title="Fault campaign", title_justify="left", title_style="bold")
     faults = ("frames\nlost", "frames\nrepeated", "frames\novertaken", "frames\ncut off", "crashes")
@@ -89,7 +89,7 @@ def campaign_table(campaign: Campaign) -> Table:
     for name in ("runs", "messages", "delivered", *faults, *found):
         table.add_column(name, justify="right")
     for name, row in campaign.rows.items():
-        table.add_row(name, *_campaign_row(row))
+        table.add_row(name, *_format_campaign_row(row))
     table.caption = (
         "Faults that really happened, then what the oracle found. Frames are cut off by partitions."
     )
@@ -97,7 +97,7 @@ def campaign_table(campaign: Campaign) -> Table:
     return table
 
 
-def _campaign_row(row: ProtocolTotals) -> Iterator[str]:
+def _format_campaign_row(row: ProtocolTotals) -> Iterator[str]:
     yield from (f"{number:,}" for number in (row.runs, row.messages, row.deliveries))
     yield from (f"{row.faults[name]:,}" for name in FAULTS[:4])
     yield f"{sum(row.faults[name] for name in FAULTS[4:]):,}"

@@ -21,17 +21,19 @@ class Boxed(Endpoint, kw_only=True):
     inbox: list[Letter] = []
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
         """Nothing: packets are in order as they arrive."""
         return [], []
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         """The head of the box or nothing: a letter further back may be an effect of the head."""
         if not self.inbox or sender not in (None, self.inbox[0].sender):
             return None
         return 0
 
-    def _find_first(self, sender: str | None) -> int | None:
+    def _find_first_letter(self, sender: str | None) -> int | None:
         """The first letter (from `sender`), wherever it stands."""
         for at, letter in enumerate(self.inbox):
             if sender in (None, letter.sender):

@@ -65,17 +65,17 @@ class Channel:
         self.incarnation = b""
         self.position: int | None = None
 
-    def take_batch(self, most_packets: int, most_bytes: int) -> tuple[int, list[Parcel]]:
+    def pop_batch_to_transmit(self, max_packets: int, max_bytes: int) -> tuple[int, list[Parcel]]:
         """What may be transmitted now, as the number of the first and the parcels; one parcel at least."""
         first = self.acknowledged + len(self.flying) + 1
-        credit = min(self.allowed - first + 1, len(self.waiting), most_packets)
+        credit = min(self.allowed - first + 1, len(self.waiting), max_packets)
         if credit <= 0:
             return first, []
         batch: list[Parcel] = []
         size = 0
         for parcel in islice(self.waiting, credit):
             size += len(parcel[1]) + len(parcel[2])
-            if size > most_bytes and batch:
+            if size > max_bytes and batch:
                 break
             batch.append(parcel)
         for _ in batch:
@@ -84,41 +84,41 @@ class Channel:
         return first, batch
 
     def may_transmit(self) -> bool:
-        """Whether `take_batch` would bring anything."""
+        """Whether `pop_batch_to_transmit` would bring anything."""
         return bool(self.waiting) and self.acknowledged + len(self.flying) < self.allowed
 
-    def take_word(self, low: int, allowed: int) -> None:
-        """The peer has everything up to `low`, and allows numbers up to `allowed`."""
-        landed = low - self.acknowledged
+    def apply_acknowledgement(self, received_up_to: int, allowed_up_to: int) -> None:
+        """The peer has everything up to `received_up_to`, and allows numbers up to `allowed_up_to`."""
+        landed = received_up_to - self.acknowledged
         if landed > len(self.flying):
-            raise InputError(f"acknowledges packet {low}, which was not sent on this connection")
+            raise InputError(f"acknowledges packet {received_up_to}, which was not sent on this connection")
         flying = self.flying
         for _ in range(landed):
             flying.popleft()
-        self.acknowledged = max(self.acknowledged, low)
-        self.allowed = max(self.allowed, allowed)
+        self.acknowledged = max(self.acknowledged, received_up_to)
+        self.allowed = max(self.allowed, allowed_up_to)
 
-    def begin_connection(self, low: int, allowed: int) -> None:
-        """A new connection: the peer says that it has everything up to `low`, and the rest goes again."""
+    def begin_connection(self, received_up_to: int, allowed_up_to: int) -> None:
+        """A new connection: the peer has everything up to `received_up_to`, and the rest goes again."""
         sent = self.acknowledged + len(self.flying) + len(self.waiting)
-        if not self.acknowledged <= low <= sent:
+        if not self.acknowledged <= received_up_to <= sent:
             raise InputError(
-                f"has {low} packets, of {sent} that were sent and {self.acknowledged} that it had before: "
-                "one of the two processes has lost its memory"
+                f"has {received_up_to} packets, of {sent} that were sent and {self.acknowledged} that it had "
+                "before: one of the two processes has lost its memory"
             )
         self.waiting.extendleft(reversed(self.flying))
         self.flying.clear()
-        for _ in range(low - self.acknowledged):
+        for _ in range(received_up_to - self.acknowledged):
             self.waiting.popleft()
-        self.acknowledged = low
-        self.allowed = allowed
+        self.acknowledged = received_up_to
+        self.allowed = allowed_up_to
 
-    def note_landed(self, low: int) -> None:
-        """A broker keeps everything up to `low` for the peer; so nothing of that need be kept here."""
-        if low > self.acknowledged:
-            self.begin_connection(low, self.allowed)
+    def note_stored_by_broker(self, up_to: int) -> None:
+        """A broker keeps everything up to `up_to` for the peer; so nothing of that need be kept here."""
+        if up_to > self.acknowledged:
+            self.begin_connection(up_to, self.allowed)
 
-    def meet_peer(self, incarnation: bytes) -> None:
+    def record_peer_incarnation(self, incarnation: bytes) -> None:
         """Remember who the peer is, or refuse one that is not who it was."""
         if incarnation == self.incarnation:
             return
@@ -126,7 +126,7 @@ class Channel:
             raise InputError("has come back without its memory: it must be excluded, or get its journal back")
         self.incarnation = incarnation
 
-    def exclude(self) -> None:
+    def exclude_peer(self) -> None:
         """Keep nothing for the peer from now on, and take nothing from it."""
         self.excluded = True
         self.acknowledged += len(self.flying) + len(self.waiting)

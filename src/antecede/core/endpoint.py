@@ -2,8 +2,8 @@
 
 An endpoint is a pure state machine, and its fields are its whole state: a snapshot is those fields. This
 class checks what comes in, numbers packets, refuses duplicates and hands local copies to the sender; a
-protocol fills in the five hooks at the end. A hook that may refuse (`_read`) changes nothing; a hook
-that changes state cannot fail.
+protocol fills in the five hooks at the end. A hook that may refuse (`_decode_packet_stamp`) changes nothing;
+a hook that changes state cannot fail.
 """
 
 import zlib
@@ -24,7 +24,7 @@ from antecede.core.wire import LARGEST
 SNAPSHOT_VERSION = 2
 
 
-def check_name(name: object) -> str:
+def check_process_name(name: object) -> str:
     """Refuse what cannot be the name of a process."""
     if not isinstance(name, str) or not name or not name.isprintable():
         raise CallerError(f"{name!r} cannot name a process: use a non-empty string of printable characters")
@@ -51,7 +51,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     blocks: ClassVar[bool] = False
     """Whether a send may keep the application from sending again until something arrives."""
     tells_past: ClassVar[bool] = False
-    """Whether `read_past` tells of causes that are not waited for, since they are known to be delivered."""
+    """Whether `read_past_counts` names causes that nobody waits for: they are known to be delivered."""
 
     process: str
     group: list[str]
@@ -80,19 +80,19 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             and type(packet.stamp) is type(packet.payload) is bytes
             and type(number := packet.number) is int
             and type(protocol := packet.protocol) is type(target := packet.target) is str
-            and (protocol, packet.group, target) == self.label
+            and (protocol, packet.group, target) == self.packet_label
             and (seen := self.seen.get(source)) is not None
             and seen.low < number <= LARGEST
             and number not in seen.above
         ):
             seen, number = self._check_packet(packet)  # finds out what is wrong, if anything
-        stamp = self._read_packet(packet)
+        stamp = self._decode_packet_stamp(packet)
         if number == seen.low + 1 and not seen.above:
             seen.low = number
         else:
             seen.add(number)
-        delivery = self._take_in(packet, stamp)
-        return self._collect_effects([] if delivery is None else [delivery])
+        delivery = self._accept_packet(packet, stamp)
+        return self._deliver_ready_and_take_outbox([] if delivery is None else [delivery])
 
     def take(self, sender: str | None = None) -> Effects:
         """Receive one message (from `sender`) on an endpoint made with `manual=True`.
@@ -104,18 +104,18 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         known = sender is None or (isinstance(sender, str) and sender in self.index)
         if not known:
             raise CallerError(f"{sender!r} is not in the group {self.group}")
-        key = None if self._is_stopped() else self._find_next(sender)
+        key = None if self._is_application_blocked() else self._find_next_deliverable(sender)
         if key is None:
             self.pending_take = sender or ""
-            return self._collect_effects([])
+            return self._deliver_ready_and_take_outbox([])
         self.pending_take = None
-        return self._collect_effects([self._pop_delivery(key)])
+        return self._deliver_ready_and_take_outbox([self._pop_delivery(key)])
 
     @property
     def blocked(self) -> bool:
         """Whether the application has to wait: in a synchronous send, or in a `take` not yet served."""
-        return self._is_stopped() or (
-            self.pending_take is not None and self._find_next(self.pending_take or None) is None
+        return self._is_application_blocked() or (
+            self.pending_take is not None and self._find_next_deliverable(self.pending_take or None) is None
         )
 
     @property
@@ -123,7 +123,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         """How many messages of this process the protocol keeps here, not yet on their way."""
         return 0
 
-    def passes_over(self, packet: Packet) -> bool:
+    def will_never_deliver(self, packet: Packet) -> bool:
         """Whether `receive` will not deliver this message, ever: it came with the state of a sponsor."""
         return False
 
@@ -148,15 +148,17 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     # -- what a stamp says without an endpoint: for tables of packets, and for costs ---------------
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
-        """The needs and gains of a packet from `source` at `me`, by process, in a group of n.
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
+        """The needs and gains of a packet from `source` at `receiver`, by process.
 
         All that the stamp names is needed, met or not. Raises InputError if the stamp is not right.
         """
         raise NotImplementedError
 
     @classmethod
-    def read_past(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> Pairs:
+    def read_past_counts(cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int) -> Pairs:
         """How many messages of each process came before a packet, of those with `tells_past`."""
         return []
 
@@ -183,17 +185,17 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         return len(self.group)
 
     @cached_property
-    def tag(self) -> int:
+    def group_fingerprint(self) -> int:
         """Fingerprint of the group and of the options that all members must share."""
         return zlib.crc32(wire.encode(self._list_shared_settings()))
 
     @cached_property
-    def label(self) -> tuple[str, int, str]:
+    def packet_label(self) -> tuple[str, int, str]:
         """What the packets for this process have in common: protocol, tag and target."""
-        return self.facts.name, self.tag, self.process
+        return self.facts.name, self.group_fingerprint, self.process
 
     @cached_property
-    def others(self) -> list[int]:
+    def other_ids(self) -> list[int]:
         """The ids of the other processes."""
         return [i for i in range(self.n) if i != self.me]
 
@@ -207,18 +209,18 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     ) -> Effects:
         if not isinstance(payload, bytes):
             self.check_send(payload, to)
-        if self._is_stopped():
+        if self._is_application_blocked():
             raise CallerError(f"{self.process} is blocked in a send; give it the acknowledgement first")
         targets, own = self._resolve_targets(to)
         self.pending_take = None
         send(payload, targets)
         own_copies = [Delivery(self.process, payload)] if own else []
-        return self._collect_effects(own_copies)
+        return self._deliver_ready_and_take_outbox(own_copies)
 
     def _resolve_targets(self, to: Iterable[str] | None) -> tuple[list[int], bool]:
         """The ids of the other processes named, and whether this one is; most calls name all or one."""
         if to is None and self.facts.broadcast:
-            return self.others[:], True
+            return self.other_ids[:], True
         if type(to) is list and len(to) == 1 and self.facts.unicast and type(to[0]) is str:
             target = self.index.get(to[0], self.me)
             if target != self.me:
@@ -232,22 +234,22 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     ) -> int:
         name = self.group[target] if isinstance(target, int) else target
         number = self.numbers[name] = self.numbers.get(name, 0) + 1
-        protocol, tag, process = self.label
+        protocol, tag, process = self.packet_label
         self.outbox.append(Packet(protocol, tag, kind, process, name, number, stamp, payload))
         return number
 
     def _emit_copies(self, targets: list[int], stamp: bytes, payload: bytes) -> None:
         """The same message to several processes."""
-        protocol, tag, process = self.label
+        protocol, tag, process = self.packet_label
         group, numbers, outbox = self.group, self.numbers, self.outbox
         for target in targets:
             name = group[target]
             number = numbers[name] = numbers.get(name, 0) + 1
             outbox.append(Packet(protocol, tag, "message", process, name, number, stamp, payload))
 
-    def _collect_effects(self, deliveries: list[Delivery]) -> Effects:
+    def _deliver_ready_and_take_outbox(self, deliveries: list[Delivery]) -> Effects:
         if not self.manual:
-            while (key := self._find_next(None)) is not None:
+            while (key := self._find_next_deliverable(None)) is not None:
                 deliveries.append(self._pop_delivery(key))
         packets = self.outbox
         if not packets:
@@ -289,7 +291,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
     def _check_packet(self, packet: Packet) -> tuple[Seen, int]:
         if not isinstance(packet, Packet):
             raise CallerError("receive() takes a Packet; turn bytes into one with antecede.decode")
-        packet.check()
+        packet.check_field_types()
         if packet.protocol != self.facts.name:
             raise InputError(
                 f"a packet of protocol {packet.protocol!r}; this endpoint runs {self.facts.name!r}"
@@ -298,7 +300,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
             raise InputError(f"a packet for {packet.target!r}; this is {self.process!r}")
         if packet.source not in self.seen:
             raise InputError(f"a packet from {packet.source!r}, who is not another member of the group")
-        if packet.group != self.tag:
+        if packet.group != self.group_fingerprint:
             raise InputError(
                 "the packet was made for another group, or for this one with other options: "
                 "all members must be made with the same group and the same shared options"
@@ -315,29 +317,29 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
         options = [getattr(self, name) for name in self.shared]
         return (self.group, *options)
 
-    def _lay_out_state(self) -> None:
-        """Check the options and lay out the initial state (not called when restored)."""
+    def _init_state(self) -> None:
+        """Check the options and make the initial state (not called when restored)."""
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         """Stamp and emit a message to other processes (to none, if it was only for the sender)."""
         raise NotImplementedError
 
-    def _read_packet(self, packet: Packet) -> Any:
+    def _decode_packet_stamp(self, packet: Packet) -> Any:
         """Decode and check the stamp; raise InputError and change nothing if it is not right."""
         raise NotImplementedError
 
-    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
         """Take in a packet whose stamp was read; returns its delivery if it need not wait for anything."""
         raise NotImplementedError
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         """The key of the message to be delivered next (from `sender`), or None."""
         raise NotImplementedError
 
     def _pop_delivery(self, key: int) -> Delivery:
-        """Deliver the message that `_find` found."""
+        """Deliver the message that `_find_next_deliverable` found."""
         raise NotImplementedError
 
-    def _is_stopped(self) -> bool:
+    def _is_application_blocked(self) -> bool:
         """Whether the protocol keeps the application from going on."""
         return False

@@ -14,7 +14,7 @@ import msgspec
 
 T = TypeVar("T")
 Pairs = list[tuple[int, int]]
-Stretches = list[tuple[int, int, int]]
+SlotRanges = list[tuple[int, int, int]]
 """Slots, each with the first and the last of some counts."""
 
 
@@ -45,14 +45,14 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
     ready: list[int] = []
 
     def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
-        """Let something in; returns its arrival number. Ask `find` what can be taken now."""
+        """Let something in; returns its arrival number. Ask `find_ready` what can be taken now."""
         arrival = self.arrivals
         self.arrivals = arrival + 1
         item = self.items[arrival] = Item(what, needs, gains)
-        self._file(arrival, item)
+        self._file_by_unmet_need(arrival, item)
         return arrival
 
-    def passes(self, needs: Pairs, gains: Pairs) -> bool:
+    def pass_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
         """Whether this need not wait: then it is let through, as if it were offered and taken at once."""
         if self.ready:
             return False
@@ -62,10 +62,10 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
                 return False
         self.arrivals += 1
         for slot, value in gains:
-            self.gain(slot, value)
+            self.advance_slot(slot, value)
         return True
 
-    def find(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         """The first arrival that is ready (and wanted), or None."""
         if wanted is None:
             return self.ready[0] if self.ready else None
@@ -80,10 +80,10 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             heapify(self.ready)
         item = self.items.pop(arrival)
         for slot, value in item.gains:
-            self.gain(slot, value)
+            self.advance_slot(slot, value)
         return item.what
 
-    def gain(self, slot: int, value: int) -> None:
+    def advance_slot(self, slot: int, value: int) -> None:
         """Move a slot forward and look again at what was filed under it."""
         old = self.have.get(slot, 0)
         new = old + value if self.add else value
@@ -95,24 +95,24 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             return
         if new == old + 1:
             if new in filed:
-                self._wake(filed.pop(new))
+                self._recheck_filed(filed.pop(new))
             return
         passed: Iterable[int] = range(old + 1, new + 1)
         if new - old > len(filed):
             passed = [count for count in filed if count <= new]
         for count in passed:
             if count in filed:
-                self._wake(filed.pop(count))
+                self._recheck_filed(filed.pop(count))
 
-    def _wake(self, arrival: int) -> None:
+    def _recheck_filed(self, arrival: int) -> None:
         """Look again at everything that was filed together."""
         while arrival >= 0:
             item = self.items[arrival]
             below = item.below
-            self._file(arrival, item)
+            self._file_by_unmet_need(arrival, item)
             arrival = below
 
-    def _file(self, arrival: int, item: Item[T]) -> None:
+    def _file_by_unmet_need(self, arrival: int, item: Item[T]) -> None:
         have, needs = self.have, item.needs
         for at in range(item.at, len(needs)):
             slot, count = needs[at]
@@ -126,14 +126,14 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         item.at = len(needs)
         heappush(self.ready, arrival)
 
-    def held(self) -> Iterator[tuple[T, list[tuple[int, int, int]]]]:
+    def iterate_held(self) -> Iterator[tuple[T, list[tuple[int, int, int]]]]:
         """What is not ready, in arrival order, with every unmet (slot, have, count)."""
         for item in self.items.values():
             unmet = [(s, self.have.get(s, 0), c) for s, c in item.needs[item.at :] if self.have.get(s, 0) < c]
             if unmet:
                 yield item.what, unmet
 
-    def root_gaps(self, *, dense: bool) -> Stretches:
+    def root_gaps(self, *, dense: bool) -> SlotRanges:
         """What is waited for and is not itself held or ready, as (slot, first, last).
 
         Where a slot is dense every count up to the needed one is an item; otherwise only named counts are.
@@ -141,62 +141,62 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         `antecede.kernels.root_gaps` finds the same, and how many wait for each.
         """
         if self.add:
-            return self._play_root_gaps()
+            return self._simulate_root_gaps()
         needed: dict[int, set[int]] = {}
-        for _, unmet in self.held():
+        for _, unmet in self.iterate_held():
             for slot, _, count in unmet:
                 needed.setdefault(slot, set()).add(count)
         taken: dict[int, set[int]] = {}
         for item in self.items.values():
             for slot, value in item.gains[:1]:
                 taken.setdefault(slot, set()).add(value)
-        gaps: Stretches = []
+        gaps: SlotRanges = []
         for slot, counts in sorted(needed.items()):
             places = taken.get(slot, set())
             if dense:
-                gaps += _find_stretches(slot, self.have.get(slot, 0), max(counts), places)
+                gaps += _find_missing_ranges(slot, self.have.get(slot, 0), max(counts), places)
             else:
                 gaps += [(slot, count, count) for count in sorted(counts - places)]
         return gaps
 
-    def _play_root_gaps(self) -> Stretches:
+    def _simulate_root_gaps(self) -> SlotRanges:
         """Play on with a copy, causes first (they need less), and give whatever is stuck what it lacks."""
         play: Gate[T] = Gate(add=True, have=dict(self.have))
         for item in self.items.values():
             unmet = [(slot, count) for slot, count in item.needs if count > self.have.get(slot, 0)]
             play.offer(item.what, unmet, item.gains)
-        given: Stretches = []
+        given: SlotRanges = []
         by_sum = sorted(play.items.values(), key=lambda item: sum(count for _, count in item.needs))
         for item in by_sum:
-            while (arrival := play.find()) is not None:
+            while (arrival := play.find_ready()) is not None:
                 play.take(arrival)
             for slot, count in item.needs:
                 have = play.have.get(slot, 0)
                 if have < count:
                     given.append((slot, have + 1, count))
-                    play.gain(slot, count - have)
-        return _join_neighbours(given)
+                    play.advance_slot(slot, count - have)
+        return _merge_adjacent_ranges(given)
 
 
-def _find_stretches(slot: int, have: int, top: int, places: set[int]) -> Stretches:
+def _find_missing_ranges(slot: int, have: int, top: int, taken: set[int]) -> SlotRanges:
     """What no item takes of the counts above `have` and up to `top`."""
-    stretches = []
+    ranges = []
     first = have + 1
-    for place in sorted(place for place in places if have < place <= top):
+    for place in sorted(place for place in taken if have < place <= top):
         if place > first:
-            stretches.append((slot, first, place - 1))
+            ranges.append((slot, first, place - 1))
         first = place + 1
     if first <= top:
-        stretches.append((slot, first, top))
-    return stretches
+        ranges.append((slot, first, top))
+    return ranges
 
 
-def _join_neighbours(given: Stretches) -> Stretches:
+def _merge_adjacent_ranges(ranges: SlotRanges) -> SlotRanges:
     """Sorted, and stretches that touch each other as one."""
-    joined: Stretches = []
-    for slot, first, last in sorted(given):
-        if joined and joined[-1][0] == slot and joined[-1][2] + 1 == first:
-            joined[-1] = (slot, joined[-1][1], last)
+    merged: SlotRanges = []
+    for slot, first, last in sorted(ranges):
+        if merged and merged[-1][0] == slot and merged[-1][2] + 1 == first:
+            merged[-1] = (slot, merged[-1][1], last)
         else:
-            joined.append((slot, first, last))
-    return joined
+            merged.append((slot, first, last))
+    return merged

@@ -18,13 +18,13 @@ class Gated(Endpoint, kw_only=True):
     """
 
     learns: ClassVar[bool] = False
-    """Whether the protocol has a `_delivered` of its own."""
+    """Whether the protocol has a `_merge_delivered_stamp` of its own."""
 
     gate: Gate[Packet] = msgspec.field(default_factory=Gate)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.learns = cls._learn_from is not Gated._learn_from
+        cls.learns = cls._merge_delivered_stamp is not Gated._merge_delivered_stamp
 
     @cached_property
     def stamps(self) -> dict[int, Any]:
@@ -32,63 +32,65 @@ class Gated(Endpoint, kw_only=True):
         return {}
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Any:
-        """Decode the stamp of a packet to `me` and check all that can be checked without an endpoint."""
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Any:
+        """Decode the stamp of a packet to `receiver`, and check what can be checked without an endpoint."""
         raise NotImplementedError
 
     @staticmethod
-    def find_needs_and_gains(stamp: Any, source: int, me: int) -> tuple[Any, Pairs]:
-        """The protocol's rule: the needs and gains of a packet at `me`; the first gain is its identity."""
+    def find_needs_and_gains(stamp: Any, source: int, receiver: int) -> tuple[Any, Pairs]:
+        """The protocol's rule: the needs and gains of a packet at `receiver`; the first identifies it."""
         raise NotImplementedError
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
-        read = cls.read_stamp(kind, stamp, source, me, n)
-        return cls.find_needs_and_gains(read, source, me)
+        read = cls.read_stamp(kind, stamp, source, receiver, group_size)
+        return cls.find_needs_and_gains(read, source, receiver)
 
-    def _read_packet(self, packet: Packet) -> Any:
+    def _decode_packet_stamp(self, packet: Packet) -> Any:
         source = self.index[packet.source]
         stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
-        self._check_own_sends(stamp)
+        self._check_claimed_own_sends(stamp)
         return stamp
 
-    def _check_own_sends(self, stamp: Any) -> None:
+    def _check_claimed_own_sends(self, stamp: Any) -> None:
         """Refuse a stamp that tells of more messages of this process than it has sent."""
 
-    def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
         """The needs and gains of a packet from `source` here; needs that are met may be left out."""
         return self.find_needs_and_gains(stamp, source, self.me)
 
-    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
-        needs, gains = self._find_needs(self.index[packet.source], stamp)
-        if not self.manual and self.gate.passes(needs, gains):
+    def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
+        needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
+        if not self.manual and self.gate.pass_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
         return None
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         if sender is None:
-            return self.gate.find() if self.gate.ready else None
-        return self.gate.find(lambda packet: packet.source == sender)
+            return self.gate.find_ready() if self.gate.ready else None
+        return self.gate.find_ready(lambda packet: packet.source == sender)
 
     def _pop_delivery(self, key: int) -> Delivery:
-        return self._deliver_packet(*self._take_packet(key))
+        return self._deliver_packet(*self._pop_ready_packet(key))
 
-    def _take_packet(self, key: int) -> tuple[Packet, Any]:
+    def _pop_ready_packet(self, key: int) -> tuple[Packet, Any]:
         packet = self.gate.take(key)
         stamp = self.stamps.pop(key, None)
-        return packet, self._read_packet(packet) if stamp is None else stamp
+        return packet, self._decode_packet_stamp(packet) if stamp is None else stamp
 
     def _deliver_packet(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source
         if self.learns:
-            self._learn_from(self.index[source], stamp)
+            self._merge_delivered_stamp(self.index[source], stamp)
         return Delivery(source, packet.payload)
 
     def held(self) -> list[Held]:
         """Every message that waits here, and what each one misses."""
-        return [self._describe_held(packet, unmet) for packet, unmet in self.gate.held()]
+        return [self._describe_held(packet, unmet) for packet, unmet in self.gate.iterate_held()]
 
     def _describe_held(self, packet: Packet, unmet: list[tuple[int, int, int]]) -> Held:
         """A packet with its unmet (slot, have, count)."""
@@ -104,7 +106,7 @@ class Gated(Endpoint, kw_only=True):
         """How a slot is called towards the user; most protocols have a slot per process."""
         return self.group[slot]
 
-    def _learn_from(self, source: int, stamp: Any) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Any) -> None:
         """Learn from the stamp of a delivered packet what the gate does not keep."""
 
 
@@ -112,13 +114,15 @@ class VectorGated(Gated, kw_only=True):
     """A gated protocol whose rule asks for a count of every slot: its needs are a vector."""
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
-        read = cls.read_stamp(kind, stamp, source, me, n)
-        wanted, gains = cls.find_needs_and_gains(read, source, me)
+        read = cls.read_stamp(kind, stamp, source, receiver, group_size)
+        wanted, gains = cls.find_needs_and_gains(read, source, receiver)
         return list(enumerate(wanted)), gains
 
-    def _find_needs(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: Any) -> tuple[Pairs, Pairs]:
         wanted, gains = self.find_needs_and_gains(stamp, source, self.me)
         have = self.gate.have
         if not any(map(gt, wanted, have.values())):  # nothing is missing, as is most often so
@@ -126,6 +130,6 @@ class VectorGated(Gated, kw_only=True):
         unmet = [(slot, count) for slot, count in enumerate(wanted) if count > have[slot]]
         return unmet, gains
 
-    def _count_from_zero(self, slots: int) -> None:
-        """Begin with a count of 0 in each of so many slots; `_find_needs` asks for that."""
+    def _zero_slot_counts(self, slots: int) -> None:
+        """Begin with a count of 0 in each of so many slots; `_find_local_needs_and_gains` asks for that."""
         self.gate.have = dict.fromkeys(range(slots), 0)

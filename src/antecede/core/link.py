@@ -39,7 +39,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         return wire.encode(self)
 
 
-_read_frame = wire.make_reader(Frame, "not a frame of a link")
+_read_frame = wire.make_decoder(Frame, "not a frame of a link")
 
 
 def decode_frame(data: bytes) -> Frame:
@@ -88,7 +88,7 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         peer = self.peers[target]
         peer.numbered += 1
         peer.waiting[peer.numbered] = Waiting(data)
-        return self._fill_window(target, peer, now)
+        return self._make_frames_within_window(target, peer, now)
 
     def receive(self, frame: Frame, now: float) -> tuple[list[bytes], list[Frame]]:
         """Take in a frame; returns the data that is new, and frames to transmit.
@@ -99,11 +99,11 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             raise InputError(f"a frame from {frame.source!r} to {frame.target!r}: this is {self.process!r}")
         peer = self.peers[frame.source]
         if frame.kind == "ack":
-            return [], self._take_acknowledgement(frame, peer, now)
+            return [], self._apply_acknowledgement(frame, peer, now)
         if frame.number > peer.seen.low + self.window:
             raise InputError(f"frame {frame.number} is more than {self.window} ahead: another window size?")
         is_new = not peer.seen.has(frame.number)
-        data = self._take_data(peer, frame) if is_new else []
+        data = self._accept_data_frame(peer, frame) if is_new else []
         answer = Frame("ack", self.process, frame.source, frame.number, peer.seen.low)
         return data, [answer]
 
@@ -115,7 +115,7 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
             waiting = self.peers[target].waiting.get(number)
             if waiting is not None and waiting.due == due:
                 patience = min(2 * waiting.patience, MOST_PATIENCE * self.patience)
-                self._set_timer(target, number, waiting, now, patience)
+                self._set_resend_timer(target, number, waiting, now, patience)
                 frame = Frame("data", self.process, target, number, 0, waiting.data)
                 again.append(frame)
         self.resent += len(again)
@@ -123,7 +123,7 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     def next_tick(self) -> float | None:
         """When to call `tick`; None if nothing is under way. A call too early or too late does no harm."""
-        while self.timers and not self._is_live(*self.timers[0]):
+        while self.timers and not self._is_timer_pending(*self.timers[0]):
             heappop(self.timers)
         return self.timers[0][0] if self.timers else None
 
@@ -133,7 +133,7 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         longest = max((peer.numbered - peer.sent for peer in self.peers.values()), default=0)
         return longest > self.window
 
-    def _take_data(self, peer: Peer, frame: Frame) -> list[bytes]:
+    def _accept_data_frame(self, peer: Peer, frame: Frame) -> list[bytes]:
         before = peer.seen.low
         peer.seen.add(frame.number)
         if not self.ordered:
@@ -142,15 +142,15 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         in_turn = range(before + 1, peer.seen.low + 1)
         return [peer.early.pop(number) for number in in_turn]
 
-    def _take_acknowledgement(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
+    def _apply_acknowledgement(self, frame: Frame, peer: Peer, now: float) -> list[Frame]:
         if max(frame.number, frame.low) > peer.sent:
             raise InputError(f"{frame.source} acknowledges frame {frame.number}, which was never sent to it")
         peer.waiting.pop(frame.number, None)
         while peer.waiting and (oldest := next(iter(peer.waiting))) <= frame.low:
             del peer.waiting[oldest]
-        return self._fill_window(frame.source, peer, now)
+        return self._make_frames_within_window(frame.source, peer, now)
 
-    def _fill_window(self, target: str, peer: Peer, now: float) -> list[Frame]:
+    def _make_frames_within_window(self, target: str, peer: Peer, now: float) -> list[Frame]:
         """Put on its way what the window allows."""
         frames = []
         oldest = next(iter(peer.waiting), 0)
@@ -158,21 +158,23 @@ class Link(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         while peer.sent < last_allowed:
             peer.sent += 1
             waiting = peer.waiting[peer.sent]
-            self._set_timer(target, peer.sent, waiting, now, self.patience)
+            self._set_resend_timer(target, peer.sent, waiting, now, self.patience)
             frame = Frame("data", self.process, target, peer.sent, 0, waiting.data)
             frames.append(frame)
         return frames
 
-    def _set_timer(self, target: str, number: int, waiting: Waiting, now: float, patience: float) -> None:
+    def _set_resend_timer(
+        self, target: str, number: int, waiting: Waiting, now: float, patience: float
+    ) -> None:
         """Set the timer of a frame; when most timers are of acknowledged frames, drop those."""
         waiting.patience, waiting.due = patience, now + patience
         heappush(self.timers, (waiting.due, target, number))
         unacknowledged = sum(len(peer.waiting) for peer in self.peers.values())
         if len(self.timers) > SPARE_TIMERS + 2 * unacknowledged:
-            self.timers = [timer for timer in self.timers if self._is_live(*timer)]
+            self.timers = [timer for timer in self.timers if self._is_timer_pending(*timer)]
             heapify(self.timers)
 
-    def _is_live(self, due: float, target: str, number: int) -> bool:
+    def _is_timer_pending(self, due: float, target: str, number: int) -> bool:
         waiting = self.peers[target].waiting.get(number)
         return waiting is not None and waiting.due == due
 

@@ -34,7 +34,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         """Exact size on the wire of what the protocol added: the stamp."""
         return len(self.stamp)
 
-    def check(self) -> None:
+    def check_field_types(self) -> None:
         """Raise InputError if a field is not of its type; packets from `decode` always are."""
         has_bytes = type(self.stamp) is type(self.payload) is bytes
         if not (type(self.number) is int and has_bytes):
@@ -61,7 +61,7 @@ class _Versioned(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fi
     payload: bytes
 
 
-_read_versioned = wire.make_reader(_Versioned, "not a packet of this version of antecede")
+_read_versioned = wire.make_decoder(_Versioned, "not a packet of this version of antecede")
 
 
 def decode(data: bytes) -> Packet:

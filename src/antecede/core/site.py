@@ -66,9 +66,9 @@ class _Sealed(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     saved: bytes
 
 
-_read_record = wire.make_reader(_Record, "not a record of a site")
-_read_saved = wire.make_reader(_Saved, "not a snapshot of a site")
-_read_sealed = wire.make_reader(_Sealed, "not a snapshot of a site")
+_read_record = wire.make_decoder(_Record, "not a record of a site")
+_read_saved = wire.make_decoder(_Saved, "not a snapshot of a site")
+_read_sealed = wire.make_decoder(_Sealed, "not a snapshot of a site")
 
 
 class Site:
@@ -96,11 +96,11 @@ class Site:
 
     def apply(self, happening: Input) -> Output:
         """Do what an input asks for; one that is refused with an error has changed nothing."""
-        output = self._perform(happening)
+        output = self._dispatch_input(happening)
         self.applied += 1
         return output
 
-    def _perform(self, happening: Input) -> Output:
+    def _dispatch_input(self, happening: Input) -> Output:
         if happening.kind == "send":
             try:
                 effects = self.endpoint.send(happening.data, happening.to, **happening.how)
@@ -108,10 +108,10 @@ class Site:
                 protocol, how = self.endpoint.facts.name, sorted(happening.how)
                 raise CallerError(f"send of {protocol!r} does not take {how}: leave it out") from None
             output = Output([], effects.deliveries, effects.packets)
-            return self._finish_output(output, happening.now)
+            return self._add_frames_to_output(output, happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
-        return self._take_frame(decode_frame(happening.data), happening.now)
+        return self._receive_frame(decode_frame(happening.data), happening.now)
 
     def snapshot(self) -> bytes:
         """The whole state, with a checksum."""
@@ -119,7 +119,7 @@ class Site:
         saved = wire.encode(wire.to_canonical(state))
         return wire.encode(_Sealed(1, zlib.crc32(saved), saved))
 
-    def _take_frame(self, frame: Frame, now: float) -> Output:
+    def _receive_frame(self, frame: Frame, now: float) -> Output:
         data, frames = self.link.receive(frame, now)
         output = Output(frames)
         for piece in data:
@@ -132,9 +132,9 @@ class Site:
             output.made.extend(effects.packets)
             output.deliveries.extend(effects.deliveries)
             output.arrived.append(packet)
-        return self._finish_output(output, now)
+        return self._add_frames_to_output(output, now)
 
-    def _finish_output(self, output: Output, now: float) -> Output:
+    def _add_frames_to_output(self, output: Output, now: float) -> Output:
         for packet in output.made:
             frames = self.link.send(packet.target, packet.encode(), now)
             output.frames.extend(frames)
@@ -158,7 +158,7 @@ def recover(snapshot: bytes, records: list[bytes], taken: int, restore: RestoreE
     at the next tick.
     """
     site = _restore_site(snapshot, restore)
-    outputs = [_apply_again(site, happening) for happening in _select_new(site, records)]
+    outputs = [_reapply_input(site, happening) for happening in _iterate_newer_inputs(site, records)]
     deliveries = [delivery for output in outputs for delivery in output.deliveries]
     first = site.delivered - len(deliveries)
     if not first <= taken <= site.delivered:
@@ -177,7 +177,7 @@ def _restore_site(snapshot: bytes, restore: RestoreEndpoint) -> Site:
     return Site(restore(saved.endpoint), saved.link, saved.delivered, saved.applied)
 
 
-def _select_new(site: Site, records: list[bytes]) -> Iterator[Input]:
+def _iterate_newer_inputs(site: Site, records: list[bytes]) -> Iterator[Input]:
     """The inputs of the records that come after the snapshot, without a gap and of this process."""
     for record in map(_read_record, records):
         if record.process != site.endpoint.process:
@@ -188,7 +188,7 @@ def _select_new(site: Site, records: list[bytes]) -> Iterator[Input]:
             yield record.happening
 
 
-def _apply_again(site: Site, happening: Input) -> Output:
+def _reapply_input(site: Site, happening: Input) -> Output:
     """An input that was refused then is refused now, and did nothing then."""
     try:
         return site.apply(happening)

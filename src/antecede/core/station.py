@@ -62,8 +62,8 @@ class _SealedStation(msgspec.Struct, array_like=True, forbid_unknown_fields=True
     saved: bytes
 
 
-_read_sealed = wire.make_reader(_SealedStation, "not a snapshot of a station")
-_read_saved = wire.make_reader(_SavedStation, "not a snapshot of a station")
+_read_sealed = wire.make_decoder(_SealedStation, "not a snapshot of a station")
+_read_saved = wire.make_decoder(_SavedStation, "not a snapshot of a station")
 
 
 class Station:
@@ -91,76 +91,76 @@ class Station:
 
     # -- the inputs --------------------------------------------------------------------------------
 
-    def send(self, data: bytes, to: list[str] | None, how: dict[str, Any]) -> int:
+    def send(self, data: bytes, to: list[str] | None, options: dict[str, Any]) -> int:
         """Send a message; returns its number. If it is refused with an error, nothing has changed."""
         if not isinstance(data, bytes):
             self.endpoint.check_send(data, to)
         number = self.sent + 1
         named = number.to_bytes(NAME_BYTES, "big") + data
-        if how:
-            effects = self._send_with(named, to, how)
+        if options:
+            effects = self._send_with_options(named, to, options)
         else:
             effects = self.endpoint.send(named, to)
         self.sent = number
-        self._put_packets(effects.packets)
+        self._queue_packets(effects.packets)
         for delivery in effects.deliveries:
             self._queue_delivery(delivery, "" if delivery.sender == self.process else delivery.sender)
         return number
 
-    def take_parcels(self, source: str, first: int, parcels: list[Parcel]) -> list[str]:
-        """Take in what arrived from a peer, from number `first` on; what is here already is passed over.
+    def receive_parcels(self, source: str, first_number: int, parcels: list[Parcel]) -> list[str]:
+        """Take in what a peer sent, from number `first_number` on; what is here already is passed over.
 
         Returns why parcels were refused: those are lost, and what depends on them is held.
         """
         channel = self.channels[source]
         number = channel.received
-        if first > number + 1:
-            raise InputError(f"packet {first} of {source} came after packet {number}: there is a gap")
-        if first <= number:
-            parcels = parcels[number + 1 - first :]
+        if first_number > number + 1:
+            raise InputError(f"packet {first_number} of {source} came after packet {number}: there is a gap")
+        if first_number <= number:
+            parcels = parcels[number + 1 - first_number :]
         refused = []
-        protocol, tag, process = self.endpoint.label
+        protocol, tag, process = self.endpoint.packet_label
         for code, stamp, payload in parcels:
             number += 1
             packet = Packet(protocol, tag, KINDS[code], source, process, number, stamp, payload)
             try:
-                self._take_packet(channel, packet)
+                self._receive_packet(channel, packet)
             except InputError as error:
                 refused.append(str(error))
         channel.received = number
         self.touched[source] = None
         return refused
 
-    def acknowledge(self, number: int) -> None:
+    def acknowledge_up_to(self, number: int) -> None:
         """The application has dealt with all deliveries up to this number."""
         handed = self.handed
         while handed and handed[0].number <= number:
-            self._settle(handed.popleft())
+            self._return_credit(handed.popleft())
         while self.queue and self.queue[0].number <= number:  # when inputs are applied again
-            self._settle(self.queue.popleft())
+            self._return_credit(self.queue.popleft())
 
-    def meet_peer(self, name: str, incarnation: bytes) -> None:
+    def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """Remember who a peer is."""
-        self.channels[name].meet_peer(incarnation)
+        self.channels[peer].record_peer_incarnation(incarnation)
 
-    def note_landed(self, name: str, low: int) -> None:
+    def note_stored_by_broker(self, peer: str, up_to: int) -> None:
         """A broker keeps all packets for a peer up to this number."""
-        self.channels[name].note_landed(low)
+        self.channels[peer].note_stored_by_broker(up_to)
 
     def exclude(self, name: str) -> None:
         """Keep nothing for a member from now on, and take nothing from it."""
-        self.channels[name].exclude()
+        self.channels[name].exclude_peer()
 
-    def change_link(self, peer: str, is_added: bool) -> None:
+    def add_or_remove_link(self, peer: str, is_added: bool) -> None:
         """Begin to pass messages on to a peer, or cease to."""
-        change = self._find_change("add_link" if is_added else "remove_link", "links", "flood")
+        change = self._get_endpoint_method("add_link" if is_added else "remove_link", "links", "flood")
         effects = change(peer)
         if effects is not None:
-            self._put_packets(effects.packets)
+            self._queue_packets(effects.packets)
 
     def admit(self, name: str, address: str | None) -> int:
         """Let a newcomer in; returns how many messages this process sent before, also if asked again."""
-        admit = self._find_change("admit", "members", "probabilistic")
+        admit = self._get_endpoint_method("admit", "members", "probabilistic")
         if name not in self.admissions:
             sent = admit(name)
             self.channels[name] = Channel()
@@ -171,14 +171,14 @@ class Station:
         """Let a member go that has sent so many messages, all of which are delivered here."""
         self.check_dismissal(name, sent)
         if name in self.endpoint.index:
-            self._find_change("dismiss", "members", "probabilistic")(name, sent)
-            self.channels[name].exclude()
+            self._get_endpoint_method("dismiss", "members", "probabilistic")(name, sent)
+            self.channels[name].exclude_peer()
 
     # -- what the application asks for -------------------------------------------------------------
 
     def check_dismissal(self, name: str, sent: int) -> None:
         """Refuse to let a member go whose messages are not all here: what depends on them would wait."""
-        has_delivered = self._find_change("has_delivered", "members", "probabilistic")
+        has_delivered = self._get_endpoint_method("has_delivered", "members", "probabilistic")
         if name not in self.channels:
             raise CallerError(f"{name!r} is not another member of the group {self.endpoint.group}")
         if not has_delivered(name, sent):
@@ -186,27 +186,27 @@ class Station:
 
     def list_links(self) -> list[str]:
         """To whom messages are passed on."""
-        self._find_change("add_link", "links", "flood")
+        self._get_endpoint_method("add_link", "links", "flood")
         links: list[str] = self.endpoint.links  # type: ignore[attr-defined]
         return links
 
-    def check_members_change(self) -> None:
+    def check_members_may_change(self) -> None:
         """Refuse a change of members, if the protocol knows none."""
-        self._find_change("dismiss", "members", "probabilistic")
+        self._get_endpoint_method("dismiss", "members", "probabilistic")
 
-    def welcome(self, name: str, sent: dict[str, int]) -> bytes:
+    def build_welcome_state(self, name: str, sent: dict[str, int]) -> bytes:
         """The state with which a newcomer begins that all members have admitted."""
-        state: bytes = self._find_change("welcome", "members", "probabilistic")(name, sent)
+        state: bytes = self._get_endpoint_method("welcome", "members", "probabilistic")(name, sent)
         return state
 
-    def hand_up(self) -> HandUp:
+    def hand_next_delivery(self) -> HandUp:
         """The next delivery, now in the hands of the application."""
         item = self.queue.popleft()
         self.handed.append(item)
         return item
 
     @property
-    def acknowledged(self) -> int:
+    def last_acknowledged(self) -> int:
         """The number of the last delivery that the application has dealt with."""
         return self.delivered - len(self.queue) - len(self.handed)
 
@@ -226,32 +226,34 @@ class Station:
 
     # -- how ---------------------------------------------------------------------------------------
 
-    def _find_change(self, method: str, what: str, protocol: str) -> Callable[..., Any]:
+    def _get_endpoint_method(self, method: str, fixed_thing: str, protocol: str) -> Callable[..., Any]:
         """A method that only endpoints have whose links or members may change."""
         found: Callable[..., Any] | None = getattr(self.endpoint, method, None)
         if found is None:
-            raise CallerError(f"the {what} of {self.endpoint.facts.name!r} are fixed; use {protocol!r}")
+            raise CallerError(
+                f"the {fixed_thing} of {self.endpoint.facts.name!r} are fixed; use {protocol!r}"
+            )
         return found
 
-    def _send_with(self, data: bytes, to: list[str] | None, how: dict[str, Any]) -> Any:
+    def _send_with_options(self, data: bytes, to: list[str] | None, options: dict[str, Any]) -> Any:
         try:
-            return self.endpoint.send(data, to, **how)
+            return self.endpoint.send(data, to, **options)
         except TypeError:
             protocol = self.endpoint.facts.name
-            raise CallerError(f"send of {protocol!r} does not take {sorted(how)}: leave it out") from None
+            raise CallerError(f"send of {protocol!r} does not take {sorted(options)}: leave it out") from None
 
-    def _take_packet(self, channel: Channel, packet: Packet) -> None:
+    def _receive_packet(self, channel: Channel, packet: Packet) -> None:
         is_message = packet.kind == "message"
         if is_message and len(packet.payload) < NAME_BYTES:
             raise InputError("a message without a number before its payload")
         counts = is_message and not self.relays
         if counts and self._may_pass_over:
-            counts = not self.endpoint.passes_over(packet)
+            counts = not self.endpoint.will_never_deliver(packet)
         effects = self.endpoint.receive(packet)
         if counts:
             channel.unsettled += 1
         if effects.packets:
-            self._put_packets(effects.packets)
+            self._queue_packets(effects.packets)
         for delivery in effects.deliveries:
             owner = delivery.sender
             if self.relays:  # the credit is that of whoever passed the message on
@@ -259,7 +261,7 @@ class Station:
                 channel.unsettled += 1
             self._queue_delivery(delivery, owner)
 
-    def _put_packets(self, packets: list[Packet]) -> None:
+    def _queue_packets(self, packets: list[Packet]) -> None:
         channels, touched = self.channels, self.touched
         for packet in packets:
             target = packet.target
@@ -287,7 +289,7 @@ class Station:
         )
         self.queue.append(item)
 
-    def _settle(self, item: HandUp) -> None:
+    def _return_credit(self, item: HandUp) -> None:
         if item.owner:
             self.channels[item.owner].unsettled -= 1
             self.touched[item.owner] = None

@@ -27,12 +27,12 @@ def register_type(kind: type, pack: Convert, unpack: Convert) -> None:
     _foreign_types[kind] = (pack, unpack)
 
 
-def _pack_foreign(value: Any) -> Any:
+def _pack_registered_type(value: Any) -> Any:
     pack, _ = _foreign_types[type(value)]
     return pack(value)
 
 
-def _unpack_foreign(kind: type, value: Any) -> Any:
+def _unpack_registered_type(kind: type, value: Any) -> Any:
     _, unpack = _foreign_types[get_origin(kind) or kind]
     return unpack(value)
 
@@ -51,7 +51,7 @@ def to_canonical(value: Any) -> Any:
     return value
 
 
-_encoder = msgspec.msgpack.Encoder(enc_hook=_pack_foreign)
+_encoder = msgspec.msgpack.Encoder(enc_hook=_pack_registered_type)
 
 
 def encode(value: Any) -> bytes:
@@ -59,14 +59,14 @@ def encode(value: Any) -> bytes:
     return _encoder.encode(value)
 
 
-def make_reader(kind: type[T], what: str) -> Callable[[bytes], T]:
-    """A function that decodes bytes into `kind` or raises an InputError that names `what`."""
-    decoder = msgspec.msgpack.Decoder(kind, dec_hook=_unpack_foreign)
+def make_decoder(kind: type[T], error_text: str) -> Callable[[bytes], T]:
+    """A function that decodes bytes into `kind` or raises an InputError that names `error_text`."""
+    decoder = msgspec.msgpack.Decoder(kind, dec_hook=_unpack_registered_type)
 
-    def read(data: bytes) -> T:
+    def decode(data: bytes) -> T:
         try:
             return decoder.decode(data)
         except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
-            raise InputError(f"{what}: {error}") from None
+            raise InputError(f"{error_text}: {error}") from None
 
-    return read
+    return decode

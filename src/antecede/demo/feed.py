@@ -40,11 +40,11 @@ class LiveShop(NamedTuple):
         rooms = [make_room_tables(number, messages) for number in range(self.rooms)]
         events = pa.concat_tables([events.select(LOGGED) for events, _ in rooms])
         landed = pa.concat_tables([copies for _, copies in rooms])
-        times = self._stall(landed)
+        times = self._delay_stalled_producer(landed)
         place = landed.column_names.index("landed")
         return events, landed.set_column(place, "landed", pa.array(times)).sort_by("landed")
 
-    def _stall(self, landed: pa.Table) -> Floats:
+    def _delay_stalled_producer(self, landed: pa.Table) -> Floats:
         times: Floats = landed["landed"].to_numpy().copy()
         is_stalled = np.asarray(pc.equal(landed["sender"], STALLED).combine_chunks())
         is_stalled &= (times >= 1000 * self.stall_begins) & (times < 1000 * self.stall_ends)
@@ -64,10 +64,10 @@ class Feed:
         self.rows = 0
         """How many have landed."""
 
-    def write_first(self) -> None:
+    def write_first_copies(self) -> None:
         """Let a few copies land before the shop opens, for those who must warm up."""
         self._begin = time.time() * 1000
-        self._write_until(_FIRST)
+        self._write_copies_until(_FIRST)
 
     def start(self) -> None:
         """Let the shop open."""
@@ -85,18 +85,18 @@ class Feed:
         return self.rows == len(self._landed)
 
     @property
-    def seconds(self) -> float:
+    def seconds_open(self) -> float:
         """How long the shop has been open."""
         return time.time() - self._begin / 1000
 
     def _run(self) -> None:
         while not self.is_done and not self._is_over.is_set():
-            self._write_until(1000 * self.seconds)
+            self._write_copies_until(1000 * self.seconds_open)
             self._is_over.wait(_PAUSE)
 
-    def _write_until(self, moment: float) -> None:
+    def _write_copies_until(self, time_ms: float) -> None:
         """Write what has landed since the last file, until a moment in ms from the beginning."""
-        end = int(np.searchsorted(self._times, moment, side="right"))
+        end = int(np.searchsorted(self._times, time_ms, side="right"))
         if end <= self.rows:
             return
         rows = self._landed.slice(self.rows, end - self.rows)

@@ -24,7 +24,7 @@ from antecede.demo.shop import PEOPLE
 from antecede.demo.watermark_sort import WatermarkSort
 from antecede.report.text import pluralize
 from antecede.streams.marks import Mark, list_marked_batches, read_newest_mark
-from antecede.streams.status import list_gaps
+from antecede.streams.status import read_gaps
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,10 +49,10 @@ class JobOutput(NamedTuple):
     rows: pa.Table  # room, message, and in ms: landed, out
     dropped: int
 
-    def find_latency(self, since: float) -> list[float]:
+    def find_latency_seconds(self, since_ms: float) -> list[float]:
         """Seconds within which half of the rows came out that did so since a time in ms, and 99 of 100."""
         out = self.rows["out"].to_numpy()
-        latency = (out - self.rows["landed"].to_numpy())[out > since] / 1000
+        latency = (out - self.rows["landed"].to_numpy())[out > since_ms] / 1000
         return np.quantile(latency, [0.5, 0.99]).tolist() if len(latency) else []
 
 
@@ -72,8 +72,8 @@ def show_live_shop(
     console: Console,
     folder: Path,
     shop: LiveShop | None = None,
-    delay: float = DELAY,
-    look_every: float = LOOK_EVERY,
+    delay_seconds: float = DELAY,
+    look_every_seconds: float = LOOK_EVERY,
 ) -> Look:
     """Tell the story while it happens; the tables stay in the folder. Returns the last look."""
     from antecede.demo.lake import SHORT_RUN
@@ -85,25 +85,25 @@ def show_live_shop(
         f"{shop.seconds:.0f} s. Copies of all messages land out of order; those of {STALLED} not at all "
         f"between second {shop.stall_begins:.0f} and {shop.stall_ends:.0f}.\n"
         f"One job puts them in causal order by their stamps. Another sorts by time, behind a watermark of "
-        f"{delay:g} s.\n",
+        f"{delay_seconds:g} s.\n",
         highlight=False,
     )
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "landed").mkdir(parents=True)
     events, landed = shop.simulate()
     feed = Feed(landed, folder / "landed")
-    sorting = WatermarkSort(1000 * delay)
-    with open_session(**SHORT_RUN) as spark, _run_jobs(spark, folder, sorting) as check:
+    sorting = WatermarkSort(1000 * delay_seconds)
+    with open_session(**SHORT_RUN) as spark, _run_jobs(spark, folder, sorting) as raise_job_error:
         viewer = _Viewer(console, folder, events, feed, sorting)
-        feed.write_first()
-        viewer.wait_until_warm(check)
+        feed.write_first_copies()
+        viewer.wait_until_warm(raise_job_error)
         feed.start()
         try:
-            viewer.watch(look_every, check)
+            viewer.watch(look_every_seconds, raise_job_error)
         finally:
             feed.stop()
-        last = viewer.look()
-    _conclude(console, last, len(landed))
+        last = viewer.audit_outputs()
+    _print_conclusion(console, last, len(landed))
     return last
 
 
@@ -112,23 +112,23 @@ def _run_jobs(spark: SparkSession, folder: Path, sorting: WatermarkSort) -> Iter
     """Both jobs while the block runs; what is handed over raises what one of them died of."""
     from antecede.spark import order_stream
 
-    def read() -> DataFrame:
+    def read_landed() -> DataFrame:
         return spark.readStream.schema(SCHEMA).parquet(str(folder / "landed"))
 
-    def sort(batch: DataFrame, number: int) -> None:
-        sorting.take(batch.toArrow())
+    def sort_batch(batch: DataFrame, number: int) -> None:
+        sorting.add_batch(batch.toArrow())
 
     places: dict[str, Any] = {"out": folder / "tables", "checkpoint": folder / "checkpoint"}
-    ordering = order_stream(read(), group="room", stamp="stamp", trigger=_TRIGGER, buckets=4, **places)
-    queries = [ordering, read().writeStream.foreachBatch(sort).trigger(**_TRIGGER).start()]
+    ordering = order_stream(read_landed(), group="room", stamp="stamp", trigger=_TRIGGER, buckets=4, **places)
+    queries = [ordering, read_landed().writeStream.foreachBatch(sort_batch).trigger(**_TRIGGER).start()]
 
-    def check() -> None:
+    def raise_job_error() -> None:
         for query in queries:
             if (error := query.exception()) is not None:
                 raise error
 
     try:
-        yield check
+        yield raise_job_error
     finally:
         for query in queries:
             query.stop()
@@ -144,58 +144,60 @@ class _Viewer:
         self._feed, self._sorting = feed, sorting
         self._last_look = 0.0
 
-    def wait_until_warm(self, check: Callable[[], None]) -> None:
+    def wait_until_warm(self, raise_job_error: Callable[[], None]) -> None:
         """Wait until both jobs have done a micro-batch: the first takes long."""
         with self._console.status("Spark warms up"):
-            while not (self._count_out() and self._sorting.batches):
-                check()
+            while not (self._count_ordered() and self._sorting.batches):
+                raise_job_error()
                 time.sleep(0.1)
         self._last_look = time.time() * 1000
 
-    def watch(self, look_every: float, check: Callable[[], None]) -> None:
+    def watch(self, look_every_seconds: float, raise_job_error: Callable[[], None]) -> None:
         """Look now and then, until all that has landed is out, or far too much time has passed."""
-        next_look = look_every
+        next_look = look_every_seconds
         deadline = None
         with self._console.status("") as status:
-            while deadline is None or (self._count_out() < self._feed.rows and time.monotonic() < deadline):
-                check()
+            while deadline is None or (
+                self._count_ordered() < self._feed.rows and time.monotonic() < deadline
+            ):
+                raise_job_error()
                 if deadline is None and self._feed.is_done:
                     deadline = time.monotonic() + LONGEST_WAIT
-                status.update(self._describe_now())
-                if self._feed.seconds >= next_look:
-                    next_look += look_every
-                    self.look()
+                status.update(self._describe_progress())
+                if self._feed.seconds_open >= next_look:
+                    next_look += look_every_seconds
+                    self.audit_outputs()
                 time.sleep(0.2)
 
-    def _count_out(self) -> int:
+    def _count_ordered(self) -> int:
         mark = read_newest_mark(self._folder / "checkpoint")
         return 0 if mark is None else mark.totals.ordered
 
-    def _describe_now(self) -> str:
+    def _describe_progress(self) -> str:
         mark = read_newest_mark(self._folder / "checkpoint")
         held = 0 if mark is None else mark.held_rows
-        words = f"{self._feed.rows:,} landed, {self._count_out():,} out, {held:,} held"
-        return f"{self._feed.seconds:.0f} s: {words}"
+        words = f"{self._feed.rows:,} landed, {self._count_ordered():,} out, {held:,} held"
+        return f"{self._feed.seconds_open:.0f} s: {words}"
 
-    def look(self) -> Look:
+    def audit_outputs(self) -> Look:
         """Audit what has come out so far, and tell."""
         checkpoint = self._folder / "checkpoint"
         mark = read_newest_mark(checkpoint)
         gaps = []
         if mark is not None:
             try:
-                gaps = list_gaps(checkpoint, mark)["gaps"]
+                gaps = read_gaps(checkpoint, mark)["gaps"]
             except FileNotFoundError:  # the stream went on meanwhile
                 gaps = []
-        outputs = {CAUSAL: self._read_ordered(mark), SORTED: self._list_sorted()}
-        late = count_late(self._events, {name: output.rows for name, output in outputs.items()})
-        look = Look(self._feed.seconds, self._feed.rows, mark, gaps, outputs, late)
+        outputs = {CAUSAL: self._read_ordered_output(mark), SORTED: self._collect_sorted_output()}
+        late = count_late_messages(self._events, {name: output.rows for name, output in outputs.items()})
+        look = Look(self._feed.seconds_open, self._feed.rows, mark, gaps, outputs, late)
         for line in describe_look(look, self._last_look):
             self._console.print(line, highlight=False, soft_wrap=True)
         self._last_look = time.time() * 1000
         return look
 
-    def _read_ordered(self, mark: Mark | None) -> JobOutput:
+    def _read_ordered_output(self, mark: Mark | None) -> JobOutput:
         if mark is None:
             return JobOutput(_NOTHING.empty_table(), 0)
         checkpoint = self._folder / "checkpoint"
@@ -210,7 +212,7 @@ class _Viewer:
         table = table.append_column("out", pa.array(out, pa.float64()))
         return JobOutput(table.select(_NOTHING.names).cast(_NOTHING), 0)
 
-    def _list_sorted(self) -> JobOutput:
+    def _collect_sorted_output(self) -> JobOutput:
         tables = [table.select(_NOTHING.names).cast(_NOTHING) for table in list(self._sorting.sorted)]
         return JobOutput(pa.concat_tables([_NOTHING.empty_table(), *tables]), self._sorting.dropped)
 
@@ -220,17 +222,17 @@ _NOTHING = pa.schema(
 )
 
 
-def count_late(events: pa.Table, orders: dict[str, pa.Table]) -> dict[str, int]:
+def count_late_messages(events: pa.Table, orders: dict[str, pa.Table]) -> dict[str, int]:
     """How many messages come behind something that depends on them, for a reader of each of these orders."""
     from antecede import audit
 
-    readers = [_make_reader(name, rows) for name, rows in orders.items()]
+    readers = [_make_reader_events(name, rows) for name, rows in orders.items()]
     findings = audit(pa.concat_tables([events, *readers], promote_options="default")).findings
     late = findings.filter(pc.equal(findings["kind"], "late"))["process"].to_pylist()
     return {name: late.count(name) for name in orders}
 
 
-def _make_reader(name: str, rows: pa.Table) -> pa.Table:
+def _make_reader_events(name: str, rows: pa.Table) -> pa.Table:
     """Who reads the rows in this order, as a process of each room that they are delivered to."""
     rooms = rows["room"].combine_chunks().dictionary_encode()
     code = rooms.indices.to_numpy(zero_copy_only=False)
@@ -251,7 +253,7 @@ def _make_reader(name: str, rows: pa.Table) -> pa.Table:
     )
 
 
-def describe_look(look: Look, since: float) -> Iterator[str]:
+def describe_look(look: Look, since_ms: float) -> Iterator[str]:
     """Lines in rich's markup; latencies are those of rows that came out since a time in ms."""
     yield f"[bold]{look.seconds:.0f} s[/], {look.landed:,} messages landed"
     for name, output in look.outputs.items():
@@ -260,7 +262,7 @@ def describe_look(look: Look, since: float) -> Iterator[str]:
             words.append(f"{look.mark.held_rows:,} held")
         if output.dropped:
             words.append(f"[red]{output.dropped:,} dropped[/]")
-        if latency := output.find_latency(since):
+        if latency := output.find_latency_seconds(since_ms):
             words.append(f"half within {latency[0]:.1f} s, 99 % within {latency[1]:.1f} s")
         color = "red" if look.late[name] else "green"
         words.append(f"audit: [{color}]{look.late[name]:,} behind their effects[/]")
@@ -271,7 +273,7 @@ def describe_look(look: Look, since: float) -> Iterator[str]:
         yield f"  missing above all: {gap['missing']}{place}, for which {gap['waiting']:,} wait"
 
 
-def _conclude(console: Console, last: Look, messages: int) -> None:
+def _print_conclusion(console: Console, last: Look, messages: int) -> None:
     ours, theirs = last.outputs[CAUSAL], last.outputs[SORTED]
     if last.late[CAUSAL] or len(ours.rows) != messages:
         raise AssertionError(

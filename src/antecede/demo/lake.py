@@ -17,8 +17,7 @@ from rich.table import Table
 
 from antecede.cli.steps import show_spark_stages
 from antecede.cli.work import Work
-from antecede.demo.shop import LAKE, PEOPLE, write_shop
-from antecede.report.page import render_page
+from antecede.demo.shop import LAKE, PEOPLE, name_room, write_shop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from antecede.auditing.summary import Summary
     from antecede.spark.auditing.event_audit import SparkAudit
 
-ROOMS, MESSAGES = 40, 5_000
+ROOMS, MESSAGES = 100, 2_000
 """Rooms, and messages in each."""
 SHORT_RUN = {
     "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -87,7 +86,9 @@ def show_lake(
         console.print(_make_table(story.readings, rooms * messages))
         _explain(console, story)
         place = _write_page(story.audits[0], folder)
-    console.print(f"A page with pictures of what went wrong: {place}", soft_wrap=True, highlight=False)
+    console.print(
+        f"A page with pictures of what went wrong in {name_room(0)}: {place}", soft_wrap=True, highlight=False
+    )
     return story
 
 
@@ -200,18 +201,12 @@ def _explain(console: Console, story: LakeStory) -> None:
 
 
 def _write_page(first: LakeAudit, folder: Path) -> Path:
-    """Pictures of what went wrong as it landed."""
-    from antecede.spark.event_columns import add_missing_columns
-    from antecede.spark.pictures.windows import view_log
+    """A page of the first room, as it landed, with pictures of what went wrong."""
+    import antecede
 
-    summary = first.summary
-    events, found = add_missing_columns(first.events), first.audit
-    view = view_log(events, found.ranked, found.totals, summary)
-    totals: dict[str, str | int] = {name.replace("_", " "): count for name, count in summary.totals.items()}
-    late = summary.counts.get("late", 0)
-    verdict = f"{late:,} messages landed behind something that depends on them"
-    text = render_page(verdict, totals, summary.sample, view, "The shop's lake, as it landed", summary.counts)
+    room = name_room(0)
+    events = first.events.where(first.events["execution"] == room).toArrow()
     place = folder / "page.html"
-    place.write_text(text, encoding="utf-8")
+    antecede.audit(events).page(place, f"The shop's lake, as it landed: {room}")
     first.audit.done()
     return place

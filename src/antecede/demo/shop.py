@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from antecede.core.packet import Packet
-from antecede.machine import shield_children
+from antecede.machine import shield_children_from_interrupt
 from antecede.simulate.network import PRESETS
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, simulate
@@ -71,32 +71,32 @@ class RoomRecorder:
         self.messages: list[int] = []
         self.times: list[float] = []
 
-    def send(
+    def on_send(
         self,
-        i: int,
+        process: int,
         message: int,
         targets: list[int],
         depends_on: int | None,
     ) -> None:
         """A process sends."""
-        self.deliver(i, i, message)
+        self.on_deliver(process, process, message)
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """A message is delivered."""
-        self.people.append(i)
+        self.people.append(process)
         self.senders.append(source)
         self.messages.append(message)
         self.times.append(self.queue.now)
 
-    def receive(
+    def on_receive(
         self,
-        i: int,
+        process: int,
         packet: Packet,
         message: int | None,
     ) -> None:
         """Arrivals are not logged: nothing depends on them."""
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """The people do not know what was late."""
 
     def close(self) -> None:
@@ -121,38 +121,43 @@ def write_shop(
     folder: Path,
     rooms: int,
     messages: int,
-    tick: Callable[[int], None],
+    report_done: Callable[[int], None],
 ) -> None:
-    """Fill folder/events and folder/landed, a file per room in each; `tick` hears of every room."""
+    """Fill folder/events and folder/landed, a file per room in each; `report_done` hears of every room."""
     for name in ("events", "landed"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    with shield_children():
+    with shield_children_from_interrupt():
         pool = multiprocessing.get_context("spawn").Pool()
     with pool:
         for _ in pool.imap_unordered(partial(_write_room, folder, messages), range(rooms)):
-            tick(1)
+            report_done(1)
 
 
-def _write_room(folder: Path, messages: int, number: int) -> None:
-    events, landed = make_room_tables(number, messages)
-    pq.write_table(events, folder / "events" / f"room-{number:02}.parquet")
-    pq.write_table(landed, folder / "landed" / f"room-{number:02}.parquet")
+def _write_room(folder: Path, messages: int, room: int) -> None:
+    events, landed = make_room_tables(room, messages)
+    pq.write_table(events, folder / "events" / f"room-{room:02}.parquet")
+    pq.write_table(landed, folder / "landed" / f"room-{room:02}.parquet")
 
 
 def make_room_tables(
-    number: int,
+    room: int,
     messages: int,
 ) -> tuple[pa.Table, pa.Table]:
     """The events of a room, and the copies of its messages in the order in which they landed."""
-    log = _simulate_room(number, messages)
-    draws = np.random.default_rng(number)
+    log = _simulate_room(room, messages)
+    draws = np.random.default_rng(room)
     skew = draws.normal(0, SKEW, len(PEOPLE))
     time = log.time + skew[log.person]
-    name = f"room {number:02}"
+    name = name_room(room)
     return _make_events(name, log, time), _make_copies(name, log, time, draws)
 
 
-def _simulate_room(number: int, messages: int) -> RoomLog:
+def name_room(room: int) -> str:
+    """What a room is called in all tables."""
+    return f"room {room:02}"
+
+
+def _simulate_room(room: int, messages: int) -> RoomLog:
     """People write to all others in the room, and vector clocks keep their screens in causal order."""
     plan = Plan(
         protocol="vector",
@@ -161,7 +166,7 @@ def _simulate_room(number: int, messages: int) -> RoomLog:
         messages=messages,
         rate=RATE,
         network=PRESETS["regions"],
-        seed=number,
+        seed=room,
     )
     recorders: list[RoomRecorder] = []
 
@@ -193,7 +198,7 @@ def _make_copies(
         "message": _name_messages(log.message[sends]),
         "text": pa.array(SAYINGS).take(pa.array(sayings)),
         "time": pa.array(time[sends]),
-        "stamp": _make_stamps(_count_seen(log)[sends]),
+        "stamp": _make_stamps(_count_seen_messages(log)[sends]),
         "landed": pa.array(landed),
     }
     return pa.table(columns, schema=LANDED).sort_by("landed")
@@ -202,7 +207,7 @@ def _make_copies(
 def _make_events(name: str, log: RoomLog, time: Floats) -> pa.Table:
     """The events as the people logged them, without clocks: names, own positions, and wrong times."""
     size = len(log.person)
-    index = _count_own_events(log.person)
+    index = _number_own_events(log.person)
     people, numbers = _name_people(log.person), pc.cast(pa.array(index), pa.string())
     others = pa.array([[*(p for p in PEOPLE if p != one), LAKE] for one in PEOPLE])
     kinds = pa.array(["deliver", "send"])
@@ -232,7 +237,7 @@ def _name_messages(message: Ints) -> pa.Array:
     return pc.binary_join_element_wise("m", pc.cast(pa.array(message), pa.string()), "")
 
 
-def _count_own_events(person: Ints) -> Ints:
+def _number_own_events(person: Ints) -> Ints:
     """The place of each event among those of its process."""
     places = np.empty(len(person), dtype=np.int64)
     for one in range(len(PEOPLE)):
@@ -241,7 +246,7 @@ def _count_own_events(person: Ints) -> Ints:
     return places
 
 
-def _count_seen(log: RoomLog) -> Ints:
+def _count_seen_messages(log: RoomLog) -> Ints:
     """For each event how many messages of everybody its process had sent or read by then."""
     seen = np.zeros((len(log.person), len(PEOPLE)), dtype=np.int64)
     one_of_each = np.eye(len(PEOPLE), dtype=np.int64)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import antecede
-from antecede.cli.tables import costs_table, verdict_lines
+from antecede.cli.tables import describe_run_verdict, make_costs_table
 from antecede.simulate.network import PRESETS
 from antecede.simulate.oracle import Oracle
 from antecede.simulate.run import Plan, simulate
@@ -75,44 +75,44 @@ class Play:
         self.send("P1", "y", "P2")
         while self.network:
             self.network.sort(key=lambda packet: packet.payload == b"x")
-            self.arrive(self.network.pop(0))
+            self.receive_packet(self.network.pop(0))
 
     def send(self, source: str, message: str, target: str) -> None:
         """One process sends to another."""
         how = {"depends_on": self.depends[message]} if message in self.depends else {}
-        self.numbers[message] = self.oracle.send(source, [target])
+        self.numbers[message] = self.oracle.record_send(source, [target])
         effects = self.ends[source].send(message.encode(), to=[target], **how)
         on_its_way = any(packet.payload == message.encode() for packet in effects.packets)
-        self.add_line(
+        self.add_story_line(
             source, f"sends {message} to {target}", "" if on_its_way else self.explain_wait(source, message)
         )
-        self.apply(source, effects)
+        self.apply_effects(source, effects)
 
-    def arrive(self, packet: antecede.Packet) -> None:
+    def receive_packet(self, packet: antecede.Packet) -> None:
         """A packet reaches its target."""
         message = packet.payload.decode()
         effects = self.ends[packet.target].receive(packet)
         if packet.kind == "message":
             delivered = any(delivery.payload == packet.payload for delivery in effects.deliveries)
-            self.add_line(
+            self.add_story_line(
                 packet.target,
                 f"{message} arrives",
                 "" if delivered else self.explain_wait(packet.target, message),
             )
         else:
-            self.add_line(packet.target, f"{packet.kind} from {packet.source} arrives", "")
-        self.apply(packet.target, effects)
+            self.add_story_line(packet.target, f"{packet.kind} from {packet.source} arrives", "")
+        self.apply_effects(packet.target, effects)
 
-    def apply(self, process: str, effects: antecede.Effects) -> None:
+    def apply_effects(self, process: str, effects: antecede.Effects) -> None:
         """Put packets on their way and hand deliveries up; P2 answers y."""
         self.network += effects.packets
         self.packets += len(effects.packets)
         self.control += sum(packet.control_bytes for packet in effects.packets)
         for packet in effects.packets:
             if packet.kind != "message":
-                self.add_line(process, f"sends {packet.kind} to {packet.target}", "")
+                self.add_story_line(process, f"sends {packet.kind} to {packet.target}", "")
             elif self.waited and packet.payload.decode() == "y":
-                self.add_line(process, "y leaves the output buffer", "")
+                self.add_story_line(process, "y leaves the output buffer", "")
         for delivery in effects.deliveries:
             self.deliver(process, delivery)
 
@@ -120,24 +120,30 @@ class Play:
         """The application gets a message."""
         message = delivery.payload.decode()
         late = self.oracle.is_late(process, self.numbers[message])
-        causes = self.oracle.deliver(process, self.numbers[message])
+        causes = self.oracle.record_delivery(process, self.numbers[message])
         names = [name for name, number in self.numbers.items() if number in causes]
         self.early += [message] if names else []
-        self.add_line(process, f"[bold]delivers {message}[/]", self.describe_order(names, late))
+        self.add_story_line(
+            process, f"[bold]delivers {message}[/]", self.describe_delivery_order(names, late)
+        )
         if process == "P3":
             self.order.append(message)
         if message == "y":
             self.send("P2", "z", "P3")
 
-    def describe_order(self, names: list[str], late: bool) -> str:
+    def describe_delivery_order(self, missing_causes: list[str], late: bool) -> str:
         """How a delivery stands to causal order."""
-        if not names and not late:
+        if not missing_causes and not late:
             return "[green]in order[/]"
         if self.depends:
-            return f"before {', '.join(names)}: declared independent" if names else "after z: independent"
+            return (
+                f"before {', '.join(missing_causes)}: declared independent"
+                if missing_causes
+                else "after z: independent"
+            )
         return (
-            f"[red]early: {', '.join(names)} came first[/]"
-            if names
+            f"[red]early: {', '.join(missing_causes)} came first[/]"
+            if missing_causes
             else "[red]late: an effect of it was faster[/]"
         )
 
@@ -148,7 +154,7 @@ class Play:
         gaps = ", ".join(map(str, self.ends[process].root_gaps()))
         return f"[yellow]waits for {', '.join(map(str, held.missing))}; root gap: {gaps}[/]"
 
-    def add_line(self, process: str, what: str, note: str) -> None:
+    def add_story_line(self, process: str, what: str, note: str) -> None:
         """Add a line to the story."""
         self.story.append((process, what, note))
 
@@ -194,9 +200,9 @@ def compare_on_bad_network(console: Console) -> None:
         name: simulate(msgspec.structs.replace(plan, protocol=name, options=options))
         for name, options in COMPARED.items()
     }
-    console.print(costs_table(runs))
+    console.print(make_costs_table(runs))
     for name, run in runs.items():
-        faults, *_, last = verdict_lines(run)
+        faults, *_, last = describe_run_verdict(run)
         console.print(last, highlight=False)
         if name == "matrix":
             console.print(f"  {faults}", highlight=False, soft_wrap=True)

@@ -15,8 +15,8 @@ class WatermarkSort:
     when it comes is dropped, as Spark drops it.
     """
 
-    def __init__(self, delay: float) -> None:
-        self._delay = delay
+    def __init__(self, delay_ms: float) -> None:
+        self._delay = delay_ms
         self._waiting: pa.Table | None = None
         self._watermark = -np.inf
         self.batches = 0
@@ -24,7 +24,7 @@ class WatermarkSort:
         self.sorted: list[pa.Table] = []
         """What came out, one table for each micro-batch; `out` is when, in ms."""
 
-    def take(self, rows: pa.Table) -> None:
+    def add_batch(self, rows: pa.Table) -> None:
         """The rows of a micro-batch."""
         times = rows["time"].to_numpy()
         is_late = times < self._watermark
@@ -42,6 +42,6 @@ class WatermarkSort:
         self.batches += 1
 
     @property
-    def rows(self) -> int:
+    def rows_out(self) -> int:
         """How many came out."""
         return sum(map(len, self.sorted))

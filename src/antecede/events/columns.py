@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.kernels.ragged import Ints, invert_permutation, list_owners
+from antecede.kernels.ragged import Ints, invert_permutation, list_item_rows
 from antecede.tables import EVENTS
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ class FlatLists(NamedTuple):
     @property
     def rows(self) -> Ints:
         """The row of each item."""
-        return list_owners(self.starts)
+        return list_item_rows(self.starts)
 
 
 def get_column(table: pa.Table, name: str) -> pa.Array:
@@ -87,6 +87,14 @@ def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
 def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """A column of names as a dictionary in one piece; the names are never put into one piece."""
     return _join_chunks(column.dictionary_encode())
+
+
+def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
+    """These rows of the table, in this order; two columns at a time."""
+    indices = pa.array(rows)
+    with ThreadPoolExecutor(2) as threads:
+        columns = list(threads.map(lambda column: column.take(indices), table.columns))
+    return pa.table(columns, table.column_names)
 
 
 def decode_names(array: pa.Array) -> pa.Array:

@@ -18,26 +18,33 @@ import pyarrow as pa
 
 from antecede.events.columns import (
     Bools,
-    Floats,
     encode_columns,
     get_column,
+    take_rows,
     to_floats,
     to_integers,
     widen_texts,
 )
 from antecede.events.ids import IdLinks, link_ids
-from antecede.events.messages import classify_acts, list_handovers, list_message_edges, match_events
+from antecede.events.messages import (
+    classify_acts,
+    list_arrival_to_delivery_edges,
+    list_message_edges,
+    match_events,
+)
 from antecede.events.processes import Actors, assign_tracks, find_actors
 from antecede.events.row_order import sort_rows
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, find_clock_edges
-from antecede.kernels.linear_order import EdgePart, order_events
+from antecede.kernels.linear_order import EdgePart, Ranks, order_events, sort_by_ranks
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
 from antecede.kernels.topology import Cycles
 
-ENCODED = ("execution", "process", "kind", "message", "sender", "file")
-"""Columns of names that are dictionaries in the table of a graph; ids of events hardly ever repeat."""
+FEW_NAMES = ("execution", "process", "kind", "sender", "file")
+MANY_NAMES = ("message",)
+"""Columns of names that are dictionaries in the table of a graph, most of them of few names. Ids of events
+hardly ever repeat, and stay as they are."""
 
 
 class GraphEvents(NamedTuple):
@@ -112,22 +119,45 @@ class CodedEvents(NamedTuple):
     place: Ints
 
 
+class LineOrders(NamedTuple):
+    """What is known of order without messages and ids."""
+
+    edges: list[EdgePart]  # of processes, and of clocks
+    by_rank: Ints  # all rows, as they come where causes leave a choice
+
+
 def build_event_graph(table: pa.Table) -> EventGraph:
     """The graph of all events of a table with EVENTS columns; columns that are not there are unknown.
 
     Of two events with one id in an execution, the first in canonical order is the one that others name.
     """
-    table = encode_columns(widen_texts(table), ENCODED)
-    rows, execution, executions = sort_rows(table)
-    if (rows[1:] < rows[:-1]).any():
-        table = table.take(pa.array(rows))
-    table = table.combine_chunks()  # else every look at a column would do it
+    table = widen_texts(table)
+    columns = table.column_names
+    many_names = [name for name in MANY_NAMES if name in columns]
     with ThreadPoolExecutor(1) as other_thread:
+        # To encode the ids of messages takes as long as to find out who acts.
+        encoding = other_thread.submit(encode_columns, table.select(many_names), MANY_NAMES)
+        table = encode_columns(table, FEW_NAMES)
+        rows, execution, executions = sort_rows(table)
+        table = _arrange_rows(table.drop_columns(many_names), rows)
         ids = other_thread.submit(link_ids, table, execution, executions)
         who = find_actors(table, execution)
-        events = place_events(table, execution, executions, who, classify_acts(table, execution))
-        links = match_events(table, execution, events.act, who, events.track, events.place)
-    return assemble_graph(events, links, ids.result())
+        act = classify_acts(table, execution)
+        encoded = _arrange_rows(encoding.result(), rows)
+        for name in many_names:
+            table = table.append_column(name, encoded[name])
+        events = place_events(table.select(columns), execution, executions, who, act)
+        # Matching takes as long as all that needs no messages.
+        line_orders = other_thread.submit(find_line_orders, events)
+        links = match_events(events.table, execution, act, who, events.track, events.place)
+    return assemble_graph(events, line_orders.result(), links, ids.result())
+
+
+def _arrange_rows(table: pa.Table, rows: Ints) -> pa.Table:
+    """These rows, in this order and in one piece: else every look at a column would make one."""
+    if (rows[1:] < rows[:-1]).any():
+        table = take_rows(table, rows)
+    return table.combine_chunks()
 
 
 def place_events(
@@ -141,7 +171,26 @@ def place_events(
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 
-def assemble_graph(coded_events: CodedEvents, links: MessageLinks, ids: IdLinks) -> EventGraph:
+def find_line_orders(events: CodedEvents) -> LineOrders:
+    """The edges of process order, those of clocks, and the order of rows by execution, time, line, index."""
+    source, target = find_clock_edges(events.track, events.who.own, events.who.clocks, events.place)
+    is_across = events.track[source] != events.track[target]
+    edges = [
+        (source[~is_across], target[~is_across], PROCESS),
+        (source[is_across], target[is_across], CLOCK),
+    ]
+    ranks: Ranks = [
+        events.execution,
+        to_floats(get_column(events.table, "time")),
+        to_integers(get_column(events.table, "line"), 2**62),
+        to_integers(get_column(events.table, "index"), 2**62),
+    ]
+    return LineOrders(edges, sort_by_ranks(len(events.table), ranks))
+
+
+def assemble_graph(
+    coded_events: CodedEvents, lines: LineOrders, links: MessageLinks, ids: IdLinks
+) -> EventGraph:
     """The graph of events whose messages and ids are matched."""
     who = coded_events.who
     events = GraphEvents(
@@ -158,16 +207,16 @@ def assemble_graph(coded_events: CodedEvents, links: MessageLinks, ids: IdLinks)
         reused_ids=ids.doubles,
     )
     messages = GraphMessages(act=coded_events.act, sender=who.sender, links=links)
-    return EventGraph(events=events, messages=messages, causes=_find_causes(events, links, ids))
+    return EventGraph(events=events, messages=messages, causes=_find_causes(events, lines, links, ids))
 
 
-def _find_causes(events: GraphEvents, links: MessageLinks, ids: IdLinks) -> GraphCauses:
+def _find_causes(events: GraphEvents, lines: LineOrders, links: MessageLinks, ids: IdLinks) -> GraphCauses:
     """All edges, and an order of the events by them."""
     message_edges = list_message_edges(links, events.is_step)
     arrivals = list_message_edges(links, ~events.is_step)
-    steps = [*_list_step_edges(events), (*ids.parents, PARENT), (*message_edges, MESSAGE)]
-    handovers = list_handovers(links)
-    linear = order_events(len(events.table), steps, arrivals, handovers, _list_ranks(events))
+    steps = [*lines.edges, (*ids.parents, PARENT), (*message_edges, MESSAGE)]
+    handovers = list_arrival_to_delivery_edges(links)
+    linear = order_events(lines.by_rank, steps, arrivals, handovers)
     return GraphCauses(
         edges=linear.merged.edges,
         known=linear.merged.known,
@@ -178,23 +227,3 @@ def _find_causes(events: GraphEvents, links: MessageLinks, ids: IdLinks) -> Grap
         order=linear.sorted.order,
         stuck=linear.sorted.stuck,
     )
-
-
-def _list_step_edges(events: GraphEvents) -> list[EdgePart]:
-    """The edges of process order, and those of clocks."""
-    source, target = find_clock_edges(events.track, events.own, events.clocks, events.place)
-    across = events.track[source] != events.track[target]
-    return [
-        (source[~across], target[~across], PROCESS),
-        (source[across], target[across], CLOCK),
-    ]
-
-
-def _list_ranks(events: GraphEvents) -> list[Ints | Floats]:
-    """What decides where causes leave a choice."""
-    return [
-        events.execution,
-        to_floats(get_column(events.table, "time")),
-        to_integers(get_column(events.table, "line"), 2**62),
-        to_integers(get_column(events.table, "index"), 2**62),
-    ]

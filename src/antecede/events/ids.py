@@ -12,7 +12,7 @@ from antecede.kernels.arrays import ScopedCodes, number_in_scopes
 from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints
-from antecede.kernels.row_hashes import chain_texts
+from antecede.kernels.row_hashes import mix_texts_into_hashes
 
 GHOSTS = pa.schema(
     {
@@ -38,7 +38,7 @@ def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     lists_of_parents = flatten_lists(get_column(table, "parents"))
     parents = lists_of_parents.items[0] if lists_of_parents.items else pa.nulls(0, pa.string())
     events = get_column(table, "event")
-    if not len(parents) and not _may_repeat(execution, events):
+    if not len(parents) and not _may_have_repeated_ids(execution, events):
         return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), (_NONE, _NONE))
     names, (event, parent) = number_names([events, parents])
     ids = number_in_scopes(execution, event, len(names))
@@ -63,7 +63,7 @@ def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     )
 
 
-def _may_repeat(execution: Ints, events: pa.Array) -> bool:
+def _may_have_repeated_ids(execution: Ints, events: pa.Array) -> bool:
     """Whether two ids of an execution have the same hash: found out sooner than whether two are the same."""
     is_valid = events.is_valid().to_numpy(zero_copy_only=False)
     hashes = execution[is_valid].astype(np.uint64)
@@ -72,7 +72,7 @@ def _may_repeat(execution: Ints, events: pa.Array) -> bool:
     _, offset_buffer, byte_buffer = ids.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[ids.offset :][: len(ids) + 1]
     data = np.frombuffer(byte_buffer or b"", np.uint8)
-    chain_texts(hashes, one_each, offsets, data, np.ones(len(ids), dtype=np.bool_))
+    mix_texts_into_hashes(hashes, one_each, offsets, data, np.ones(len(ids), dtype=np.bool_))
     hashes.sort()
     return bool((hashes[1:] == hashes[:-1]).any())
 

@@ -61,7 +61,7 @@ def list_message_edges(links: MessageLinks, among: Bools) -> Edges:
     return Edges(links.cause[target], target)
 
 
-def list_handovers(links: MessageLinks) -> Edges:
+def list_arrival_to_delivery_edges(links: MessageLinks) -> Edges:
     """From the first arrival of a message at a process to its first delivery there, if that comes later."""
     target = np.flatnonzero(links.arrival >= 0)
     return Edges(links.arrival[target], target)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from antecede.events.columns import Bools, FlatLists, flatten_lists, get_column, rank_names, to_integers
 from antecede.kernels.causes import clean_clock_rows, look_up_names
-from antecede.kernels.ragged import Ints, Rows, join_keys, list_owners
+from antecede.kernels.ragged import Ints, Rows, join_keys, list_item_rows
 
 _NO_NAMES = pa.array([], pa.string())
 
@@ -96,7 +96,7 @@ def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tupl
     clocks = Rows(starts, slots, counts)
     if len(slots):
         clocks = Rows(*clean_clock_rows(starts, slots, counts))
-    row = list_owners(clocks.starts)
+    row = list_item_rows(clocks.starts)
     is_own = clocks.slots == process[row]
     own = np.zeros(len(process), dtype=np.int64)
     own[row[is_own]] = clocks.counts[is_own]

@@ -10,10 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats.cloudevents import resolve_again
-from antecede.formats.matching import match_again
+from antecede.formats.cloudevents import resolve_causes_across_files
+from antecede.formats.matching import match_messages_across_files
 
-RULES: dict[str, Callable[[pa.Table], pa.Table]] = {"ndjson": match_again, "cloudevents": resolve_again}
+RULES: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "ndjson": match_messages_across_files,
+    "cloudevents": resolve_causes_across_files,
+}
 """The formats, and what is done with the events of all files together."""
 CAN_BE_AMBIGUOUS = "cloudevents"
 """The format whose causes may be the ids of several events."""
@@ -24,7 +27,7 @@ AMBIGUOUS = "ambiguous"
 _ORDER = [(name, "ascending") for name in ("execution", "process", "index", "file", "line")]
 
 
-def settle_across(events: pa.Table, format: str) -> pa.Table:
+def link_events_across_files(events: pa.Table, format: str) -> pa.Table:
     """The events of one format, all files of whole executions, settled together; rows keep their places."""
     order = pc.sort_indices(events, sort_keys=_ORDER).to_numpy()
     settled = RULES[format](events.take(pa.array(order)))

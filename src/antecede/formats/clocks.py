@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.core.wire import Count
-from antecede.formats.maps import open_maps
+from antecede.formats.maps import flatten_maps
 from antecede.formats.rows import Clock, Refused, build_maps
 from antecede.kernels.clock_texts import ABSENT, scan_clocks
 from antecede.kernels.ragged import Ints
@@ -37,7 +37,7 @@ def read_clocks(texts: pa.Array, hosts: pa.Array) -> ClockColumn:
     if plain is not None:
         return plain
     decoded = _decode_clocks(texts.to_pylist())
-    return build_clocks([{} if clock is None else clock for clock in decoded], hosts)
+    return build_clock_column([{} if clock is None else clock for clock in decoded], hosts)
 
 
 def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | None:
@@ -73,26 +73,26 @@ def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | Non
     return ClockColumn(clocks, owns)
 
 
-def build_clocks(given: Sequence[Clock | None], processes: pa.Array) -> ClockColumn:
+def build_clock_column(clocks: Sequence[Clock | None], processes: pa.Array) -> ClockColumn:
     """The clocks of records that were decoded one by one."""
-    column = build_maps(given, CLOCK)
-    owns = pc.fill_null(find_entries(column, processes), NO_ENTRY).to_numpy()
+    column = build_maps(clocks, CLOCK)
+    owns = pc.fill_null(find_clock_entries(column, processes), NO_ENTRY).to_numpy()
     if 0 in column.items.to_numpy():
-        column = build_maps([clock and without_zeros(clock) for clock in given], CLOCK)
+        column = build_maps([clock and drop_zero_entries(clock) for clock in clocks], CLOCK)
     return ClockColumn(column, owns)
 
 
-def null_unknown_entries(owns: Ints) -> pa.Array:
+def missing_entries_to_null(own_entries: Ints) -> pa.Array:
     """Own entries, null where a clock has none."""
-    return pa.array(owns, mask=owns == NO_ENTRY)
+    return pa.array(own_entries, mask=own_entries == NO_ENTRY)
 
 
-def find_entries(column: pa.MapArray, processes: pa.Array) -> pa.Array:
+def find_clock_entries(clocks: pa.MapArray, processes: pa.Array) -> pa.Array:
     """The entry of each clock for a process; null if it has none."""
-    rows, keys, items = open_maps(column)
+    rows, keys, items = flatten_maps(clocks)
     is_own = pc.fill_null(pc.equal(keys, processes.take(pa.array(rows))), False)
     is_own = is_own.to_numpy(zero_copy_only=False)
-    entry_of_row = np.full(len(column), -1, np.int64)
+    entry_of_row = np.full(len(clocks), -1, np.int64)
     entry_of_row[rows[is_own]] = np.flatnonzero(is_own)
     return items.take(pa.array(entry_of_row, mask=entry_of_row < 0))
 
@@ -105,10 +105,10 @@ def _decode_clocks(texts: Sequence[str]) -> list[Clock | None]:
         clocks = []
     if len(clocks) == len(texts):
         return list(clocks)
-    return [_decode_or_none(text) for text in texts]
+    return [_decode_clock_or_none(text) for text in texts]
 
 
-def _decode_or_none(text: str) -> Clock | None:
+def _decode_clock_or_none(text: str) -> Clock | None:
     try:
         return decode_clock(text)
     except Refused:
@@ -139,7 +139,7 @@ def convert_clock(value: Any) -> Clock:
         raise Refused(f"clock is no object of counts: {error}") from None
 
 
-def own_entry(clock: Clock, host: str) -> int:
+def require_own_entry(clock: Clock, host: str) -> int:
     """The host's own count, which every clock must have."""
     own = clock.get(host)
     if own is None:
@@ -147,7 +147,7 @@ def own_entry(clock: Clock, host: str) -> int:
     return own
 
 
-def without_zeros(clock: Clock) -> Clock:
+def drop_zero_entries(clock: Clock) -> Clock:
     """The clock without the entries that say nothing."""
     if 0 not in clock.values():
         return clock

@@ -5,8 +5,8 @@ called by its id alone, unless two sources of one correlation use it; then both 
 causationid is looked up inside its correlation. If several events have that id, all of them but the event
 itself become parents, since an effect then never comes out before its cause, and the field `ambiguous`
 names them (`causationid` and `id` have what stood there). Where a log is in several files, causes are looked
-up once more in all of them (`resolve_again`). The index is the rank by `sequence` (as integers if
-sequencetype says so, else as strings) where all events of a source have one.
+up once more in all of them (`resolve_causes_across_files`). The index is the rank by `sequence` (as integers
+if sequencetype says so, else as strings) where all events of a source have one.
 """
 
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ def read(source: Source, settings: Settings) -> FileRows:
     return rows
 
 
-def resolve_again(events: pa.Table) -> pa.Table:
+def resolve_causes_across_files(events: pa.Table) -> pa.Table:
     """Look up causes in all files of a log; readers had one file each."""
     rows = FileRows.from_table(events)
     ids: list[str] = []
@@ -60,7 +60,7 @@ def resolve_again(events: pa.Table) -> pa.Table:
         causes.append(fields.pop("causationid", parents[0] if parents else None))
         rows.fields[row] = fields or None
     _resolve_causes(rows, ids, causes)
-    return rows.events()
+    return rows.make_events_table()
 
 
 def _resolve_causes(rows: FileRows, ids: list[str], causes: list[str | None]) -> None:
@@ -70,9 +70,9 @@ def _resolve_causes(rows: FileRows, ids: list[str], causes: list[str | None]) ->
         holders.setdefault((execution, name), set()).add(source or "")
     for row, (name, cause) in enumerate(zip(ids, causes, strict=True)):
         execution = rows.execution[row]
-        mine = _name_event(rows.process[row] or "", name, holders[execution, name])
+        mine = _qualify_event_id(rows.process[row] or "", name, holders[execution, name])
         found = holders.get((execution, cause or ""), set())
-        known = [_name_event(source, cause or "", found) for source in sorted(found)]
+        known = [_qualify_event_id(source, cause or "", found) for source in sorted(found)]
         parents = [parent for parent in known if parent != mine] or known or [cause or ""]
         rows.event[row], rows.parents[row] = mine, [] if cause is None else parents
         more = {} if mine == name else {"id": name}
@@ -83,8 +83,8 @@ def _resolve_causes(rows: FileRows, ids: list[str], causes: list[str | None]) ->
         rows.fields[row] = {**(rows.fields[row] or {}), **more} or None
 
 
-def _name_event(source: str, name: str, holders: set[str]) -> str:
-    return name if len(holders) == 1 else f"{source}#{name}"
+def _qualify_event_id(source: str, id: str, sources_with_id: set[str]) -> str:
+    return id if len(sources_with_id) == 1 else f"{source}#{id}"
 
 
 def _make_event(line: int, value: dict[str, Any]) -> _CloudEvent:
@@ -105,7 +105,7 @@ def _add_event(rows: FileRows, event: _CloudEvent) -> None:
         process=event.source,
         time=values.read_time_ms(event.value.get("time")),
         text=graphs.find_text(event.value, "type"),
-        fields=graphs.collect_rest(event.value, *USED),
+        fields=graphs.find_other_fields(event.value, *USED),
     )
 
 
@@ -119,19 +119,18 @@ def _rank_by_sequence(events: list[_CloudEvent]) -> list[int | None]:
         kinds.setdefault(group, set()).add(type(key))
     good = [row for row, group in enumerate(groups) if group not in unnumbered and len(kinds[group]) == 1]
     ranks: dict[Any, int] = {
-        key: rank
-        for rank, key in enumerate(sorted({keys[row] for row in good}, key=_order_numbers_before_texts))
+        key: rank for rank, key in enumerate(sorted({keys[row] for row in good}, key=_make_sequence_sort_key))
     }
     numbers = np.array([ranks[keys[row]] for row in good], np.int64)
-    found = order.place_rows(order.number_values(groups[row] for row in good), numbers)
+    found = order.rank_rows_in_groups(order.encode_values(groups[row] for row in good), numbers)
     result: list[int | None] = [None] * len(events)
     for row, position in zip(good, found.tolist(), strict=True):
         result[row] = position
     return result
 
 
-def _order_numbers_before_texts(key: int | str | None) -> tuple[bool, int, str]:
-    return (True, 0, key) if isinstance(key, str) else (False, key or 0, "")
+def _make_sequence_sort_key(sequence: int | str | None) -> tuple[bool, int, str]:
+    return (True, 0, sequence) if isinstance(sequence, str) else (False, sequence or 0, "")
 
 
 def _read_sequence(value: dict[str, Any]) -> int | str | None:

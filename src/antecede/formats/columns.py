@@ -40,11 +40,11 @@ def assemble_events(columns: Mapping[str, pa.Array], lines: pa.Array, file: str)
     if events["process"].null_count:
         raise Odd
     for name, default in (("execution", pa.scalar("")), ("file", pa.scalar(file)), ("line", lines)):
-        events = _fill_column(events, name, default)
+        events = _fill_nulls(events, name, default)
     return events
 
 
-def _fill_column(events: pa.Table, name: str, default: pa.Scalar | pa.Array) -> pa.Table:
+def _fill_nulls(events: pa.Table, name: str, default: pa.Scalar | pa.Array) -> pa.Table:
     """The events with this column filled where it is null."""
     position = EVENTS.get_field_index(name)
     column = events.column(position)
@@ -85,10 +85,10 @@ def build_lists(lists: Sequence[Any]) -> pa.Array:
         flat = build_names(list(chain.from_iterable(opened)))
     if flat.null_count or pc.any(pc.equal(flat, "")).as_py():
         raise Odd
-    return join_lists(flat, sizes, is_given)
+    return build_list_array(flat, sizes, is_given)
 
 
-def join_lists(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
+def build_list_array(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
     """A column of lists from their elements and sizes; null where a list is not given."""
     offsets = np.zeros(len(sizes) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
@@ -96,41 +96,41 @@ def join_lists(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=mask), flat)
 
 
-def build_kinds(words: pa.Array, kinds: dict[str, str]) -> tuple[pa.Array, pa.Array]:
+def build_kinds(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa.Array, pa.Array]:
     """Kinds, null for words that are not known; and those words, null elsewhere."""
     encoded = words.dictionary_encode()
-    known = [values.read_kind(word, kinds) for word in encoded.dictionary.to_pylist()]
+    known = [values.read_kind(word, kind_of_word) for word in encoded.dictionary.to_pylist()]
     column = pa.array(known, pa.string()).take(encoded.indices)
     if None not in known:
         return column, pa.nulls(len(words), pa.string())
     return column, pc.if_else(pc.is_null(column), words, None)
 
 
-def build_times(given: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
+def build_times_ms(raw_times: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
     """Milliseconds, null for what is no time; and the text of that, None elsewhere."""
     unknown: list[str | None] = []
-    if str not in set(map(type, given)):
-        column = pa.array([None if time is None else float(time) for time in given], pa.float64())
+    if str not in set(map(type, raw_times)):
+        column = pa.array([None if time is None else float(time) for time in raw_times], pa.float64())
         if not pc.all(pc.is_finite(column)).as_py():
             raise Odd
         return column, unknown
-    times = [None if time is None else values.read_time_ms(time) for time in given]
-    if any(time is None and text is not None for time, text in zip(times, given, strict=True)):
+    times = [None if time is None else values.read_time_ms(time) for time in raw_times]
+    if any(time is None and text is not None for time, text in zip(times, raw_times, strict=True)):
         unknown = [
             values.as_text(text) if time is None and text is not None else None
-            for time, text in zip(times, given, strict=True)
+            for time, text in zip(times, raw_times, strict=True)
         ]
     return pa.array(times, pa.float64()), unknown
 
 
-def build_texts(given: Sequence[Any]) -> pa.Array:
+def build_texts(raw_values: Sequence[Any]) -> pa.Array:
     """Texts; what is no string is written as JSON."""
-    types = set(map(type, given))
+    types = set(map(type, raw_values))
     if types <= {str, type(None)}:
-        return pa.array(given, pa.string())
+        return pa.array(raw_values, pa.string())
     if str in types or type(None) in types:
-        return pa.array([None if text is None else values.as_text(text) for text in given], pa.string())
-    return pa.array(values.as_texts(given), pa.string())
+        return pa.array([None if text is None else values.as_text(text) for text in raw_values], pa.string())
+    return pa.array(values.as_texts(raw_values), pa.string())
 
 
 def build_fields(fields: Sequence[Fields]) -> pa.Array:
@@ -138,7 +138,7 @@ def build_fields(fields: Sequence[Fields]) -> pa.Array:
     return build_maps([one or None for one in fields], FIELDS)
 
 
-def join_fields(columns: Mapping[str, pa.Array]) -> pa.Array:
+def build_fields_from_columns(columns: Mapping[str, pa.Array]) -> pa.Array:
     """Fields from columns of strings, each under its name; null where a row has none."""
     arrays = list(columns.values())
     # One row of the matrix for each record: which of the columns it fills.

@@ -6,7 +6,7 @@ What is in the envelopes may be of any format with lines; they are opened before
 import msgspec
 
 from antecede.core.errors import InputError
-from antecede.formats.jsons import ERRORS, are_objects_by_line, list_keys, number_lines
+from antecede.formats.jsons import ERRORS, are_all_lines_objects, list_keys, list_line_numbers
 from antecede.formats.source import Source
 
 ENVELOPE = {"schema", "payload"}
@@ -19,7 +19,7 @@ class _Envelope(msgspec.Struct, gc=False):
 _envelopes = msgspec.json.Decoder(_Envelope)
 
 
-def open_envelopes(source: Source) -> Source:
+def unwrap_connect_envelopes(source: Source) -> Source:
     """The file with the payloads in the place of their envelopes, line by line; any other file as it is."""
     data = source.data
     head = data[:100].lstrip()
@@ -34,22 +34,22 @@ def open_envelopes(source: Source) -> Source:
     first_line = data.lstrip().partition(b"\n")[0]
     if list_keys(first_line) != ENVELOPE:
         return source
-    body, lines = data.strip(), number_lines(data)
-    payloads = _open_together(body) if are_objects_by_line(body, len(lines)) else None
+    body, lines = data.strip(), list_line_numbers(data)
+    payloads = _unwrap_all_lines(body) if are_all_lines_objects(body, len(lines)) else None
     if payloads is None:
-        payloads = [_open_line(line) for line in body.split(b"\n")]
+        payloads = [_unwrap_line(line) for line in body.split(b"\n")]
     blank = b"\n" * (lines.start - 1)
     return source._replace(data=blank + b"\n".join(payloads) + b"\n")
 
 
-def _open_together(body: bytes) -> list[bytes] | None:
+def _unwrap_all_lines(body: bytes) -> list[bytes] | None:
     try:
         return [bytes(one.payload) for one in _envelopes.decode_lines(body)]
     except ERRORS:
         return None
 
 
-def _open_line(line: bytes) -> bytes:
+def _unwrap_line(line: bytes) -> bytes:
     """A line that is no envelope stays as it is, for its reader to refuse."""
     try:
         return bytes(_envelopes.decode(line).payload)

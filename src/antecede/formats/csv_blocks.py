@@ -15,18 +15,18 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from antecede.core.wire import Count
-from antecede.formats.clocks import build_clocks, null_unknown_entries, read_plain_clocks
+from antecede.formats.clocks import build_clock_column, missing_entries_to_null, read_plain_clocks
 from antecede.formats.columns import (
     LIST_COLUMNS,
     NAME_COLUMNS,
     Odd,
     assemble_events,
     build_fields,
+    build_fields_from_columns,
     build_kinds,
+    build_list_array,
     build_lists,
-    build_times,
-    join_fields,
-    join_lists,
+    build_times_ms,
 )
 from antecede.formats.jsons import ERRORS
 from antecede.formats.mapped import Mapper
@@ -42,7 +42,7 @@ _lists = msgspec.json.Decoder(list[list[str]])
 class CsvBlocks:
     """Reads blocks of lines under one header."""
 
-    def __init__(self, names: list[str], sign: str, mapper: Mapper, file: str) -> None:
+    def __init__(self, names: list[str], separator: str, mapper: Mapper, file: str) -> None:
         self.names, self.kinds, self.file = names, mapper.settings.kinds, file
         self.columns: dict[str, str] = {}
         self.spare: dict[str, list[str]] = {}
@@ -56,11 +56,11 @@ class CsvBlocks:
         has_dots = any("." in name for name in names)
         is_unique = len(set(names)) == len(names) and len(set(used)) == len(used)
         self.is_possible = "process" in self.columns and len(names) > 1 and is_unique and not has_dots
-        self.parse = pa_csv.ParseOptions(delimiter=sign, newlines_in_values=True)
+        self.parse = pa_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
         types = dict.fromkeys(names, pa.string())
         self.convert = pa_csv.ConvertOptions(column_types=types, strings_can_be_null=False)
 
-    def decode_block(self, block: bytes, first_line: int, lines: int) -> tuple[pa.Table, pa.Array]:
+    def decode_block(self, block: bytes, first_line: int, line_count: int) -> tuple[pa.Table, pa.Array]:
         """The events of a block, and the entries of their clocks for their own processes."""
         body = block.removesuffix(b"\n")
         if not self.is_possible or not body or b"\r" in body or b"\0" in body:
@@ -74,56 +74,56 @@ class CsvBlocks:
             table = pa_csv.read_csv(pa.BufferReader(body), options, self.parse, self.convert)
         except (pa.ArrowException, ValueError):
             raise Odd from None
-        if len(table) != lines:
+        if len(table) != line_count:
             raise Odd
-        cells = {name: _as_cells(table[name]) for name in self.names}
-        return self._build_events(cells, pa.array(np.arange(first_line, first_line + lines)))
+        cells = {name: _empty_cells_to_null(table[name]) for name in self.names}
+        return self._build_events(cells, pa.array(np.arange(first_line, first_line + line_count)))
 
     def _build_events(self, cells: dict[str, pa.Array], lines: pa.Array) -> tuple[pa.Table, pa.Array]:
-        given = {own: self._take_cells(own, cells) for own in self.columns}
+        given = {own: self._get_cells(own, cells) for own in self.columns}
         columns: dict[str, pa.Array] = {}
         others = {name: cells[name] for name in self.others if cells[name].null_count < len(lines)}
         for own, column in given.items():
             if own in LIST_COLUMNS:
-                columns[own] = _split_lists(column)
+                columns[own] = _parse_list_cells(column)
             elif own in ("index", "line"):
                 columns[own] = _read_counts(column)
             elif own in (*NAME_COLUMNS, "text"):
                 columns[own] = column
         if "kind" in given:
             columns["kind"], words = build_kinds(given["kind"], self.kinds)
-            _keep_as_field(others, "kind", words)
+            _add_field_column(others, "kind", words)
         if "time" in given:
-            columns["time"], texts = _read_times(given["time"])
-            _keep_as_field(others, "time", texts)
+            columns["time"], texts = _parse_times_ms(given["time"])
+            _add_field_column(others, "time", texts)
         owns = pa.nulls(len(lines), pa.int64())
         if "clock" in given:
             columns["clock"], owns = _read_clocks(given["clock"], columns["process"])
         if "fields" in given and given["fields"].null_count < len(lines):
-            columns["fields"] = _merge_fields(_decode_cells(given["fields"], _fields), others)
+            columns["fields"] = _merge_fields(_decode_json_cells(given["fields"], _fields), others)
         elif others:
-            columns["fields"] = join_fields(others)
+            columns["fields"] = build_fields_from_columns(others)
         return assemble_events(columns, lines, self.file), owns
 
-    def _take_cells(self, own: str, cells: dict[str, pa.Array]) -> pa.Array:
-        column = cells[self.columns[own]]
-        for name in self.spare[own]:
+    def _get_cells(self, event_column: str, cells: dict[str, pa.Array]) -> pa.Array:
+        column = cells[self.columns[event_column]]
+        for name in self.spare[event_column]:
             if pc.any(pc.and_(pc.is_null(column), pc.is_valid(cells[name]))).as_py():
                 raise Odd
         return column
 
 
-def ends_inside_record(text: str, sign: str) -> bool:
+def ends_inside_record(text: str, separator: str) -> bool:
     """Whether the last line has a cell in quotes that is not closed, or ends its record by other means."""
     last = text.rstrip().rpartition("\n")[2]
     try:
-        list(csv.reader([last + "\n"], delimiter=sign, strict=True))
+        list(csv.reader([last + "\n"], delimiter=separator, strict=True))
     except csv.Error:
         return True
     return "\r" in text
 
 
-def _as_cells(column: pa.ChunkedArray) -> pa.Array:
+def _empty_cells_to_null(column: pa.ChunkedArray) -> pa.Array:
     """The cells of a column; an empty one is null."""
     cells = column.combine_chunks()
     sizes = pc.binary_length(cells)
@@ -132,7 +132,7 @@ def _as_cells(column: pa.ChunkedArray) -> pa.Array:
     return pc.if_else(pc.equal(sizes, 0), None, cells) if pc.min(sizes).as_py() == 0 else cells
 
 
-def _keep_as_field(others: dict[str, pa.Array], name: str, texts: pa.Array) -> None:
+def _add_field_column(others: dict[str, pa.Array], name: str, texts: pa.Array) -> None:
     """Keep what could not be understood among the fields."""
     if texts.null_count < len(texts):
         if name in others:
@@ -147,7 +147,7 @@ def _read_counts(cells: pa.Array) -> pa.Array:
     return cells.cast(pa.int64())
 
 
-def _read_times(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _parse_times_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Times, and the text of what is none."""
     try:
         times = cells.cast(pa.float64())
@@ -155,7 +155,7 @@ def _read_times(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
             return times, pa.nulls(len(cells), pa.string())
     except pa.ArrowInvalid:
         pass
-    times, texts = build_times(cells.to_pylist())
+    times, texts = build_times_ms(cells.to_pylist())
     return times, pa.array(texts, pa.string()) if texts else pa.nulls(len(cells), pa.string())
 
 
@@ -166,29 +166,29 @@ def _read_clocks(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, pa.Arr
         raise Odd
     column = read_plain_clocks(pc.fill_null(cells, "null"), processes)
     if column is None:
-        column = build_clocks(_decode_cells(cells, _clocks), processes)
-    return column.clocks, null_unknown_entries(column.owns)
+        column = build_clock_column(_decode_json_cells(cells, _clocks), processes)
+    return column.clocks, missing_entries_to_null(column.owns)
 
 
-def _split_lists(cells: pa.Array) -> pa.Array:
+def _parse_list_cells(cells: pa.Array) -> pa.Array:
     """Lists, which are JSON or separated by semicolons."""
     if pc.any(pc.match_substring_regex(cells, r"^\s*[{\[]")).as_py():
-        return build_lists(_decode_cells(cells, _lists))
+        return build_lists(_decode_json_cells(cells, _lists))
     split = pc.split_pattern(cells, ";")
     names = pc.list_flatten(split)
     is_plain = pc.and_(pc.equal(names, pc.utf8_trim_whitespace(names)), pc.not_equal(names, ""))
     if pc.all(is_plain).as_py():
         sizes = pc.fill_null(pc.list_value_length(split), 0).to_numpy()
-        return join_lists(names, sizes, pc.is_valid(cells).to_numpy(zero_copy_only=False))
-    lists = [None if cell is None else _split_cell(cell) for cell in cells.to_pylist()]
+        return build_list_array(names, sizes, pc.is_valid(cells).to_numpy(zero_copy_only=False))
+    lists = [None if cell is None else _split_at_semicolons(cell) for cell in cells.to_pylist()]
     return pa.array(lists, pa.list_(pa.string()))
 
 
-def _split_cell(cell: str) -> list[str]:
+def _split_at_semicolons(cell: str) -> list[str]:
     return [part.strip() for part in cell.split(";") if part.strip()]
 
 
-def _decode_cells(cells: pa.Array, decoder: Any) -> list[Any]:
+def _decode_json_cells(cells: pa.Array, decoder: Any) -> list[Any]:
     """The values of cells that are JSON; None for empty ones."""
     texts = cells.drop_null().to_pylist()
     try:

@@ -13,7 +13,7 @@ from antecede.formats.columns import Odd
 from antecede.formats.csv_blocks import CsvBlocks, ends_inside_record
 from antecede.formats.jsons import decode_value
 from antecede.formats.mapped import OWN, Mapper
-from antecede.formats.mapped_events import LineBlock, MappedEvents, cut_blocks, cut_smaller
+from antecede.formats.mapped_events import LineBlock, MappedEvents, split_block, split_into_blocks
 from antecede.formats.rows import Parsed, Part, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -39,10 +39,10 @@ def read(source: Source, settings: Settings) -> Parsed:
         records = _read_records(text, find_separator(text.lstrip().split("\n", 1)[0]))
         first = next(records, None)
         if first is not None:
-            _map_records(records, _column_names(first), events)
+            _add_csv_records(records, _list_column_names(first), events)
         return events.finish_file("csv")
     body = _skip_lines(source.data, header.count("\n"))
-    _map_blocks(body, header, header.count("\n") + 1, events)
+    _add_csv_blocks(body, header, header.count("\n") + 1, events)
     return events.finish_file("csv")
 
 
@@ -53,7 +53,7 @@ def read_part(data: bytes, name: str, settings: Settings, first_line: int, heade
     ended, too: then the next part begins with a record.
     """
     events = MappedEvents(OWN, settings, name)
-    is_by_line = _map_blocks(data, header, first_line, events)
+    is_by_line = _add_csv_blocks(data, header, first_line, events)
     return events.finish_part(is_by_line)
 
 
@@ -64,51 +64,51 @@ def _skip_lines(data: bytes, count: int) -> bytes:
     return data[begin:]
 
 
-def _map_blocks(data: bytes, header: str, first_line: int, events: MappedEvents) -> bool:
+def _add_csv_blocks(data: bytes, header: str, first_line: int, events: MappedEvents) -> bool:
     """Read lines behind a header in blocks. Whether every line is surely one record."""
     sign = find_separator(header.lstrip())
-    names = _column_names(next(_read_records(header, sign)))
+    names = _list_column_names(next(_read_records(header, sign)))
     reader = CsvBlocks(names, sign, events.mapper, events.file)
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     begin = 0
     has_other_ends = b"\r" in data
-    for block in cut_blocks(data, first_line, BLOCK_BYTES, BLOCK_BYTES):
-        if has_other_ends or not _map_block(block, reader, sign, events):
+    for block in split_into_blocks(data, first_line, BLOCK_BYTES, BLOCK_BYTES):
+        if has_other_ends or not _try_add_csv_block(block, reader, sign, events):
             # A record may go on behind this block: all that follows is read as one text.
             rest = Source(data[begin:], "").text()
-            _map_records(_read_records(rest, sign, block.first_line), names, events)
+            _add_csv_records(_read_records(rest, sign, block.first_line), names, events)
             return False
         begin += len(block.data)
     return True
 
 
-def _map_block(block: LineBlock, reader: CsvBlocks, sign: str, events: MappedEvents) -> bool:
+def _try_add_csv_block(block: LineBlock, reader: CsvBlocks, separator: str, events: MappedEvents) -> bool:
     """Read a block, if each of its lines is surely a record. Whether that is so; if not, nothing is read."""
     try:
         events.add_block(*reader.decode_block(*block))
         return True
     except Odd:
         text = Source(block.data, "").text()
-    records = sum(1 for _ in _read_records(text, sign))
+    records = sum(1 for _ in _read_records(text, separator))
     lines = sum(bool(line.strip()) for line in text.split("\n"))
-    if records != lines or ends_inside_record(text, sign):
+    if records != lines or ends_inside_record(text, separator):
         return False
-    _map_odd_block(block, reader, sign, events)
+    _add_irregular_block(block, reader, separator, events)
     return True
 
 
-def _map_odd_block(block: LineBlock, reader: CsvBlocks, sign: str, events: MappedEvents) -> None:
+def _add_irregular_block(block: LineBlock, reader: CsvBlocks, separator: str, events: MappedEvents) -> None:
     """Read a block whose lines are records, in smaller blocks as far as these are plain."""
-    parts = cut_smaller(block)
+    parts = split_block(block)
     if len(parts) == 1:
         text = Source(block.data, "").text()
-        _map_records(_read_records(text, sign, block.first_line), reader.names, events)
+        _add_csv_records(_read_records(text, separator, block.first_line), reader.names, events)
         return
     for part in parts:
         try:
             events.add_block(*reader.decode_block(*part))
         except Odd:
-            _map_odd_block(part, reader, sign, events)
+            _add_irregular_block(part, reader, separator, events)
 
 
 def find_header(head: bytes) -> str | None:
@@ -121,24 +121,25 @@ def find_header(head: bytes) -> str | None:
     return header if is_plain and not ends_inside_record(header, find_separator(line)) else None
 
 
-def _column_names(first: Line) -> list[str]:
-    return [str(cell).strip() for cell in first[1]]
+def _list_column_names(header: Line) -> list[str]:
+    return [str(cell).strip() for cell in header[1]]
 
 
-def _map_records(records: Iterable[Line], names: list[str], events: MappedEvents) -> None:
+def _add_csv_records(records: Iterable[Line], column_names: list[str], events: MappedEvents) -> None:
     """Read records one by one."""
     for line, cells, raw in records:
         try:
-            events.mapper.add(line, _make_record(names, cells, events.mapper))
+            events.mapper.add(line, _make_record(column_names, cells, events.mapper))
         except Refused as reason:
             events.refuse(line, str(reason), raw)
 
 
-def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
+def _read_records(text: str, separator: str, first_line: int = 1) -> Iterator[Line]:
     """Line, cells (or what is wrong with them), and raw text of each record; blank lines are none."""
+    line = first_line
     stream = io.StringIO(text, newline="")
     kept: list[str] = []
-    reader = csv.reader(_keep_lines(stream, kept), delimiter=sign)
+    reader = csv.reader(_tee_lines(stream, kept), delimiter=separator)
     while True:
         try:
             cells: list[str] | str = next(reader)
@@ -153,9 +154,9 @@ def _read_records(text: str, sign: str, line: int = 1) -> Iterator[Line]:
         kept.clear()
 
 
-def _keep_lines(stream: io.StringIO, kept: list[str]) -> Iterator[str]:
+def _tee_lines(stream: io.StringIO, copies: list[str]) -> Iterator[str]:
     for line in stream:
-        kept.append(line)
+        copies.append(line)
         yield line
 
 
@@ -165,17 +166,17 @@ def _make_record(header: list[str], cells: list[str] | str, mapper: Mapper) -> d
     if len(cells) != len(header):
         raise Refused(f"{len(cells)} cells, but the header has {len(header)}")
     record: dict[str, Any] = {name: cell for name, cell in zip(header, cells, strict=True) if cell != ""}
-    found, _ = mapper.pick(record)
+    found, _ = mapper.find_column_values(record)
     for own in ("clock", "fields", "receivers", "parents"):
         if own in found:
             name = next(".".join(path) for path in mapper.paths[own] if ".".join(path) in record)
-            record[name] = _open_cell(own, found[own])
+            record[name] = _parse_cell(own, found[own])
     return record
 
 
-def _open_cell(own: str, cell: str) -> Any:
+def _parse_cell(event_column: str, cell: str) -> Any:
     if cell.lstrip()[:1] in ("{", "["):
         return decode_value(cell.encode())
-    if own in ("receivers", "parents"):
+    if event_column in ("receivers", "parents"):
         return [part.strip() for part in cell.split(";") if part.strip()]
-    raise Refused(f"{own} is no JSON object: {cell[:80]}")
+    raise Refused(f"{event_column} is no JSON object: {cell[:80]}")

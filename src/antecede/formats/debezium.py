@@ -51,6 +51,8 @@ HEAD_BYTES = 1 << 20
 """Bytes at the beginning of a file in which the first record must end that is no tombstone."""
 MOST_CHANGES = 1_000_000
 """Changes of a transaction that can be waited for together: each is named, and so many take about a GB."""
+LARGEST = 2**63 - 1
+"""The largest number that a column of integers holds."""
 REMEMBERED = 1_000
 """Transactions whose places are remembered: after a failure Debezium may send the last ones again."""
 
@@ -79,12 +81,14 @@ class Commits(msgspec.Struct, frozen=True):
     last: str | None = None
     before: dict[str, str | None] = {}
 
-    def follow(self, marks: Iterable[TransactionMark], most: int | None = REMEMBERED) -> Commits:
+    def add_transactions(
+        self, marks: Iterable[TransactionMark], most_remembered: int | None = REMEMBERED
+    ) -> Commits:
         """The same with more transactions, in the order of commits; those sent again keep their places.
 
         An END tells the place of a transaction whose BEGIN is lost. Only where it is the first mark of all
         has the log begun in the middle of that transaction, and then nothing comes behind it. Of the earlier
-        transactions the last `most` are kept.
+        transactions the last `most_remembered` are kept.
         """
         last, before = self.last, dict(self.before)
         for kind, transaction in marks:
@@ -94,7 +98,7 @@ class Commits(msgspec.Struct, frozen=True):
             before[transaction] = last
             last = None if is_cut_off else transaction
         recent = list(before.items())
-        return Commits(last, dict(recent if most is None else recent[-most:]))
+        return Commits(last, dict(recent if most_remembered is None else recent[-most_remembered:]))
 
 
 def is_change_log(paths: list[str]) -> bool:
@@ -108,7 +112,7 @@ def _begins_with_change(file: str) -> bool:
             value = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError):
             return False
-        if _open_envelope(value) is not None:
+        if _unwrap_envelope(value) is not None:
             return looks_like_change(value)
     return False
 
@@ -131,7 +135,7 @@ def _read_first_lines(file: str) -> Iterator[bytes]:
 
 def looks_like_change(value: Any) -> bool:
     """Whether a JSON value is a record of Debezium."""
-    payload = _open_envelope(value)
+    payload = _unwrap_envelope(value)
     if not isinstance(payload, dict):
         return False
     is_change = isinstance(payload.get("op"), str) and isinstance(payload.get("source"), dict)
@@ -143,13 +147,13 @@ def read_change(value: Any) -> Change:
     """What a record says; null is a tombstone. Raises Refused."""
     if value is None:
         return Change("tombstone")
-    payload = _open_envelope(value)
+    payload = _unwrap_envelope(value)
     if payload is None:
         return Change("tombstone")
     if not isinstance(payload, dict):
         raise Refused("no JSON object")
     if payload.get("status") in ("BEGIN", "END"):
-        return _read_mark(payload)
+        return _parse_transaction_mark(payload)
     op, source = payload.get("op"), payload.get("source")
     if not isinstance(op, str) or not isinstance(source, dict):
         raise Refused("neither a change, with op and source, nor the BEGIN or END of a transaction")
@@ -160,25 +164,25 @@ def read_change(value: Any) -> Change:
     if not isinstance(transaction, dict):
         raise Refused("its transaction is no object")
     order = _read_count(transaction.get("total_order"), "total_order", least=1)
-    return Change("change", _read_id(transaction), order, table=table, op=op)
+    return Change("change", _read_transaction_id(transaction), order, table=table, op=op)
 
 
-def _open_envelope(value: Any) -> Any:
+def _unwrap_envelope(value: Any) -> Any:
     """The payload, where the converter writes the schema beside it."""
     is_envelope = isinstance(value, dict) and "payload" in value and value.keys() <= {"schema", "payload"}
     return value["payload"] if is_envelope else value
 
 
-def _read_mark(payload: dict[str, Any]) -> Change:
+def _parse_transaction_mark(payload: dict[str, Any]) -> Change:
     if payload["status"] == "BEGIN":
-        return Change("begin", _read_id(payload))
+        return Change("begin", _read_transaction_id(payload))
     count = _read_count(payload.get("event_count"), "event_count", least=0)
     if count > MOST_CHANGES:
         raise Refused(f"event_count is {count:.7g}, and {MOST_CHANGES:,} changes can be held together")
-    return Change("end", _read_id(payload), event_count=count)
+    return Change("end", _read_transaction_id(payload), event_count=count)
 
 
-def _read_id(mapping: dict[str, Any]) -> str:
+def _read_transaction_id(mapping: dict[str, Any]) -> str:
     name = mapping.get("id")
     if not isinstance(name, str | int) or name == "":
         raise Refused("its transaction has no id")
@@ -186,32 +190,34 @@ def _read_id(mapping: dict[str, Any]) -> str:
 
 
 def _read_count(value: Any, name: str, least: int) -> int:
+    if type(value) is int and value > LARGEST:
+        raise Refused(f"{name} is above 2^63 - 1")
     if type(value) is not int or value < least:
         raise Refused(f"{name} is no number from {least} on: {json.dumps(value)[:80]}")
     return value
 
 
-def name_change(transaction: str, order: int) -> str:
+def make_change_id(transaction: str, order: int) -> str:
     """The id of a change."""
     return f"change {order} of {transaction}"
 
 
-def make_row(change: Change, place_name: str, place: int, commits: Commits) -> dict[str, Any]:
-    """The row of a record; `place_name` is the id of one that is in no transaction."""
+def make_change_row(change: Change, fallback_id: str, place: int, commits: Commits) -> dict[str, Any]:
+    """The row of a record; `fallback_id` is the id of one that is in no transaction."""
     transaction, order = change.transaction, change.order
-    name, behind, together = place_name, [], []
+    name, behind, together = fallback_id, [], []
     if change.kind == "begin":
         name, together = f"begin of {transaction}", [f"end of {transaction}"]
         before = commits.before.get(str(transaction))
         behind = [] if before is None else [f"end of {before}"]
     elif change.kind == "end":
         name = f"end of {transaction}"
-        together = [name_change(str(transaction), k) for k in range(1, (change.event_count or 0) + 1)]
+        together = [make_change_id(str(transaction), k) for k in range(1, (change.event_count or 0) + 1)]
         behind = together[-1:] or [f"begin of {transaction}"]
     elif change.kind == "change":
         assert order is not None
-        name = name_change(str(transaction), order)
-        behind = [name_change(str(transaction), order - 1) if order > 1 else f"begin of {transaction}"]
+        name = make_change_id(str(transaction), order)
+        behind = [make_change_id(str(transaction), order - 1) if order > 1 else f"begin of {transaction}"]
     return {
         "group": _name_group(change),
         "id": name,

@@ -13,11 +13,11 @@ from antecede.formats import jsons, kafka, ndjson
 from antecede.formats.csv_table import find_separator
 from antecede.formats.debezium import looks_like_change
 from antecede.formats.mapped import OWN
-from antecede.formats.otlp_proto import is_framed
+from antecede.formats.otlp_proto import is_otlp_protobuf
 from antecede.formats.parquet import PARQUET_ERRORS
 from antecede.formats.rows import Refused
 from antecede.formats.settings import DEFAULT, Settings
-from antecede.formats.shiviz_forms import CLOCK_LINE, has_header
+from antecede.formats.shiviz_forms import CLOCK_LINE, has_shiviz_header
 from antecede.formats.source import Source
 from antecede.formats.span_tables import is_span_table
 from antecede.formats.values import USUAL_KINDS
@@ -51,35 +51,35 @@ def guess_format(source: Source, settings: Settings = DEFAULT) -> str:
     data = source.data
     if data.startswith(b"PAR1"):
         return "otel-table" if is_span_table(_list_parquet_columns(data)) else "parquet"
-    if is_framed(data):
+    if is_otlp_protobuf(data):
         return "otlp"
     if settings.regex:
         return "shiviz"
-    if data.lstrip()[:1] in (b"{", b"[") and (found := _guess_json(data, settings)):
+    if data.lstrip()[:1] in (b"{", b"[") and (found := _guess_json_format(data, settings)):
         return found
     head = Source(data[:HEAD], source.name).text()
     if kafka.LOOKS_LIKE_CONSOLE.match(head.lstrip()):
         return "kafka"
     if is_span_table(_list_header_cells(head)):
         return "otel-table"
-    if has_header(head) or CLOCK_LINE.search(head):
+    if has_shiviz_header(head) or CLOCK_LINE.search(head):
         return "shiviz"
     if b" {" in data and CLOCK_LINE.search(source.text()):
         return "shiviz"
-    if _is_table(head if "\n" in head.lstrip() else source.text(), settings):
+    if _is_csv_table(head if "\n" in head.lstrip() else source.text(), settings):
         return "csv"
     if looks_like_change(next(_sample_objects(data), None)):
         raise InputError(
             "these are change events of Debezium, which tell of commits and not of messages: antecede order "
             "--format debezium puts them in the order of commits"
         )
-    if found := _find_stamps(data):
+    if found := _find_stamp_key(data):
         raise InputError(
             f"{found!r} looks like clocks or stamps, but nothing tells the process; name it with --field "
             f"process=KEY --field clock={found}, or, if these are messages, give antecede order --sender KEY "
             f"--stamp {found}"
         )
-    if CLOCK_LIKE.search(source.text()) and not _has_objects(data):
+    if CLOCK_LIKE.search(source.text()) and not _has_json_objects(data):
         raise InputError(
             "it has vector clocks, but in a layout of its own; give --regex with host, clock and event"
         )
@@ -94,7 +94,7 @@ def _list_parquet_columns(data: bytes) -> list[str]:
         return []
 
 
-def _guess_json(data: bytes, settings: Settings) -> str | None:
+def _guess_json_format(data: bytes, settings: Settings) -> str | None:
     for raw in islice(jsons.split_records(data), SAMPLE):
         # What is in a record is decoded only if its keys tell nothing: it may be the whole file.
         members = jsons.list_keys(raw.data)
@@ -103,14 +103,14 @@ def _guess_json(data: bytes, settings: Settings) -> str | None:
                 return name
         if is_span_table(members):
             return "otel-table"
-        if found := _guess_record(raw.data, settings):
+        if found := _guess_record_format(raw.data, settings):
             return found
         if members >= kafka.SIGN:
             return "kafka"
-    return _guess_broken(data)
+    return _guess_broken_json_format(data)
 
 
-def _find_stamps(data: bytes) -> str | None:
+def _find_stamp_key(data: bytes) -> str | None:
     """The key of the first record that holds stamps, by its name, or because it has a count for each name."""
     first = next(_sample_objects(data), {})
     if "stamp" in first:
@@ -122,7 +122,7 @@ def _is_clock(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(type(count) is int for count in value.values())
 
 
-def _has_objects(data: bytes) -> bool:
+def _has_json_objects(data: bytes) -> bool:
     return next(_sample_objects(data), None) is not None
 
 
@@ -137,7 +137,7 @@ def _sample_objects(data: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _guess_record(raw: bytes, settings: Settings) -> str | None:
+def _guess_record_format(raw: bytes, settings: Settings) -> str | None:
     """Our own table, or sends and receives under other names."""
     try:
         record = jsons.decode_value(raw)
@@ -156,7 +156,7 @@ def _guess_record(raw: bytes, settings: Settings) -> str | None:
     return None
 
 
-def _guess_broken(data: bytes) -> str | None:
+def _guess_broken_json_format(data: bytes) -> str | None:
     """A document that is no JSON as a whole may still show its keys."""
     head = data[:100_000]
     for keys, name in SIGNS:
@@ -165,7 +165,7 @@ def _guess_broken(data: bytes) -> str | None:
     return None
 
 
-def _is_table(text: str, settings: Settings) -> bool:
+def _is_csv_table(text: str, settings: Settings) -> bool:
     cells = _list_header_cells(text)
     known = {name for names in OWN.values() for name in names}
     process = cells & {settings.fields.get("process", ""), *OWN["process"]}

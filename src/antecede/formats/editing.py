@@ -53,8 +53,8 @@ def read(source: Source, settings: Settings) -> FileRows:
     return rows
 
 
-def _name_trace(name: str) -> str:
-    return PurePosixPath(name).name.removesuffix(".gz").removesuffix(".json")
+def _name_trace(file: str) -> str:
+    return PurePosixPath(file).name.removesuffix(".gz").removesuffix(".json")
 
 
 def _read_txn(line: int, value: Any, number: int) -> _Txn:
@@ -77,7 +77,7 @@ def _fill_rows(rows: FileRows, txns: list[_Txn], execution: str) -> None:
     cuts = sorted({parent + 1 for txn in txns for parent in txn.parents})
     seqs = []
     for txn in txns:
-        fields = graphs.collect_rest(txn.value, *USED)
+        fields = graphs.find_other_fields(txn.value, *USED)
         begin, parents = txn.begin, txn.parents
         inner = cuts[bisect_left(cuts, txn.begin + 1) : bisect_left(cuts, txn.end)]
         for end in [*inner, txn.end]:
@@ -92,4 +92,6 @@ def _fill_rows(rows: FileRows, txns: list[_Txn], execution: str) -> None:
             )
             seqs.append(txn.seq + begin - txn.begin)
             begin, parents = end, [end - 1]
-    rows.index = list(order.place_rows(order.number_values(rows.process), np.array(seqs, np.int64)).tolist())
+    rows.index = list(
+        order.rank_rows_in_groups(order.encode_values(rows.process), np.array(seqs, np.int64)).tolist()
+    )

@@ -7,7 +7,7 @@ and a process goes on from file to file: in the order of their times where these
 event where they do, and in the order in which files were named where there are no times.
 
 The spans of processes in files decide this, and they are few: `measure_process_spans` makes them when a file
-is read, `gather_executions` decides, and each engine applies the decision to its own kind of table.
+is read, `group_files_into_executions` decides, and each engine applies the decision to its own kind of table.
 """
 
 import os
@@ -95,9 +95,9 @@ class Gathering(NamedTuple):
     note: str | None
 
 
-def gather_executions(spans: pa.Table, files: list[str]) -> Gathering:
+def group_files_into_executions(spans: pa.Table, files: list[str]) -> Gathering:
     """Decide from the spans of all files; a span's number is the place of its file in `files`."""
-    executions = [_SpreadExecution(group, files) for group in _spans_by_execution(spans)]
+    executions = [_SpreadExecution(group, files) for group in _group_spans_of_spread_executions(spans)]
     names = [(number, one.name, name) for one in executions for number, name in one.new_names.items()]
     shifts = [shift for one in executions for shift in one.find_index_shifts()]
     notes = [one.note for one in executions if one.note]
@@ -108,7 +108,7 @@ def gather_executions(spans: pa.Table, files: list[str]) -> Gathering:
     )
 
 
-def _spans_by_execution(spans: pa.Table) -> list[list[FileSpan]]:
+def _group_spans_of_spread_executions(spans: pa.Table) -> list[list[FileSpan]]:
     """The spans of each execution that is in several files."""
     files = spans.group_by("execution").aggregate([("number", "count_distinct")])
     in_several = files.filter(pc.greater(files["number_count_distinct"], 1))["execution"]
@@ -135,14 +135,16 @@ class _SpreadExecution:
         for span in sorted(with_rows, key=lambda span: (span.low, span.high, span.number)):
             self.spans_of[span.process or ""].append(span)
         in_several_runs = {
-            process for process, spans in sorted(self.spans_of.items()) if not self._join_parts(spans)
+            process
+            for process, spans in sorted(self.spans_of.items())
+            if not self._join_files_of_process(spans)
         }
         for span in spans:
             if not span.rows:
-                self._join_named(span, span.process in in_several_runs)
+                self._join_files_named_in_clocks(span, span.process in in_several_runs)
         self.new_names = self._name_separate_files()
 
-    def _join_parts(self, spans: list[FileSpan]) -> bool:
+    def _join_files_of_process(self, spans: list[FileSpan]) -> bool:
         """Join the files in which a process goes on counting; no if it counts the same events in two."""
         repeated = [pair for pair in pairwise(spans) if pair[1].counted and _have_common_event(*pair)]
         if repeated:
@@ -152,10 +154,10 @@ class _SpreadExecution:
             return False
         for one, two in pairwise(spans):
             if one.counted and two.counted:
-                self._join(one.number, two.number)
+                self._join_files(one.number, two.number)
         return True
 
-    def _join_named(self, span: FileSpan, in_several_runs: bool) -> None:
+    def _join_files_named_in_clocks(self, span: FileSpan, in_several_runs: bool) -> None:
         """Join a file with those of a process that its clocks name; of several runs, the one beside it."""
         holders = [one.number for one in self.spans_of.get(span.process or "", []) if one.counted]
         if in_several_runs:
@@ -164,9 +166,9 @@ class _SpreadExecution:
             if len(holders) > 1:
                 return
         for number in holders:
-            self._join(span.number, number)
+            self._join_files(span.number, number)
 
-    def _join(self, one: int, two: int) -> None:
+    def _join_files(self, one: int, two: int) -> None:
         self.parent[self._find_root(one)] = self._find_root(two)
 
     def _find_root(self, number: int) -> int:
@@ -218,13 +220,13 @@ class _SpreadExecution:
         elif any(span.low or span.high != span.rows - 1 for span in spans):
             return  # the files say positions of their own
         else:
-            how, spans = self._order_parts(process, spans)
+            how, spans = self._order_files_of_process(process, spans)
         before = 0
         for span in spans:
             yield IndexShift(span.number, self.name, process, how, before)
             before += span.rows
 
-    def _order_parts(self, process: str, spans: list[FileSpan]) -> tuple[str, list[FileSpan]]:
+    def _order_files_of_process(self, process: str, spans: list[FileSpan]) -> tuple[str, list[FileSpan]]:
         """How a process goes on from file to file, and the files in that order."""
         as_named = sorted(spans, key=lambda span: span.number)
         first, second = (self.files[span.number] for span in as_named[:2])
@@ -254,11 +256,11 @@ def _have_common_event(one: FileSpan, two: FileSpan) -> bool:
     return one.high >= two.low and (share_an_end or one_has_no_holes)
 
 
-def measure_process_spans(events: pa.Table, format: str | None, number: int) -> pa.Table:
+def measure_process_spans(events: pa.Table, format: str | None, file_number: int) -> pa.Table:
     """The part of each process's order that a file has, where its events have positions; and which other
     processes its clocks name."""
     ordered = events.filter(pc.is_valid(events["index"]))
-    own = own_entries(ordered)
+    own = find_own_entries(ordered)
     is_clocked = len(ordered) > 0 and not own.null_count
     place = own if is_clocked else ordered["index"]
     table = ordered.select(["execution", "process", "time"]).append_column("place", place)
@@ -275,23 +277,27 @@ def measure_process_spans(events: pa.Table, format: str | None, number: int) -> 
     )
     spans = spans.rename_columns(["execution", "process", "low", "high", "rows", "since", "until"])
     if is_clocked:
-        named = _processes_in_clocks(ordered).join(spans, ["execution", "process"], join_type="left anti")
+        named = _list_processes_in_clocks(ordered).join(
+            spans, ["execution", "process"], join_type="left anti"
+        )
         named = named.append_column("rows", pa.repeat(pa.scalar(0), len(named)))
         spans = pa.concat_tables([spans, named], promote_options="default")
     counted = is_clocked or format == "editing"
-    spans = spans.append_column("number", pa.repeat(pa.scalar(number), len(spans)))
+    spans = spans.append_column("number", pa.repeat(pa.scalar(file_number), len(spans)))
     spans = spans.append_column("counted", pa.repeat(pa.scalar(counted), len(spans)))
     return spans.select(SPANS.names).cast(SPANS)
 
 
-def own_entries(events: pa.Table) -> pa.ChunkedArray:
+def find_own_entries(events: pa.Table) -> pa.ChunkedArray:
     """Each event's clock entry for its own process; null if its clock has none."""
-    return pa.chunked_array([_ClockEntries(batch).own_entries() for batch in events.to_batches()], pa.int64())
+    return pa.chunked_array(
+        [_ClockEntries(batch).find_own_entries() for batch in events.to_batches()], pa.int64()
+    )
 
 
-def _processes_in_clocks(events: pa.Table) -> pa.Table:
+def _list_processes_in_clocks(events: pa.Table) -> pa.Table:
     """The processes that clocks name, by execution."""
-    tables = [_ClockEntries(batch).named_processes() for batch in events.to_batches()]
+    tables = [_ClockEntries(batch).list_named_processes() for batch in events.to_batches()]
     return pa.concat_tables(tables).group_by(["execution", "process"]).aggregate([])
 
 
@@ -306,7 +312,7 @@ class _ClockEntries:
         self.rows: NDArray[np.int64] = np.repeat(np.arange(len(clocks)), np.diff(offsets))
         self.processes, self.counts = clocks.keys[used], clocks.items[used]
 
-    def own_entries(self) -> pa.Array:
+    def find_own_entries(self) -> pa.Array:
         is_own = pc.equal(self.processes, self.events["process"].take(pa.array(self.rows)))
         is_own = pc.fill_null(is_own, False).to_numpy(zero_copy_only=False)
         entries = np.flatnonzero(is_own)
@@ -314,7 +320,7 @@ class _ClockEntries:
         entry_of_event[self.rows[entries]] = entries
         return self.counts.take(pa.array(entry_of_event, mask=entry_of_event < 0))
 
-    def named_processes(self) -> pa.Table:
+    def list_named_processes(self) -> pa.Table:
         executions = self.events["execution"].take(pa.array(self.rows))
         table = pa.table({"execution": executions, "process": self.processes})
         return table.group_by(["execution", "process"]).aggregate([])

@@ -3,9 +3,9 @@
 Sends and receives are not told apart: clocks tell what came before what. All other keys stay in the fields.
 """
 
-from antecede.formats.jsons import has_lines, split_records
+from antecede.formats.jsons import has_record_per_line, split_records
 from antecede.formats.mapped import OWN, Names
-from antecede.formats.mapped_events import MappedEvents, map_lines, map_records
+from antecede.formats.mapped_events import MappedEvents, add_json_lines, add_json_records
 from antecede.formats.rows import Parsed
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,8 +22,8 @@ NAMES: Names = dict.fromkeys(OWN, ()) | {
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     events = MappedEvents(NAMES, settings, source.name)
-    if has_lines(source.data):
-        map_lines(source.data, events)
+    if has_record_per_line(source.data):
+        add_json_lines(source.data, events)
     else:
-        map_records(split_records(source.data), events)
+        add_json_records(split_records(source.data), events)
     return events.finish_file("govector")

@@ -34,6 +34,6 @@ def unwrap_single_value(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def collect_rest(record: dict[str, Any], *used: str) -> dict[str, str] | None:
+def find_other_fields(record: dict[str, Any], *used: str) -> dict[str, str] | None:
     """The other fields as strings."""
-    return values.collect_others(record, set(used)) or None
+    return values.collect_other_fields(record, set(used)) or None

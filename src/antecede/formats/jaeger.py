@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import Record, open_list, read_objects
+from antecede.formats.jsons import Record, iterate_objects_in_list, read_objects
 from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,7 +22,7 @@ def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
     found = []
-    for record, processes in _open_spans(source.data, rows):
+    for record, processes in _iterate_spans(source.data, rows):
         try:
             found.append(_make_span(record.line, record.value, processes))
         except Refused as reason:
@@ -31,17 +31,17 @@ def read(source: Source, settings: Settings) -> FileRows:
     return rows
 
 
-def _open_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, dict[str, Any]]]:
+def _iterate_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, dict[str, Any]]]:
     """Every span with the processes of its trace."""
     for record in read_objects(data, rows):
         traces = [record]
         if isinstance(record.value.get("data"), list):
-            traces = list(open_list(record, "data", rows))
+            traces = list(iterate_objects_in_list(record, "data", rows))
         for trace in traces:
             if isinstance(trace.value.get("spans"), list):
                 processes = trace.value.get("processes")
                 known = processes if isinstance(processes, dict) else {}
-                for span in open_list(trace, "spans", rows):
+                for span in iterate_objects_in_list(trace, "spans", rows):
                     yield span, known
             else:
                 yield trace, {}
@@ -66,7 +66,7 @@ def _make_span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> s
         end=None if start is None or duration is None else (start + duration) / 1e3,
         ended=duration is not None,
         links=links,
-        fields=tags | values.collect_others(value, USED),
+        fields=tags | values.collect_other_fields(value, USED),
     )
 
 

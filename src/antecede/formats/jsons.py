@@ -43,7 +43,7 @@ class Record(NamedTuple):
     @property
     def raw(self) -> bytes:
         """The record as it stands in the file."""
-        return self.place if isinstance(self.place, bytes) else self.place.cut_text()
+        return self.place if isinstance(self.place, bytes) else self.place.get_text()
 
     @property
     def is_one_line(self) -> bool:
@@ -58,9 +58,9 @@ class ElementTexts:
         self.parent, self.key = parent, key
         self.texts: list[bytes] | None = None
 
-    def cut_texts(self) -> list[bytes]:
+    def get_texts(self) -> list[bytes]:
         if self.texts is None:
-            self.texts = _split_list(_cut_member(self.parent.raw, self.key))
+            self.texts = _split_list(_get_member_text(self.parent.raw, self.key))
         return self.texts
 
 
@@ -70,8 +70,8 @@ class ElementPlace(NamedTuple):
     texts: ElementTexts
     number: int
 
-    def cut_text(self) -> bytes:
-        return self.texts.cut_texts()[self.number]
+    def get_text(self) -> bytes:
+        return self.texts.get_texts()[self.number]
 
 
 def read_objects(data: bytes, rows: FileRows) -> Iterator[Record]:
@@ -79,9 +79,9 @@ def read_objects(data: bytes, rows: FileRows) -> Iterator[Record]:
     return decode_objects(split_records(data), rows)
 
 
-def decode_objects(found: Iterable[Raw], rows: FileRows) -> Iterator[Record]:
+def decode_objects(raw_records: Iterable[Raw], rows: FileRows) -> Iterator[Record]:
     """Those that are JSON objects; the others go to quarantine."""
-    for line, raw in found:
+    for line, raw in raw_records:
         try:
             yield Record(line, _object.decode(raw), raw)
         except ERRORS as error:
@@ -90,15 +90,15 @@ def decode_objects(found: Iterable[Raw], rows: FileRows) -> Iterator[Record]:
 
 def split_records(data: bytes) -> Iterable[Raw]:
     """The records of a file, each with the line on which it starts."""
-    if has_lines(data):
+    if has_record_per_line(data):
         return split_lines(data)
-    return split_elements(data) if data.lstrip()[:1] == b"[" else _read_document(data)
+    return split_array_elements(data) if data.lstrip()[:1] == b"[" else _split_document(data)
 
 
-def has_lines(data: bytes) -> bool:
+def has_record_per_line(data: bytes) -> bool:
     """Whether each record is a line."""
     head = data.lstrip()[:1]
-    return head != b"[" and (head != b"{" or _is_by_line(data))
+    return head != b"[" and (head != b"{" or _has_object_per_line(data))
 
 
 def decode_value(raw: bytes) -> Any:
@@ -117,7 +117,7 @@ def list_keys(raw: bytes) -> set[str]:
         return set()
 
 
-def _is_by_line(data: bytes) -> bool:
+def _has_object_per_line(data: bytes) -> bool:
     """Whether records are lines: the first one is a value, or a later line is, from its first column on."""
     first_line = data.lstrip()[:LONGEST_LINE].partition(b"\n")[0]
     if _is_json(first_line.strip()):
@@ -137,7 +137,7 @@ def looks_like_json_lines(data: bytes) -> bool:
     return first.startswith(b"{") and _is_json(first.strip()) and bool(rest.strip())
 
 
-def are_objects_by_line(body: bytes, lines: int) -> bool:
+def are_all_lines_objects(body: bytes, line_count: int) -> bool:
     """Whether each of the lines begins with { and ends with }.
 
     A line's end between } and { can only be where a value of JSON ends: if there are as many values as lines
@@ -145,10 +145,10 @@ def are_objects_by_line(body: bytes, lines: int) -> bool:
     """
     if not (body.startswith(b"{") and body.endswith(b"}")):
         return False
-    return lines - 1 in (body.count(end) for end in (b"}\n{", b"}\r\n{"))
+    return line_count - 1 in (body.count(end) for end in (b"}\n{", b"}\r\n{"))
 
 
-def number_lines(data: bytes) -> range:
+def list_line_numbers(data: bytes) -> range:
     """The numbers of the lines from the first to the last that have anything on them."""
     first = data.count(b"\n", 0, len(data) - len(data.lstrip())) + 1
     return range(first, first + data.strip().count(b"\n") + 1)
@@ -169,22 +169,22 @@ def split_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
             yield Raw(number, stripped)
 
 
-def _read_document(data: bytes) -> Iterable[Raw]:
+def _split_document(data: bytes) -> Iterable[Raw]:
     body = data.strip()
     if _is_json(body):
         return locate_parts(data, [body])
     return _salvage_objects(data, 0)
 
 
-def split_elements(data: bytes) -> Iterable[Raw]:
+def split_array_elements(data: bytes) -> Iterable[Raw]:
     """The elements of an array; arrays inside it are opened (Zipkin lists traces as lists of spans)."""
     try:
-        return locate_parts(data, _open_leaves(data))
+        return locate_parts(data, _flatten_nested_arrays(data))
     except ERRORS:
         return _salvage_objects(data, 1)
 
 
-def _open_leaves(data: bytes) -> list[bytes]:
+def _flatten_nested_arrays(data: bytes) -> list[bytes]:
     result: list[bytes] = []
     for element in _listed.decode(data.strip()):
         raw = bytes(element)
@@ -192,7 +192,7 @@ def _open_leaves(data: bytes) -> list[bytes]:
     return result
 
 
-def open_list(parent: Record, key: str, rows: FileRows) -> Iterator[Record]:
+def iterate_objects_in_list(parent: Record, key: str, rows: FileRows) -> Iterator[Record]:
     """The objects in a list inside an object; other elements go to quarantine.
 
     What is in them was decoded with the object around them: only their places are looked for.
@@ -214,23 +214,23 @@ def _locate_elements(parent: Record, key: str, size: int) -> Iterable[tuple[int,
     texts = ElementTexts(parent, key)
     if parent.is_one_line:
         return ((parent.line, ElementPlace(texts, number)) for number in range(size))
-    inner = _cut_member(parent.raw, key)
+    inner = _get_member_text(parent.raw, key)
     begin = max(parent.raw.find(inner), 0)
     first_line = parent.line + parent.raw.count(b"\n", 0, begin)
-    return locate_parts(parent.raw[begin:], texts.cut_texts(), first_line)
+    return locate_parts(parent.raw[begin:], texts.get_texts(), first_line)
 
 
-def _cut_member(text: bytes, key: str) -> bytes:
-    return bytes(_members.decode(text)[key])
+def _get_member_text(object_text: bytes, key: str) -> bytes:
+    return bytes(_members.decode(object_text)[key])
 
 
 def _split_list(text: bytes) -> list[bytes]:
     return list(map(bytes, _listed.decode(text)))
 
 
-def locate_parts(data: bytes, parts: Iterable[bytes], line: int = 1) -> Iterator[Raw]:
+def locate_parts(data: bytes, parts: Iterable[bytes], first_line: int = 1) -> Iterator[Raw]:
     """Parts that follow each other in the data, with their lines; one walk."""
-    last = 0
+    last, line = 0, first_line
     for part in parts:
         begin = data.find(part, last)
         if begin >= 0:
@@ -260,10 +260,10 @@ def _salvage_objects(data: bytes, level: int) -> Iterator[Raw]:
                 end = token.end()
                 parts.append(data[begin:end])
     parts.append(data[end:])
-    return locate_parts(data, [part for part in map(_trim_part, parts) if part])
+    return locate_parts(data, [part for part in map(_strip_separators, parts) if part])
 
 
-def _trim_part(part: bytes) -> bytes:
+def _strip_separators(part: bytes) -> bytes:
     """Without white space, commas, and brackets of the array around."""
     part = part.strip(b" \t\r\n,")
     return b"" if part in (b"[", b"]") else part

@@ -27,8 +27,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from antecede.core.errors import CallerError
+from antecede.core.wire import LARGEST
 from antecede.formats import order, values
-from antecede.formats.jsons import ERRORS, Record, are_objects_by_line, number_lines, read_objects
+from antecede.formats.jsons import ERRORS, Record, are_all_lines_objects, list_line_numbers, read_objects
 from antecede.formats.rows import Fields, FileRows, Refused, build_maps
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -46,9 +47,10 @@ SIGN = {"topic", "partition", "offset"}
 """Keys that every record has as JSON."""
 CONSOLE_LINE = (
     r"^(?:(?P<clock>CreateTime|LogAppendTime|NoTimestampType):(?P<time>-?\d+)\t)?"
-    r"Partition:(?P<partition>\d+)\tOffset:(?P<offset>\d+)(?:\tDelivery:\d+)?(?:\tEpoch:\d*)?\t(?P<rest>(?s:.*))$"
+    r"Partition:(?P<partition>\d{1,18})\tOffset:(?P<offset>\d{1,18})"
+    r"(?:\tDelivery:\d+)?(?:\tEpoch:\d*)?\t(?P<rest>(?s:.*))$"
 )
-"""A line of kafka-console-consumer."""
+"""A line of kafka-console-consumer, with numbers that an integer can hold."""
 LOOKS_LIKE_CONSOLE = re.compile(
     r"^(?:(?:CreateTime|LogAppendTime|NoTimestampType):-?\d+\t)?Partition:\d+\tOffset:\d+\t"
 )
@@ -75,7 +77,7 @@ class TopicRecord(msgspec.Struct, gc=False):
     line: int = 0
 
     @property
-    def time(self) -> float | None:
+    def time_ms(self) -> float | None:
         """Milliseconds; what is below 0 says that there is none."""
         time = values.read_time_ms(self.timestamp if self.ts is None else self.ts)
         return None if time is None or time < 0 else time
@@ -95,15 +97,15 @@ def read(source: Source, settings: Settings) -> FileRows:
         records = _read_console_lines(source, rows)
     else:
         plain = _read_plain_lines(source.data)
-        records = _read_one_by_one(source.data, rows) if plain is None else plain
+        records = _read_records_one_by_one(source.data, rows) if plain is None else plain
     _fill_rows(rows, records, _Lookup(settings))
     return rows
 
 
 def _read_plain_lines(data: bytes) -> list[TopicRecord] | None:
     """The records of a file with one on each line and nothing odd in them; else None."""
-    body, lines = data.strip(), number_lines(data)
-    if not are_objects_by_line(body, len(lines)):
+    body, lines = data.strip(), list_line_numbers(data)
+    if not are_all_lines_objects(body, len(lines)):
         return None
     try:
         records = _by_line.decode_lines(body)
@@ -111,10 +113,12 @@ def _read_plain_lines(data: bytes) -> list[TopicRecord] | None:
         return None
     for line, record in zip(lines, records, strict=True):
         record.line = line
-    return None if any(record.partition < 0 or record.offset < 0 for record in records) else records
+    counts = [count for record in records for count in (record.partition, record.offset)]
+    is_odd = min(counts, default=0) < 0 or max(counts, default=0) > LARGEST
+    return None if is_odd else records
 
 
-def _read_one_by_one(data: bytes, rows: FileRows) -> list[TopicRecord]:
+def _read_records_one_by_one(data: bytes, rows: FileRows) -> list[TopicRecord]:
     records = []
     for record in read_objects(data, rows):
         try:
@@ -151,11 +155,11 @@ def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
     is_record = parts.is_valid().to_numpy(zero_copy_only=False)
     for at in np.flatnonzero(~is_record).tolist():
         if lines[at].strip():
-            reason = "no record: lines begin with CreateTime:, Partition: and Offset:"
+            reason = "no record: lines begin with CreateTime:, Partition: and Offset:, each with a number"
             rows.refuse(at + 1, reason, lines[at])
     columns = {field.name: parts.field(field.name).filter(pa.array(is_record)) for field in parts.type}
     rests = columns["rest"].to_pylist()
-    headers, keys, contents = _split_rests(rests)
+    headers, keys, contents = _split_headers_key_value(rests)
     topic = os.path.splitext(os.path.basename(source.name))[0]
     numbers = zip(
         columns["partition"].cast(pa.int64()).to_pylist(),
@@ -174,12 +178,12 @@ def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
     ]
 
 
-def _split_rests(rests: list[str]) -> tuple[list[Any], list[Any], list[Any]]:
+def _split_headers_key_value(rests: list[str]) -> tuple[list[Any], list[Any], list[Any]]:
     """Headers, key and value, of which only the value is always printed, by what all lines have in common."""
     columns = min((rest.count("\t") for rest in rests), default=0)
     cells = [rest.split("\t", min(columns, 2)) for rest in rests]
-    has_headers = columns > 0 and all(_are_headers(row[0]) for row in cells)
-    headers = [_open_printed_headers(row[0]) if has_headers else None for row in cells]
+    has_headers = columns > 0 and all(_looks_like_headers(row[0]) for row in cells)
+    headers = [_parse_printed_headers(row[0]) if has_headers else None for row in cells]
     if has_headers:
         cells = [row[1:] for row in cells]
     keys = [row[0] if len(row) > 1 else None for row in cells]
@@ -187,17 +191,17 @@ def _split_rests(rests: list[str]) -> tuple[list[Any], list[Any], list[Any]]:
     return headers, [None if key == "null" else key for key in keys], contents
 
 
-def _are_headers(cell: str) -> bool:
+def _looks_like_headers(cell: str) -> bool:
     return cell == NO_HEADERS or HEADERS.fullmatch(cell) is not None
 
 
-def _open_printed_headers(cell: str) -> Fields | None:
+def _parse_printed_headers(cell: str) -> Fields | None:
     if cell == NO_HEADERS:
         return None
     return dict(pair.split(":", 1) for pair in cell.split(","))
 
 
-def _open_headers(headers: Any) -> Fields:
+def _parse_headers(headers: Any) -> Fields:
     """Headers as strings: names and values in turn (kcat), objects with key and value, or one object."""
     if not headers:
         return {}
@@ -222,10 +226,10 @@ class _Lookup:
                 f"no field {', '.join(unknown)} of Kafka's records; there are {', '.join(NAMES)}"
             )
         self.paths = {name: settings.fields.get(name) for name in NAMES}
-        self.opens_payload = any((path or "").startswith("payload.") for path in self.paths.values())
+        self.uses_payload = any((path or "").startswith("payload.") for path in self.paths.values())
 
-    def open_payload(self, record: TopicRecord) -> Any:
-        if not self.opens_payload:
+    def parse_payload(self, record: TopicRecord) -> Any:
+        if not self.uses_payload:
             return None
         content = record.content
         if not isinstance(content, str):
@@ -235,7 +239,7 @@ class _Lookup:
         except ERRORS:
             return None
 
-    def find(self, name: str, headers: Fields, payload: Any) -> Any:
+    def find_value(self, name: str, headers: Fields, payload: Any) -> Any:
         """What a record tells under a name of ours; None if it does not."""
         path = self.paths[name]
         if path is None:
@@ -252,70 +256,77 @@ def _fill_rows(rows: FileRows, records: Sequence[TopicRecord], lookup: _Lookup) 
     """The events of all records: sends first, then what the partitions have, by line."""
     if not records:
         return
-    headers = [_open_headers(record.headers) for record in records]
-    payloads = [lookup.open_payload(record) for record in records]
+    headers = [_parse_headers(record.headers) for record in records]
+    payloads = [lookup.parse_payload(record) for record in records]
 
-    def look_up(name: str, convert: Callable[[Any], Any]) -> list[Any]:
-        found = [lookup.find(name, *places) for places in zip(headers, payloads, strict=True)]
+    def look_up_values(name: str, convert: Callable[[Any], Any]) -> list[Any]:
+        found = [lookup.find_value(name, *places) for places in zip(headers, payloads, strict=True)]
         return [None if value is None or value == "" else convert(value) for value in found]
 
     partitions = [f"{record.topic}/{record.partition}" for record in records]
     names = [f"{name}@{record.offset}" for name, record in zip(partitions, records, strict=True)]
-    senders = look_up("sender", values.as_text)
-    ids = look_up("message", values.as_text)
-    given_times = look_up("time", values.read_time_ms)
+    senders = look_up_values("sender", values.as_text)
+    ids = look_up_values("message", values.as_text)
+    given_times = look_up_values("time", values.read_time_ms)
     messages = [name if id is None else id for name, id in zip(names, ids, strict=True)]
-    times = [record.time for record in records]
+    times = [record.time_ms for record in records]
     is_appended = [_is_broker_time(record.tstype) for record in records]
     send_times = [
         given if given is not None else None if appended else time
         for given, appended, time in zip(given_times, is_appended, times, strict=True)
     ]
     has_sender = np.fromiter((sender is not None for sender in senders), np.bool_, len(senders))
-    sends = _Sends(senders, messages, partitions, look_up("index", _read_number), send_times, has_sender)
+    sends = _Sends(
+        senders, messages, partitions, look_up_values("index", _read_count_or_none), send_times, has_sender
+    )
     first = sends.first
     count = len(first)
 
-    def stack(of_sends: Sequence[Any], of_records: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    def concat_columns(of_sends: Sequence[Any], of_records: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.concat_arrays([pa.array(of_sends, kind), pa.array(of_records, kind)])
 
-    def take(column: Sequence[Any]) -> list[Any]:
+    def take_first_records(column: Sequence[Any]) -> list[Any]:
         return [column[at] for at in first]
 
     text, number = pa.string(), pa.int64()
     lines = [record.line for record in records]
     rows.execution = pa.repeat(pa.scalar(""), count + len(records))
-    rows.process = stack(take(senders), partitions, text)
-    rows.index = stack(sends.index, [record.offset for record in records], number)
-    rows.event = stack([f"send of {names[at]}" for at in first], names, text)
-    rows.kind = stack(["send"] * count, ["deliver" if has else "local" for has in has_sender], text)
+    rows.process = concat_columns(take_first_records(senders), partitions, text)
+    rows.index = concat_columns(sends.index, [record.offset for record in records], number)
+    rows.event = concat_columns([f"send of {names[at]}" for at in first], names, text)
+    rows.kind = concat_columns(["send"] * count, ["deliver" if has else "local" for has in has_sender], text)
     known = [message if has else None for message, has in zip(messages, has_sender, strict=True)]
-    rows.message = stack(take(messages), known, text)
-    rows.sender = stack(take(senders), senders, text)
-    rows.receivers = stack(sends.receivers, [None] * len(records), EVENTS.field("receivers").type)
+    rows.message = concat_columns(take_first_records(messages), known, text)
+    rows.sender = concat_columns(take_first_records(senders), senders, text)
+    rows.receivers = concat_columns(sends.receivers, [None] * len(records), EVENTS.field("receivers").type)
     own_times = [
         time if appended or not has else None
         for time, appended, has in zip(times, is_appended, has_sender.tolist(), strict=True)
     ]
-    rows.time = stack(take(send_times), own_times, pa.float64())
+    rows.time = concat_columns(take_first_records(send_times), own_times, pa.float64())
     contents = [None if record.content is None else values.as_text(record.content) for record in records]
-    rows.text = stack([None] * count, contents, text)
+    rows.text = concat_columns([None] * count, contents, text)
     fields = [
         header if record.key is None else header | {"key": values.as_text(record.key)}
         for header, record in zip(headers, records, strict=True)
     ]
     kind = EVENTS.field("fields").type
     rows.fields = pa.concat_arrays([pa.nulls(count, kind), build_maps([one or None for one in fields], kind)])
-    rows.line = stack(take(lines), lines, number)
+    rows.line = concat_columns(take_first_records(lines), lines, number)
     rows.origin = pa.repeat(pa.scalar(rows.file), count + len(records))
 
 
-def _is_broker_time(clock: str | None) -> bool:
+def _is_broker_time(timestamp_type: str | None) -> bool:
     """Whether the broker has set the time: kcat says logappend, others LogAppendTime or 1."""
-    return clock is not None and clock.lower() in ("logappend", "logappendtime", "log_append_time", "1")
+    return timestamp_type is not None and timestamp_type.lower() in (
+        "logappend",
+        "logappendtime",
+        "log_append_time",
+        "1",
+    )
 
 
-def _read_number(value: Any) -> int | None:
+def _read_count_or_none(value: Any) -> int | None:
     try:
         return values.read_count(value, "number")
     except Refused:
@@ -343,22 +354,23 @@ class _Sends:
                 known.append(partitions[at])
         self.first = list(receivers)
         self.receivers = list(receivers.values())
-        self.index = self._rank_by_producer(senders, numbers, times)
+        self.index = self._rank_sends_by_producer(senders, numbers, times)
 
-    def _rank_by_producer(
+    def _rank_sends_by_producer(
         self, senders: list[str | None], numbers: list[int | None], times: list[float | None]
     ) -> list[int | None]:
         """The place of each send among those of its producer; None where neither numbers nor times tell."""
-        groups = order.number_values(senders[at] for at in self.first)
+        groups = order.encode_values(senders[at] for at in self.first)
         places = np.full(len(self.first), -1, np.int64)
         is_open = np.ones(len(self.first), np.bool_)
-        for column in (numbers, times):
+        # Numbers may be larger than those that a float can tell apart.
+        for column, kind in ((numbers, np.int64), (times, np.float64)):
             keys = [column[at] for at in self.first]
             is_absent = np.fromiter((key is None for key in keys), np.bool_, len(keys))
             can_rank = is_open & ~np.isin(groups, groups[is_absent])
             chosen = np.flatnonzero(can_rank)
-            places[chosen] = order.place_rows(
-                groups[chosen], np.array([keys[at] for at in chosen], np.float64)
+            places[chosen] = order.rank_rows_in_groups(
+                groups[chosen], np.array([keys[at] for at in chosen], kind)
             )
             is_open &= ~can_rank
         return [None if place < 0 else place for place in places.tolist()]

@@ -35,8 +35,8 @@ def list_trace_links(events: pa.Table) -> pa.Table:
     return links.group_by(TRACE_LINKS.names).aggregate([])
 
 
-def join_traces(links: pa.Table, present: Collection[str]) -> pa.Table:
-    """The executions of linked traces, as JOINED_TRACES; of those that are `present` there are events."""
+def join_traces(links: pa.Table, present_traces: Collection[str]) -> pa.Table:
+    """The executions of linked traces, as JOINED_TRACES; of `present_traces` there are events."""
     parent: dict[str, str] = {}
 
     def find_root(trace: str) -> str:
@@ -47,18 +47,18 @@ def join_traces(links: pa.Table, present: Collection[str]) -> pa.Table:
         return trace
 
     for trace, linked in zip(links["execution"].to_pylist(), links["linked"].to_pylist(), strict=True):
-        if linked in present:
+        if linked in present_traces:
             # The smaller name is the root, so that the result does not depend on the order of links.
             low, high = sorted((find_root(trace), find_root(linked)))
             parent[high] = low
     members: dict[str, list[str]] = {}
     for trace in sorted(parent):
         members.setdefault(find_root(trace), []).append(trace)
-    rows = list(_name_executions(members.values()))
+    rows = list(_list_joined_traces(members.values()))
     return pa.Table.from_pylist(rows, JOINED_TRACES)
 
 
-def _name_executions(groups: Iterable[list[str]]) -> Iterable[dict[str, str]]:
+def _list_joined_traces(groups: Iterable[list[str]]) -> Iterable[dict[str, str]]:
     for traces in groups:
         if len(traces) > 1:
             name = f"{traces[0]} and {len(traces) - 1} more"

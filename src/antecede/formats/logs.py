@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from antecede.core.errors import AntecedeError, CallerError, InputError
 from antecede.formats import ndjson
 from antecede.formats.mapped import OWN
-from antecede.formats.regexes import compile_expression
-from antecede.formats.registry import FORMATS, list_formats
+from antecede.formats.regexes import compile_javascript_regex
+from antecede.formats.registry import FORMATS, join_format_names
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import GROUPS
 from antecede.tables import QUARANTINE
@@ -37,14 +37,14 @@ class FileRead(NamedTuple):
 def check_settings(format: str | None, settings: Settings) -> None:
     """What is wrong with the settings is the caller's fault, and said before any file is read."""
     if format is not None and format not in FORMATS:
-        raise CallerError(f"no format {format!r}; choose one of {list_formats()}")
+        raise CallerError(f"no format {format!r}; choose one of {join_format_names()}")
     known_fields = OWN.keys() | ndjson.NAMES.keys()
     if unknown := sorted(settings.fields.keys() - known_fields):
         raise CallerError(f"no field {', '.join(unknown)}; fields are {', '.join(OWN)}")
     if settings.regex:
-        compile_expression(settings.regex, GROUPS, "regex")
+        compile_javascript_regex(settings.regex, GROUPS, "regex")
     if settings.delimiter:
-        compile_expression(settings.delimiter, (), "delimiter")
+        compile_javascript_regex(settings.delimiter, (), "delimiter")
 
 
 def check_any_readable(files: list[FileRead]) -> None:
@@ -58,7 +58,7 @@ def check_any_readable(files: list[FileRead]) -> None:
     raise InputError(error)
 
 
-def quarantine_files(files: list[FileRead]) -> pa.Table:
+def list_unreadable_files(files: list[FileRead]) -> pa.Table:
     """A row of the quarantine table for each file that could not be read at all."""
     rows = [{"file": file.name, "reason": file.error} for file in files if file.error]
     return pa.Table.from_pylist(rows, QUARANTINE)

@@ -44,7 +44,7 @@ class Mapper:
         self.settings, self.rows = settings, rows
         self.owns: list[int | None] = []
 
-    def pick(self, record: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    def find_column_values(self, record: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
         """The values of our fields that the record has, and the paths where they stand."""
         found: dict[str, Any] = {}
         used: set[str] = set()
@@ -52,7 +52,7 @@ class Mapper:
             for path in paths:
                 value = record.get(".".join(path)) if len(path) > 1 else record.get(path[0])
                 if value is None and len(path) > 1:
-                    value = _value_below(record, path)
+                    value = _get_nested_value(record, path)
                 if value is not None:
                     found[own] = value
                     used.add(".".join(path))
@@ -61,19 +61,19 @@ class Mapper:
 
     def add(self, line: int, record: dict[str, Any]) -> None:
         """One record; raises Refused with the reason if it cannot be a row."""
-        found, used = self.pick(record)
-        row = self.row(found)
-        fields = values.collect_others(record, used)
-        fields |= _given_fields(found.get("fields"))
+        found, used = self.find_column_values(record)
+        row = self.make_row(found)
+        fields = values.collect_other_fields(record, used)
+        fields |= _read_given_fields(found.get("fields"))
         for name in ("kind", "time"):
             if name in found and row.get(name) is None:
                 fields[name] = values.as_text(found[name])
         self.owns.append((row.get("clock") or {}).get(row["process"]))
         if row.get("clock"):
-            row["clock"] = clocks.without_zeros(row["clock"])
+            row["clock"] = clocks.drop_zero_entries(row["clock"])
         self.rows.add(row.pop("line", line), **row, fields=fields or None)
 
-    def row(self, found: dict[str, Any]) -> dict[str, Any]:
+    def make_row(self, found: dict[str, Any]) -> dict[str, Any]:
         """The columns that the record fills."""
         if "process" not in found:
             raise Refused(
@@ -100,7 +100,7 @@ class Mapper:
         return row
 
 
-def _given_fields(given: Any) -> dict[str, str]:
+def _read_given_fields(given: Any) -> dict[str, str]:
     """Fields that the record gives as such: an object, or a list of pairs."""
     if isinstance(given, list):
         if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
@@ -111,7 +111,7 @@ def _given_fields(given: Any) -> dict[str, str]:
     return {key: values.as_text(value) for key, value in given.items() if value is not None}
 
 
-def _value_below(record: Any, path: tuple[str, ...]) -> Any:
+def _get_nested_value(record: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         if not isinstance(record, dict):
             return None

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from antecede.formats.columns import Odd
+from antecede.formats.indexing import assign_event_index, name_events
 from antecede.formats.jsons import Raw, Record, decode_objects, split_lines
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.rows import FileRows, Parsed, Part, Refused
 from antecede.formats.settings import Settings
-from antecede.formats.settle import name_events, settle_index
 from antecede.formats.typed_records import TypedRecords
 from antecede.tables import EVENTS
 
@@ -51,104 +51,101 @@ class MappedEvents:
         """One record that goes to quarantine."""
         self.mapper.rows.refuse(line, reason, raw)
 
-    def add_record(self, line: int, record: dict[str, Any], raw: str | bytes) -> None:
-        """One record, which is an event or refused."""
-        try:
-            self.mapper.add(line, record)
-        except Refused as reason:
-            self.refuse(line, str(reason), raw)
-
-    def add_block(self, events: pa.Table, owns: pa.Array) -> None:
+    def add_block(self, events: pa.Table, own_entries: pa.Array) -> None:
         """Events with the entries of their clocks for their own processes."""
-        self._close_rows()
+        self._flush_rows()
         self.blocks.append(events)
-        self.owns.append(owns)
+        self.owns.append(own_entries)
 
-    def _close_rows(self) -> None:
+    def _flush_rows(self) -> None:
         """What was added one by one becomes a block."""
         rows = self.mapper.rows
         if len(rows):
-            self.blocks.append(rows.events())
+            self.blocks.append(rows.make_events_table())
             self.owns.append(pa.array(self.mapper.owns, pa.int64()))
             self.mapper.rows = FileRows(self.file, rows.refused)
             self.mapper.owns = []
 
-    def settle(self) -> tuple[pa.Table, pa.ChunkedArray, str | None]:
+    def build_indexed_events(self) -> tuple[pa.Table, pa.ChunkedArray, str | None]:
         """All events with their index, their own entries, and what the index was made from."""
-        self._close_rows()
+        self._flush_rows()
         owns = pa.chunked_array(self.owns)
-        events, basis = settle_index(pa.concat_tables(self.blocks).combine_chunks(), owns)
+        events, basis = assign_event_index(pa.concat_tables(self.blocks).combine_chunks(), owns)
         return events, owns, basis
 
-    def quarantine(self) -> pa.Table:
-        return self.mapper.rows.quarantine()
+    def make_quarantine_table(self) -> pa.Table:
+        return self.mapper.rows.make_quarantine_table()
 
     def finish_file(self, format: str) -> Parsed:
         """Both tables of the whole file."""
-        events, _, _ = self.settle()
-        return Parsed(name_events(events, self.file), self.quarantine(), format)
+        events, _, _ = self.build_indexed_events()
+        return Parsed(name_events(events, self.file), self.make_quarantine_table(), format)
 
     def finish_part(self, is_whole_lines: bool = True) -> Part:
         """Both tables of some lines of the file; events have only the ids that are given."""
-        events, _, basis = self.settle()
-        return Part(events, self.quarantine(), basis, alone=is_whole_lines)
+        events, _, basis = self.build_indexed_events()
+        return Part(events, self.make_quarantine_table(), basis, alone=is_whole_lines)
 
 
-def map_lines(
+def add_json_lines(
     data: bytes,
     events: MappedEvents,
     first_line: int = 1,
-    check: Check | None = None,
-    needed: Sequence[str] = (),
+    is_event: Check | None = None,
+    needed_columns: Sequence[str] = (),
 ) -> None:
     """Read JSON lines into events, whole blocks where that is possible.
 
-    `needed` are columns of which a record must have one, or else `check` is to look at it.
+    `needed_columns` are those of which a record must have one, or else `is_event` is to look at it.
     """
     mapper = events.mapper
-    typed = TypedRecords(mapper.paths, mapper.settings.kinds, events.file, needed)
-    for block in cut_blocks(data, first_line, FIRST_BYTES, BLOCK_BYTES):
-        _map_block(block, events, typed, check)
+    typed = TypedRecords(mapper.paths, mapper.settings.kinds, events.file, needed_columns)
+    for block in split_into_blocks(data, first_line, FIRST_BYTES, BLOCK_BYTES):
+        _add_json_block(block, events, typed, is_event)
 
 
-def _map_block(block: LineBlock, events: MappedEvents, typed: TypedRecords, check: Check | None) -> None:
+def _add_json_block(
+    block: LineBlock, events: MappedEvents, typed: TypedRecords, is_event: Check | None
+) -> None:
     try:
         events.add_block(*typed.decode_block(*block))
     except Odd:
-        parts = cut_smaller(block)
+        parts = split_block(block)
         if len(parts) > 1:
             for part in parts:
-                _map_block(part, events, typed, check)
+                _add_json_block(part, events, typed, is_event)
             return
         for record in decode_objects(split_lines(block.data, block.first_line), events.mapper.rows):
             typed.learn_keys(record.value)
-            map_record(record, events, check)
+            add_json_record(record, events, is_event)
 
 
-def cut_smaller(block: LineBlock) -> list[LineBlock]:
+def split_block(block: LineBlock) -> list[LineBlock]:
     """Parts of a block; the block alone if it is small enough to be read line by line."""
     size = max(len(block.data) // BLOCK_PARTS, SMALLEST_BYTES)
-    return list(cut_blocks(block.data, block.first_line, size, size))
+    return list(split_into_blocks(block.data, block.first_line, size, size))
 
 
-def map_records(records: Iterable[Raw], events: MappedEvents, check: Check | None = None) -> None:
+def add_json_records(records: Iterable[Raw], events: MappedEvents, is_event: Check | None = None) -> None:
     """Read records into events, one by one."""
     for record in decode_objects(records, events.mapper.rows):
-        map_record(record, events, check)
+        add_json_record(record, events, is_event)
 
 
-def map_record(record: Record, events: MappedEvents, check: Check | None) -> None:
+def add_json_record(record: Record, events: MappedEvents, is_event: Check | None) -> None:
     """One record, unless it is a header."""
     try:
-        if check is None or check(events.mapper, record.value):
+        if is_event is None or is_event(events.mapper, record.value):
             events.mapper.add(record.line, record.value)
     except Refused as reason:
         events.refuse(record.line, str(reason), record.raw)
 
 
-def cut_blocks(data: bytes, first_line: int, first_size: int, size: int) -> Iterator[LineBlock]:
-    """Blocks of whole lines, the first one of about `first_size` bytes, the others of about `size`."""
-    begin, line, wanted = 0, first_line, first_size
+def split_into_blocks(
+    data: bytes, first_line: int, first_bytes: int, block_bytes: int
+) -> Iterator[LineBlock]:
+    """Blocks of whole lines, the first one of about `first_bytes`, the others of about `block_bytes`."""
+    begin, line, wanted = 0, first_line, first_bytes
     while begin < len(data):
         end = data.find(b"\n", begin + wanted - 1) + 1
         if end == 0:
@@ -156,4 +153,4 @@ def cut_blocks(data: bytes, first_line: int, first_size: int, size: int) -> Iter
         ends = data.count(b"\n", begin, end)
         is_ended = data.endswith(b"\n", begin, end)
         yield LineBlock(data[begin:end], line, ends if is_ended else ends + 1)
-        begin, line, wanted = end, line + ends, size
+        begin, line, wanted = end, line + ends, block_bytes

@@ -12,7 +12,7 @@ def add_map_entry(
     column: pa.MapArray, is_added: NDArray[np.bool_], key: str, values: pa.Array
 ) -> pa.MapArray:
     """The maps, those chosen with one more entry behind the others, or in the place of one with its key."""
-    rows, keys, items = open_maps(column)
+    rows, keys, items = flatten_maps(column)
     has_key = pc.equal(keys, key).to_numpy(zero_copy_only=False)
     is_replaced = is_added[rows] & has_key
     if is_replaced.any():
@@ -26,12 +26,12 @@ def add_map_entry(
     in_order = np.argsort(rows, kind="stable")
     keys, items = keys.take(pa.array(in_order)), items.take(pa.array(in_order))
     was_null = pc.is_null(column).to_numpy(zero_copy_only=False)
-    return _join_maps(rows, keys, items, was_null & ~is_added)
+    return _build_map_array(rows, keys, items, was_null & ~is_added)
 
 
 def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     """The maps without this key; those that had nothing else are null."""
-    rows, keys, items = open_maps(column)
+    rows, keys, items = flatten_maps(column)
     is_kept = pc.not_equal(keys, key).to_numpy(zero_copy_only=False)
     if is_kept.all():
         return column
@@ -40,10 +40,10 @@ def drop_map_key(column: pa.MapArray, key: str) -> pa.MapArray:
     had_entries = np.bincount(rows, minlength=len(column)) > 0
     was_null = pc.is_null(column).to_numpy(zero_copy_only=False)
     is_emptied = had_entries & (sizes == 0)
-    return _join_maps(rows[is_kept], keys.take(chosen), items.take(chosen), was_null | is_emptied)
+    return _build_map_array(rows[is_kept], keys.take(chosen), items.take(chosen), was_null | is_emptied)
 
 
-def open_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
+def flatten_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
     """The row, the key and the value of each entry."""
     offsets = column.offsets.to_numpy()
     used = slice(offsets[0], offsets[-1])
@@ -51,7 +51,7 @@ def open_maps(column: pa.MapArray) -> tuple[Ints, pa.Array, pa.Array]:
     return rows, column.keys[used], column.items[used]
 
 
-def _join_maps(rows: Ints, keys: pa.Array, items: pa.Array, is_null: NDArray[np.bool_]) -> pa.MapArray:
+def _build_map_array(rows: Ints, keys: pa.Array, items: pa.Array, is_null: NDArray[np.bool_]) -> pa.MapArray:
     offsets = np.zeros(len(is_null) + 1, np.int32)
     np.cumsum(np.bincount(rows, minlength=len(is_null)), out=offsets[1:])
     mask = np.append(is_null, False) if is_null.any() else None

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.formats.clocks import find_entries
+from antecede.formats.clocks import find_clock_entries
+from antecede.formats.indexing import replace_column
 from antecede.formats.maps import add_map_entry, drop_map_key
-from antecede.formats.settle import replace_column
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -44,18 +44,18 @@ def is_receipt(events: pa.Table) -> Flags:
     return _to_flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
 
 
-def match_messages(events: pa.Table, owns: Ints, is_matched: Flags) -> pa.Table:
+def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> pa.Table:
     """The events, with messages for those sends and receives that are to be matched.
 
-    `owns` are entries of events for their own processes, or UNKNOWN.
+    `own_entries` are those of events for their own processes, or UNKNOWN.
     """
     index = events["index"].fill_null(0).to_numpy()
     in_order = np.argsort(index, kind="stable")
-    in_order = in_order[is_matched[in_order]]
+    in_order = in_order[is_candidate[in_order]]
     sent = in_order[is_send(events)[in_order]]
     received = in_order[is_receipt(events)[in_order]]
-    numbers = np.where(owns == UNKNOWN, index, owns)
-    channels = _Channels(events, sent, received, owns, numbers)
+    numbers = np.where(own_entries == UNKNOWN, index, own_entries)
+    channels = _Channels(events, sent, received, own_entries, numbers)
     messages, hows = channels.match_receipts()
     names_of_sent = _join_name_and_number(events["process"].take(pa.array(sent)), numbers[sent])
     rows = np.concatenate([sent, received])
@@ -63,15 +63,15 @@ def match_messages(events: pa.Table, owns: Ints, is_matched: Flags) -> pa.Table:
     return _store_matches(events, rows, pa.concat_arrays([names_of_sent, messages]), hows)
 
 
-def mark_unmatched(events: pa.Table) -> pa.Table:
-    """The events, with a mark at those that `match_again` is to match."""
+def flag_unmatched_events(events: pa.Table) -> pa.Table:
+    """The events, with a flag at those that `match_messages_across_files` is to match."""
     is_marked = is_send(events) | is_receipt(events)
     words = pa.repeat(pa.scalar("none"), len(events))
     fields = add_map_entry(events["fields"].combine_chunks(), is_marked, "match", words)
     return replace_column(events, "fields", fields)
 
 
-def match_again(events: pa.Table) -> pa.Table:
+def match_messages_across_files(events: pa.Table) -> pa.Table:
     """Match what readers of single files have matched, now that all files are there."""
     fields = events["fields"].combine_chunks()
     was_matched = _to_flags(pc.not_equal(pc.map_lookup(fields, "match", "first"), ""))
@@ -84,20 +84,22 @@ def match_again(events: pa.Table) -> pa.Table:
 class _Channels:
     """The sends of each channel, and which of them were received."""
 
-    def __init__(self, events: pa.Table, sent: Ints, received: Ints, owns: Ints, numbers: Ints) -> None:
+    def __init__(
+        self, events: pa.Table, sent: Ints, received: Ints, own_entries: Ints, numbers: Ints
+    ) -> None:
         # A send to several receivers is one for each of them.
         lists = events["receivers"].combine_chunks().take(pa.array(sent))
         rows = sent[pc.list_parent_indices(lists).to_numpy()]
         sends = events.select(["execution", "process", "text"]).take(pa.array(rows))
         receipts = events.select(_OF_RECEIPTS).take(pa.array(received))
-        channel_of_send, self.channel = _number_rows(
+        channel_of_send, self.channel = _encode_equal_rows(
             [sends["execution"], sends["process"], pc.list_flatten(lists), sends["text"]],
             [receipts["execution"], receipts["sender"], receipts["process"], receipts["text"]],
         )
         self.known = _take_clock_entries(events, events["sender"])[received]
-        number, own = numbers[rows], np.maximum(owns[rows], 0)
+        number, own = numbers[rows], np.maximum(own_entries[rows], 0)
         # A send and one that goes by the same number in its channel are one, as far as receiving it goes.
-        self.send, self.exact_send = _number_rows(
+        self.send, self.exact_send = _encode_equal_rows(
             [pa.array(channel_of_send), pa.array(number)], [pa.array(self.channel), pa.array(self.known)]
         )
         numbered = len(self.send) + len(self.exact_send)
@@ -112,7 +114,7 @@ class _Channels:
 
     def match_receipts(self) -> tuple[pa.Array, Ints]:
         """The message of each receipt, and how it was found."""
-        hows, sends = self._match_in_turn()
+        hows, sends = self._find_sends_of_receipts()
         receipts = self.receipts
         is_found = hows <= REPEAT
         numbers = self.known.copy()
@@ -127,7 +129,7 @@ class _Channels:
             hows[could_be_unheard & ~_sender_has_events(self.events, receipts)] = CLOCK
         return pc.if_else(pa.array(hows == NONE), alone, by_number), hows
 
-    def _match_in_turn(self) -> tuple[Ints, Ints]:
+    def _find_sends_of_receipts(self) -> tuple[Ints, Ints]:
         """For each receipt FIRST or REPEAT and the send, or NONE."""
         is_sent = np.zeros(len(self.number_of_send), np.bool_)
         is_sent[self.send] = True
@@ -159,7 +161,7 @@ class _Channels:
         return np.array(hows, np.int64), np.array(found, np.int64)
 
 
-def _number_rows(one: list[pa.Array], other: list[pa.Array]) -> tuple[Ints, Ints]:
+def _encode_equal_rows(one: list[pa.Array], other: list[pa.Array]) -> tuple[Ints, Ints]:
     """Numbers for the rows of two tables: rows with equal values in all columns get the same one."""
     size = len(one[0])
     numbers = np.zeros(size + len(other[0]), np.int64)
@@ -179,13 +181,13 @@ def _as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 def _take_clock_entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
     """The entry of each event's clock for a process; 0 if the clock has none, UNKNOWN without a clock."""
     clocks = events["clock"].combine_chunks()
-    entries = pc.fill_null(find_entries(clocks, _as_array(processes)), 0).to_numpy()
+    entries = pc.fill_null(find_clock_entries(clocks, _as_array(processes)), 0).to_numpy()
     return np.where(_to_flags(pc.is_null(clocks)), UNKNOWN, entries)
 
 
 def _sender_has_events(events: pa.Table, receipts: pa.Table) -> Flags:
     """Whether the sender of each receipt has events of its own in its execution."""
-    there, senders = _number_rows(
+    there, senders = _encode_equal_rows(
         [events["execution"], events["process"]], [receipts["execution"], receipts["sender"]]
     )
     return np.isin(senders, there)
@@ -195,14 +197,14 @@ def _join_name_and_number(names: pa.ChunkedArray, numbers: Ints) -> pa.Array:
     return _as_array(pc.binary_join_element_wise(names, pa.array(numbers).cast(pa.string()), ":"))
 
 
-def _store_matches(events: pa.Table, rows: Ints, messages: pa.Array, hows: Ints) -> pa.Table:
+def _store_matches(events: pa.Table, rows: Ints, messages: pa.Array, match_kinds: Ints) -> pa.Table:
     """The events, with these messages and ways of finding them at these rows."""
     place = np.full(len(events), -1, np.int64)
     place[rows] = np.arange(len(rows))
     is_matched = place >= 0
     places = pa.array(place, mask=~is_matched)
     events = replace_column(events, "message", pc.coalesce(messages.take(places), events["message"]))
-    words = WORDS.take(pa.array(hows)).take(places)
+    words = WORDS.take(pa.array(match_kinds)).take(places)
     fields = add_map_entry(events["fields"].combine_chunks(), is_matched, "match", words)
     return replace_column(events, "fields", fields)
 

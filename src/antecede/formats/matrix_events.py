@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from antecede.formats import graphs, values
-from antecede.formats.jsons import Record, open_list, read_objects
+from antecede.formats.jsons import Record, iterate_objects_in_list, read_objects
 from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,7 +22,7 @@ def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
     for record in read_objects(source.data, rows):
-        for event in _open_events(record, rows):
+        for event in _iterate_events(record, rows):
             try:
                 _add_event(rows, event.line, event.value)
             except Refused as reason:
@@ -30,13 +30,13 @@ def read(source: Source, settings: Settings) -> FileRows:
     return rows
 
 
-def _open_events(record: Record, rows: FileRows) -> Iterator[Record]:
+def _iterate_events(record: Record, rows: FileRows) -> Iterator[Record]:
     lists = [key for key in CONTAINERS if isinstance(record.value.get(key), list)]
     if not lists or "event_id" in record.value:
         yield record
         return
     for key in lists:
-        yield from open_list(record, key, rows)
+        yield from iterate_objects_in_list(record, key, rows)
 
 
 def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
@@ -48,7 +48,7 @@ def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
         parents=_read_parents(event),
         time=values.read_time_ms(event.get("origin_server_ts")),
         text=graphs.find_text(event, "type"),
-        fields=graphs.collect_rest(event, *USED),
+        fields=graphs.find_other_fields(event, *USED),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 
 import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.parquet import PARQUET_ERRORS
-from antecede.formats.source import GZIP, UTF8, inflate_blocks
+from antecede.formats.source import GZIP, UTF8, UTF16, inflate_blocks
 from antecede.formats.sources import list_files
 from antecede.tables import MESSAGES
 
@@ -17,7 +18,7 @@ HEAD_BYTES = 1_000
 """Bytes at the beginning of a file that tell its kind."""
 
 
-def are_packets(paths: list[str]) -> bool:
+def is_packet_table(paths: list[str]) -> bool:
     """Whether the input is a table of packets, as `antecede simulate --out` writes it."""
     file = list_files(paths)[0]
     try:
@@ -39,7 +40,7 @@ def find_table_kind(files: list[str], kind: str | None) -> str:
         return kind
     first_of_kind: dict[str, str] = {}
     for file in files:
-        told = _detect_kind(file)
+        told = _detect_table_kind(file)
         if told is not None:
             first_of_kind.setdefault(told, file)
     if not first_of_kind:
@@ -56,6 +57,8 @@ def list_followed_files(paths: list[str], kind: str | None) -> tuple[list[str], 
     if len(paths) > 1:
         raise CallerError("--follow reads one folder: name the one that new files come into")
     files = list_files(paths)
+    if not os.path.isdir(paths[0]):
+        raise CallerError(f"--follow {paths[0]}: is no folder; name the one that new files come into")
     kind = find_table_kind(files, kind)
     if kind == "csv":
         raise CallerError(
@@ -65,7 +68,7 @@ def list_followed_files(paths: list[str], kind: str | None) -> tuple[list[str], 
     return files, kind
 
 
-def _detect_kind(file: str) -> str | None:
+def _detect_table_kind(file: str) -> str | None:
     try:
         with open(file, "rb") as stream:
             head = stream.read(HEAD_BYTES)
@@ -75,6 +78,8 @@ def _detect_kind(file: str) -> str | None:
         return None
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith(UTF16):
+        raise InputError(f"{file}: is UTF-16, and tables of messages are read as UTF-8: convert it")
     start = head.removeprefix(UTF8).lstrip()[:1]
     if not start:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.formats.parquet import PARQUET_ERRORS, fill_places, read_table
+from antecede.formats.parquet import PARQUET_ERRORS, fill_file_and_line, read_table
 from antecede.formats.settings import Settings
 from antecede.tables import EVENTS
 
@@ -26,18 +26,18 @@ def count_native_rows(path: str, format: str | None, settings: Settings) -> int 
             if file.read(4) != b"PAR1":
                 return None
             parquet = pq.ParquetFile(file)
-            return parquet.metadata.num_rows if _can_be_taken_as_is(parquet) else None
+            return parquet.metadata.num_rows if _needs_no_conversion(parquet) else None
     except PARQUET_ERRORS:
         return None
 
 
-def read_native_table(path: str, name: str) -> pa.Table:
+def read_native_table(path: str, file: str) -> pa.Table:
     """The events in such a file. Rows without a place of their own are numbered from 1, as in readers."""
-    table = read_table(path, name, EVENTS.names)
-    return fill_places(table.select(EVENTS.names).cast(EVENTS), name)
+    table = read_table(path, file, EVENTS.names)
+    return fill_file_and_line(table.select(EVENTS.names).cast(EVENTS), file)
 
 
-def _can_be_taken_as_is(parquet: pq.ParquetFile) -> bool:
+def _needs_no_conversion(parquet: pq.ParquetFile) -> bool:
     """Whether it has our columns and, by the statistics in its footer, no value needs a second look."""
     schema = parquet.schema_arrow
     has_columns = set(schema.names) - ADDED_BY_ORDER == set(EVENTS.names)

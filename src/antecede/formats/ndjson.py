@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats.jsons import has_lines, split_records
+from antecede.formats.indexing import name_events
+from antecede.formats.jsons import has_record_per_line, split_records
 from antecede.formats.mapped import Mapper, Names
-from antecede.formats.mapped_events import MappedEvents, map_lines, map_records
-from antecede.formats.matching import UNKNOWN, mark_unmatched, match_messages
+from antecede.formats.mapped_events import MappedEvents, add_json_lines, add_json_records
+from antecede.formats.matching import UNKNOWN, flag_unmatched_events, match_messages
 from antecede.formats.rows import Parsed, Part, Refused
 from antecede.formats.settings import Settings
-from antecede.formats.settle import name_events
 from antecede.formats.source import Source
 
 NAMES: Names = {
@@ -46,52 +46,52 @@ MISSING = "a record of sends and receives has a process, and a kind or a clock; 
 
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
-    mapped = _start_events(source.name, settings)
-    check = _HeaderCheck(may_open=True)
-    if has_lines(source.data):
-        map_lines(source.data, mapped, 1, check, NEEDED)
+    mapped = _make_mapped_events(source.name, settings)
+    check = _HeaderCheck(may_be_header=True)
+    if has_record_per_line(source.data):
+        add_json_lines(source.data, mapped, 1, check, NEEDED)
     else:
-        map_records(split_records(source.data), mapped, check)
-    events, owns, _ = mapped.settle()
+        add_json_records(split_records(source.data), mapped, check)
+    events, owns, _ = mapped.build_indexed_events()
     events = name_events(events, source.name)
-    if _is_unmatched(events):
+    if _has_no_messages(events):
         own_entries = owns.fill_null(UNKNOWN).to_numpy()
         events = match_messages(events, own_entries, np.ones(len(events), np.bool_))
-    return Parsed(events, mapped.quarantine(), "ndjson")
+    return Parsed(events, mapped.make_quarantine_table(), "ndjson")
 
 
 def read_part(data: bytes, name: str, settings: Settings, first_line: int) -> Part:
-    """The events of some lines of a file. What is to be matched is marked for `match_again`."""
-    mapped = _start_events(name, settings)
-    map_lines(data, mapped, first_line, _HeaderCheck(may_open=first_line == 1), NEEDED)
-    events, owns, basis = mapped.settle()
-    unmatched = _is_unmatched(events)
+    """The events of some lines; what is to be matched is flagged for `match_messages_across_files`."""
+    mapped = _make_mapped_events(name, settings)
+    add_json_lines(data, mapped, first_line, _HeaderCheck(may_be_header=first_line == 1), NEEDED)
+    events, owns, basis = mapped.build_indexed_events()
+    unmatched = _has_no_messages(events)
     if unmatched:
-        events = mark_unmatched(events)
-    # `match_again` takes an own entry that is absent for 0, and `read` does not.
+        events = flag_unmatched_events(events)
+    # `match_messages_across_files` takes an own entry that is absent for 0, and `read` does not.
     is_uncounted = pc.and_(pc.is_null(owns), pc.is_valid(events["clock"]))
     alone = not (unmatched and pc.any(is_uncounted).as_py())
-    return Part(events, mapped.quarantine(), basis, unmatched, alone)
+    return Part(events, mapped.make_quarantine_table(), basis, unmatched, alone)
 
 
-def _start_events(name: str, settings: Settings) -> MappedEvents:
+def _make_mapped_events(name: str, settings: Settings) -> MappedEvents:
     return MappedEvents(NAMES, msgspec.structs.replace(settings, kinds=KINDS | settings.kinds), name)
 
 
-def _is_unmatched(events: pa.Table) -> bool:
+def _has_no_messages(events: pa.Table) -> bool:
     return bool(events["message"].null_count == len(events))
 
 
 class _HeaderCheck:
     """Tells events from a first record that is a header, and refuses what is neither."""
 
-    def __init__(self, may_open: bool) -> None:
-        self.may_open = may_open
+    def __init__(self, may_be_header: bool) -> None:
+        self.may_be_header = may_be_header
 
     def __call__(self, mapper: Mapper, record: dict[str, Any]) -> bool:
-        may_open, self.may_open = self.may_open, False
-        columns, _ = mapper.pick(record)
-        if may_open and not columns.keys() & {"process", *NEEDED}:
+        may_be_header, self.may_be_header = self.may_be_header, False
+        columns, _ = mapper.find_column_values(record)
+        if may_be_header and not columns.keys() & {"process", *NEEDED}:
             return False
         if "process" not in columns or not columns.keys() & {*NEEDED}:
             raise Refused(MISSING)

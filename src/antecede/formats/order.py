@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-def number_values(values: Iterable[Hashable]) -> Ints:
+def encode_values(values: Iterable[Hashable]) -> Ints:
     """Equal values get equal numbers."""
     known: dict[Hashable, int] = {}
     return np.fromiter((known.setdefault(value, len(known)) for value in values), np.int64)
 
 
-def place_rows(groups: Ints, *keys: Any) -> Ints:
+def rank_rows_in_groups(groups: Ints, *keys: Any) -> Ints:
     """Each row's place among the rows of its group, sorted by the keys; equal keys stay in file order."""
     order = np.lexsort((*reversed(keys), groups))
     result = np.empty(len(order), np.int64)
@@ -30,13 +30,13 @@ def _rank_in_runs(ordered: Ints) -> Ints:
     return places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
-def count_runs(groups: Ints, owns: Ints) -> Ints:
+def count_restarts(groups: Ints, own_entries: Ints) -> Ints:
     """How often a process had been started again: when an own entry of 1 comes again, a new run begins.
 
     A restart and a late copy of the first event look alike; both come after what was logged before them.
     """
-    result = np.zeros(len(owns), np.int64)
-    ones = owns == 1
+    result = np.zeros(len(own_entries), np.int64)
+    ones = own_entries == 1
     if len(np.unique(groups[ones])) < np.count_nonzero(ones):
         order = np.argsort(groups, kind="stable")
         seen = np.cumsum(ones[order])
@@ -47,15 +47,17 @@ def count_runs(groups: Ints, owns: Ints) -> Ints:
     return result
 
 
-def place_by_clock(groups: Ints, owns: Ints) -> Ints:
+def rank_events_by_clock(groups: Ints, own_entries: Ints) -> Ints:
     """Positions by run and own clock entry."""
-    return place_rows(groups, count_runs(groups, owns), owns)
+    return rank_rows_in_groups(groups, count_restarts(groups, own_entries), own_entries)
 
 
-def count_copies(groups: Ints, owns: Ints) -> Ints:
+def count_earlier_copies(groups: Ints, own_entries: Ints) -> Ints:
     """0 for the first row with its own entry in its group, 1 for the next one, and so on, in file order."""
-    order = np.lexsort((owns, groups))
-    same = np.cumsum(np.r_[False, np.diff(groups[order]) | np.diff(owns[order])].astype(bool))[: len(order)]
+    order = np.lexsort((own_entries, groups))
+    same = np.cumsum(np.r_[False, np.diff(groups[order]) | np.diff(own_entries[order])].astype(bool))[
+        : len(order)
+    ]
     result = np.empty(len(order), np.int64)
     result[order] = _rank_in_runs(same)
     return result

@@ -11,8 +11,15 @@ from typing import Any
 import msgspec
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import ERRORS, Record, are_objects_by_line, number_lines, open_list, read_objects
-from antecede.formats.otlp_proto import is_framed, read_documents
+from antecede.formats.jsons import (
+    ERRORS,
+    Record,
+    are_all_lines_objects,
+    iterate_objects_in_list,
+    list_line_numbers,
+    read_objects,
+)
+from antecede.formats.otlp_proto import is_otlp_protobuf, read_documents
 from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -42,10 +49,10 @@ _plain_documents = msgspec.json.Decoder(_PlainDocument)
 def read(source: Source, settings: Settings) -> FileRows:
     """The events of one file."""
     rows = FileRows(source.name)
-    if is_framed(source.data):
-        found = _read_messages(source.data, rows)
+    if is_otlp_protobuf(source.data):
+        found = _read_protobuf_spans(source.data, rows)
     else:
-        plain = _read_plain_lines(source.data)
+        plain = _read_plain_spans(source.data)
         found = _read_spans(source.data, rows) if plain is None else plain
     spans.fill_rows(rows, found)
     return rows
@@ -53,7 +60,7 @@ def read(source: Source, settings: Settings) -> FileRows:
 
 def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
     found = []
-    for record, service in _open_spans(data, rows):
+    for record, service in _iterate_spans(data, rows):
         try:
             found.append(_make_span(record.line, record.value, service))
         except Refused as reason:
@@ -61,7 +68,7 @@ def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
     return found
 
 
-def _read_messages(data: bytes, rows: FileRows) -> list[spans.Span]:
+def _read_protobuf_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
     """The spans of a file of protobuf."""
     found = []
     for number, document in read_documents(data, rows):
@@ -76,17 +83,17 @@ def _read_messages(data: bytes, rows: FileRows) -> list[spans.Span]:
     return found
 
 
-def _read_plain_lines(data: bytes) -> list[spans.Span] | None:
+def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
     """The spans of a file with a document on each line and nothing odd in them; else None."""
-    body, lines = data.strip(), number_lines(data)
-    if not are_objects_by_line(body, len(lines)):
+    body, lines = data.strip(), list_line_numbers(data)
+    if not are_all_lines_objects(body, len(lines)):
         return None
     services: dict[bytes, str | None] = {}
     found = []
     try:
         for line, document in zip(lines, _plain_documents.decode_lines(body), strict=True):
             for resource in document.resource_spans:
-                service = _look_up_service(resource.resource, services)
+                service = _get_cached_service_name(resource.resource, services)
                 for scope in resource.scope_spans:
                     found += [_make_span(line, span, service) for span in scope.spans]
     except (Refused, *ERRORS):
@@ -94,7 +101,7 @@ def _read_plain_lines(data: bytes) -> list[spans.Span] | None:
     return found
 
 
-def _look_up_service(resource: msgspec.Raw, services: dict[bytes, str | None]) -> str | None:
+def _get_cached_service_name(resource: msgspec.Raw, services: dict[bytes, str | None]) -> str | None:
     """The name of a service; a resource that was seen before is not read again."""
     text = bytes(resource)
     if text not in services:
@@ -102,17 +109,17 @@ def _look_up_service(resource: msgspec.Raw, services: dict[bytes, str | None]) -
     return services[text]
 
 
-def _open_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, str | None]]:
+def _iterate_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, str | None]]:
     """Every span with the name of its service."""
     for document in read_objects(data, rows):
         if not isinstance(document.value.get("resourceSpans"), list):
             rows.refuse(document.line, "no list of resourceSpans", document.raw)
             continue
-        for resource in open_list(document, "resourceSpans", rows):
+        for resource in iterate_objects_in_list(document, "resourceSpans", rows):
             service = _name_service(resource.value.get("resource"))
             for key in SCOPES:
-                for scope in open_list(resource, key, rows):
-                    for span in open_list(scope, "spans", rows):
+                for scope in iterate_objects_in_list(resource, key, rows):
+                    for span in iterate_objects_in_list(scope, "spans", rows):
                         yield span, service
 
 
@@ -122,10 +129,10 @@ def _name_service(resource: Any) -> str | None:
     return "/".join(part for part in parts if part) or None
 
 
-def read_attributes(listed: Any) -> dict[str, str]:
+def read_attributes(attributes: Any) -> dict[str, str]:
     """Attributes as strings; a value is an object with one member that names its type."""
     result = {}
-    for pair in listed if isinstance(listed, list) else []:
+    for pair in attributes if isinstance(attributes, list) else []:
         if isinstance(pair, dict) and isinstance(pair.get("key"), str):
             value = pair.get("value")
             if isinstance(value, dict) and len(value) == 1:
@@ -136,30 +143,30 @@ def read_attributes(listed: Any) -> dict[str, str]:
 
 
 def _make_span(line: int, value: dict[str, Any], service: str | None) -> spans.Span:
-    start, end = (_read_time(value.get(f"{edge}TimeUnixNano")) for edge in ("start", "end"))
+    start, end = (_read_nanos_as_ms(value.get(f"{edge}TimeUnixNano")) for edge in ("start", "end"))
     trace = graphs.require_name(value, "traceId")
     return spans.Span(
         line=line,
         trace=trace,
         id=graphs.require_name(value, "spanId"),
         service=service,
-        kind=read_kind(value.get("kind")),
+        kind=parse_span_kind(value.get("kind")),
         parent=graphs.find_text(value, "parentSpanId"),
         name=graphs.find_text(value, "name"),
         start=start,
         end=end,
         ended=end is not None,
         links=_read_links(value.get("links"), trace),
-        fields=read_attributes(value.get("attributes")) | values.collect_others(value, USED),
+        fields=read_attributes(value.get("attributes")) | values.collect_other_fields(value, USED),
     )
 
 
-def _read_time(nanos: Any) -> float | None:
+def _read_nanos_as_ms(nanos: Any) -> float | None:
     time = values.read_time_ms(nanos)
     return time / 1e6 if time else None
 
 
-def read_kind(kind: Any) -> str | None:
+def parse_span_kind(kind: Any) -> str | None:
     """The kind of a span, by its number or by one of its names."""
     if isinstance(kind, int) and 1 <= kind <= len(KINDS):
         return KINDS[kind - 1]

@@ -29,19 +29,19 @@ class Field(NamedTuple):
     is_list: bool = False
 
 
-def _read_text(value: bytes) -> str:
+def _decode_text(value: bytes) -> str:
     return value.decode()
 
 
-def _read_double(value: int) -> float:
-    return float(struct.unpack("<d", value.to_bytes(8, "little"))[0])
+def _decode_double(bits: int) -> float:
+    return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
 
 
-def _read_signed(value: int) -> str:
-    return str(value - 2**64 if value >= 2**63 else value)
+def _format_signed(bits: int) -> str:
+    return str(bits - 2**64 if bits >= 2**63 else bits)
 
 
-def _read_base64(value: bytes) -> str:
+def _encode_base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
@@ -53,9 +53,9 @@ SCHEMA: dict[str, dict[int, Field]] = {
     "span": {
         1: Field("traceId", bytes.hex),
         2: Field("spanId", bytes.hex),
-        3: Field("traceState", _read_text),
+        3: Field("traceState", _decode_text),
         4: Field("parentSpanId", bytes.hex),
-        5: Field("name", _read_text),
+        5: Field("name", _decode_text),
         6: Field("kind", int),
         7: Field("startTimeUnixNano", str),
         8: Field("endTimeUnixNano", str),
@@ -70,25 +70,25 @@ SCHEMA: dict[str, dict[int, Field]] = {
     },
     "event": {
         1: Field("timeUnixNano", str),
-        2: Field("name", _read_text),
+        2: Field("name", _decode_text),
         3: Field("attributes", "pair", True),
     },
     "link": {
         1: Field("traceId", bytes.hex),
         2: Field("spanId", bytes.hex),
-        3: Field("traceState", _read_text),
+        3: Field("traceState", _decode_text),
         4: Field("attributes", "pair", True),
     },
-    "status": {2: Field("message", _read_text), 3: Field("code", int)},
-    "pair": {1: Field("key", _read_text), 2: Field("value", "value")},
+    "status": {2: Field("message", _decode_text), 3: Field("code", int)},
+    "pair": {1: Field("key", _decode_text), 2: Field("value", "value")},
     "value": {
-        1: Field("stringValue", _read_text),
+        1: Field("stringValue", _decode_text),
         2: Field("boolValue", bool),
-        3: Field("intValue", _read_signed),
-        4: Field("doubleValue", _read_double),
+        3: Field("intValue", _format_signed),
+        4: Field("doubleValue", _decode_double),
         5: Field("arrayValue", "array"),
         6: Field("kvlistValue", "pairs"),
-        7: Field("bytesValue", _read_base64),
+        7: Field("bytesValue", _encode_base64),
     },
     "array": {1: Field("values", "value", True)},
     "pairs": {1: Field("values", "pair", True)},
@@ -96,7 +96,7 @@ SCHEMA: dict[str, dict[int, Field]] = {
 """The messages of opentelemetry-proto, as far as they are read."""
 
 
-def is_framed(data: bytes) -> bool:
+def is_otlp_protobuf(data: bytes) -> bool:
     """Whether a file begins with a message of traces behind its length."""
     size = int.from_bytes(data[:LENGTH], "big")
     return len(data) > LENGTH and data[LENGTH] == FIRST_TAG and 0 < size <= len(data) - LENGTH

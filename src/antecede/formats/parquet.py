@@ -38,19 +38,19 @@ def read_table(file: BinaryIO | pa.NativeFile | str, name: str, columns: list[st
 def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     table = read_table(pa.BufferReader(source.data), source.name)
-    if not settings.fields and not settings.kinds and _is_ours(table):
+    if not settings.fields and not settings.kinds and _is_events_table(table):
         return Parsed(
-            fill_places(table.select(EVENTS.names).cast(EVENTS), source.name),
-            FileRows("").quarantine(),
+            fill_file_and_line(table.select(EVENTS.names).cast(EVENTS), source.name),
+            FileRows("").make_quarantine_table(),
             "parquet",
         )
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
-    _check_columns(table, source.name, settings)
+    _check_process_column(table, source.name, settings)
     return _map_row_by_row(table, source.name, settings)
 
 
-def _is_ours(table: pa.Table) -> bool:
+def _is_events_table(table: pa.Table) -> bool:
     """Whether the columns are exactly ours and no row needs a second look."""
     if sorted(table.schema.names) != sorted(EVENTS.names):
         return False
@@ -67,16 +67,16 @@ def _is_ours(table: pa.Table) -> bool:
     return whole and (smallest is None or smallest > 0)
 
 
-def fill_places(table: pa.Table, name: str) -> pa.Table:
+def fill_file_and_line(table: pa.Table, file: str) -> pa.Table:
     """Name the file, and number the rows from 1, where the table does not."""
     numbers = pa.array(range(1, len(table) + 1), pa.int64())
-    for column, value in (("file", pa.scalar(name)), ("line", numbers)):
+    for column, value in (("file", pa.scalar(file)), ("line", numbers)):
         position = EVENTS.get_field_index(column)
         table = table.set_column(position, EVENTS.field(position), pc.coalesce(table[column], value))
     return table
 
 
-def _check_columns(table: pa.Table, name: str, settings: Settings) -> None:
+def _check_process_column(table: pa.Table, name: str, settings: Settings) -> None:
     """Refuse a table of which no row could be an event."""
     chosen = settings.fields.get("process")
     columns = [chosen, chosen.split(".")[0]] if chosen else list(OWN["process"])

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats.executions import own_entries
+from antecede.formats.executions import find_own_entries
+from antecede.formats.indexing import BY_CLOCK, BY_LINE, encode_processes
 from antecede.formats.logs import list_unknown_kinds
 from antecede.formats.parts import NotInParts, PartPlan, read_part
 from antecede.formats.settings import Settings
-from antecede.formats.settle import BY_CLOCK, BY_LINE, number_processes
-from antecede.formats.staging import write_whole_file
+from antecede.formats.staging import write_parquet_atomically
 from antecede.tables import EVENTS
 
 BUFFER_BYTES = 1_000_000
@@ -60,10 +60,10 @@ OFFSETS = pa.schema(
 """How much further the positions of a process's events are than its part tells."""
 
 
-def cut_file(size: int, part_bytes: int) -> pa.Table:
+def split_file_into_parts(file_bytes: int, part_bytes: int) -> pa.Table:
     """The parts of a file of this size."""
-    begins = np.arange(0, size, part_bytes)
-    ends = np.append(begins[1:], size)
+    begins = np.arange(0, file_bytes, part_bytes)
+    ends = np.append(begins[1:], file_bytes)
     columns = [
         pa.array(np.arange(len(begins))),
         pa.array(begins),
@@ -123,11 +123,11 @@ class PartStage(NamedTuple):
         tables = {
             "events": events.append_column("part", numbers),
             "quarantine": parsed.quarantine,
-            "spans": measure_part(events, part),
+            "spans": measure_part_spans(events, part),
         }
         for kind, table in tables.items():
             if len(table):
-                write_whole_file(table, os.path.join(self.folder, kind, f"{part:08}.parquet"))
+                write_parquet_atomically(table, os.path.join(self.folder, kind, f"{part:08}.parquet"))
         return {
             "part": part,
             "events": len(events),
@@ -150,9 +150,9 @@ def read_lines_between(file: BinaryIO, begin: int, end: int) -> bytes:
     return data if data.endswith(b"\n") else data + file.readline()
 
 
-def measure_part(events: pa.Table, part: int) -> pa.Table:
+def measure_part_spans(events: pa.Table, part: int) -> pa.Table:
     """How many events of each process a part has, and between which own entries of clocks."""
-    owns = pc.fill_null(own_entries(events), 0)
+    owns = pc.fill_null(find_own_entries(events), 0)
     table = events.select(["execution", "process"]).append_column("own", owns)
     spans = table.group_by(["execution", "process"]).aggregate(
         [("own", "count"), ("own", "min"), ("own", "max")]
@@ -167,7 +167,7 @@ def compute_part_offsets(spans: pa.Table, basis: str | None) -> pa.Table:
     if basis not in (BY_LINE, BY_CLOCK):
         return OFFSETS.empty_table()
     spans = spans.sort_by("part")
-    processes = number_processes(spans)
+    processes = encode_processes(spans)
     in_order = np.argsort(processes, kind="stable")
     processes = processes[in_order]
     spans = spans.take(pa.array(in_order))

@@ -13,7 +13,7 @@ What is then left to do, so that the table is the one that `read` would have giv
   entries in a part are all larger than those in the parts before it (else the file must be read as a
   whole); "given" and "parents" stay.
 - An event without an id is null. It is called process#index; without an index, file:line.
-- If sends and receives are `unmatched`, `matching.match_again` matches them in all parts together.
+- If sends and receives are `unmatched`, `matching.match_messages_across_files` matches those of all parts.
 """
 
 from collections.abc import Iterable
@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 from antecede.core.errors import InputError
 from antecede.formats import csv_table, jsonl, jsons, ndjson
-from antecede.formats.collection import pause_collection
+from antecede.formats.collection import pause_garbage_collection
 from antecede.formats.detection import guess_format
+from antecede.formats.indexing import BY_SOME_CLOCKS
 from antecede.formats.rows import Part
 from antecede.formats.settings import DEFAULT, Settings
-from antecede.formats.settle import BY_SOME_CLOCKS
 from antecede.formats.shiviz_forms import CLOCK_LINE
 from antecede.formats.source import GZIP, UTF8, Source
 
@@ -70,7 +70,7 @@ def plan_parts(
 
 def read_part(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:
     """The events of some whole lines of a file, the first of which is `first_line`, counted from 1."""
-    with pause_collection():
+    with pause_garbage_collection():
         return _read_lines(data, name, plan, settings, first_line)
 
 

@@ -15,7 +15,7 @@ _TOKEN = re.compile(
 )
 
 
-def translate_expression(text: str) -> str:
+def translate_javascript_regex(text: str) -> str:
     """The expression in Python's words."""
     return _TOKEN.sub(_translate_token, text)
 
@@ -28,12 +28,12 @@ def _translate_token(token: re.Match[str]) -> str:
     return "[\\s\\S]" if token["any"] else token[0]
 
 
-def compile_expression(text: str, groups: tuple[str, ...], what: str) -> re.Pattern[str]:
+def compile_javascript_regex(text: str, groups: tuple[str, ...], what: str) -> re.Pattern[str]:
     """The expression, multi-line, with these groups in it; a CallerError says what is wrong otherwise."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pattern = re.compile(translate_expression(text), re.MULTILINE)
+            pattern = re.compile(translate_javascript_regex(text), re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
         raise CallerError(f"{what} {text!r} is no regular expression: {error}") from None
     missing = [name for name in groups if name not in pattern.groupindex]

@@ -23,8 +23,8 @@ from antecede.formats import (
     xtrace,
     zipkin,
 )
-from antecede.formats.collection import pause_collection
-from antecede.formats.connect import open_envelopes
+from antecede.formats.collection import pause_garbage_collection
+from antecede.formats.connect import unwrap_connect_envelopes
 from antecede.formats.detection import guess_format
 from antecede.formats.rows import FileRows, Parsed
 from antecede.formats.settings import DEFAULT, Settings
@@ -92,7 +92,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def list_formats() -> str:
+def join_format_names() -> str:
     """The formats by name, in words; change events are in no log, and only an order of commits reads them."""
     return f"{', '.join(FORMATS)}, and for antecede order debezium"
 
@@ -100,34 +100,36 @@ def list_formats() -> str:
 def read(data: bytes, name: str, format: str | None = None, settings: Settings = DEFAULT) -> Parsed:
     """The events of one file, and the records that could not be read. An empty file has neither."""
     if format is not None and format not in FORMATS:
-        raise CallerError(f"no format {format!r}; choose one of {list_formats()}")
+        raise CallerError(f"no format {format!r}; choose one of {join_format_names()}")
     source = open_source(data, name)
     if not source.data or source.data.isspace():
         return FileRows(name).make_tables(format or "empty")
     try:
-        source = open_envelopes(source)
+        source = unwrap_connect_envelopes(source)
         chosen = format or guess_format(source, settings)
-        with pause_collection():
+        with pause_garbage_collection():
             found = FORMATS[chosen].read(source, settings)
     except InputError as error:
         text = str(error).removeprefix(f"{name}: ")
-        raise _explain_error(InputError(f"{source.torn}; {text}" if source.torn else text), name) from None
+        raise _add_formats_to_error(
+            InputError(f"{source.torn}; {text}" if source.torn else text), name
+        ) from None
     parsed = found if isinstance(found, Parsed) else found.make_tables(chosen)
     if source.torn:
         torn = FileRows(name)
         torn.refuse(source.data.count(b"\n") + 1, source.torn, "")
-        return parsed._replace(quarantine=pa.concat_tables([parsed.quarantine, torn.quarantine()]))
+        return parsed._replace(quarantine=pa.concat_tables([parsed.quarantine, torn.make_quarantine_table()]))
     return parsed
 
 
 def detect(data: bytes, name: str) -> str:
     """The format of a file, by its content."""
     try:
-        return guess_format(open_envelopes(open_source(data, name)))
+        return guess_format(unwrap_connect_envelopes(open_source(data, name)))
     except InputError as error:
-        raise _explain_error(error, name) from None
+        raise _add_formats_to_error(error, name) from None
 
 
-def _explain_error(error: InputError, name: str) -> InputError:
+def _add_formats_to_error(error: InputError, name: str) -> InputError:
     text = str(error).removeprefix(f"{name}: ")
-    return InputError(f"{name}: {text}. Formats: {list_formats()}; say which with --format")
+    return InputError(f"{name}: {text}. Formats: {join_format_names()}; say which with --format")

@@ -115,12 +115,12 @@ class FileRows:
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         self.refused.append((line, reason, text))
 
-    def events(self) -> pa.Table:
+    def make_events_table(self) -> pa.Table:
         """The events table. A column that a reader left empty is null in every row."""
-        columns = [self._array(field) for field in EVENTS]
+        columns = [self._build_column(field) for field in EVENTS]
         return pa.Table.from_arrays(columns, schema=EVENTS)
 
-    def _array(self, field: pa.Field) -> pa.Array:
+    def _build_column(self, field: pa.Field) -> pa.Array:
         values: Any = getattr(self, "origin" if field.name == "file" else field.name)
         if isinstance(values, pa.Array | pa.ChunkedArray):
             return values
@@ -130,16 +130,16 @@ class FileRows:
             return build_maps(values, field.type)
         return pa.array(values, field.type)
 
-    def quarantine(self) -> pa.Table:
+    def make_quarantine_table(self) -> pa.Table:
         """The quarantine table."""
         lines, reasons, raws = zip(*self.refused, strict=True) if self.refused else ((), (), ())
         columns: Sequence[Iterable[Any]] = [[self.file] * len(lines), lines, reasons, raws]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, QUARANTINE, strict=True)]
         return pa.Table.from_arrays(arrays, schema=QUARANTINE)
 
-    def make_tables(self, name: str) -> Parsed:
+    def make_tables(self, format: str) -> Parsed:
         """Both tables, and the format they came from."""
-        return Parsed(self.events(), self.quarantine(), name)
+        return Parsed(self.make_events_table(), self.make_quarantine_table(), format)
 
 
 def build_maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:

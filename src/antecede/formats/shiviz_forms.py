@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from antecede.core.errors import CallerError, InputError
-from antecede.formats.regexes import compile_expression
+from antecede.formats.regexes import compile_javascript_regex
 from antecede.formats.settings import Settings
 
 CLOCK = r"^(?:(?P<timestamp>\d+) )?(?P<host>\S*) (?P<clock>\{.*\})[ \t]*"
@@ -48,7 +48,7 @@ class Form(NamedTuple):
     """Whether the expression is one of ours, for a well-known layout."""
     begin: int = 0
 
-    def pieces(self, text: str) -> list[Piece]:
+    def split_into_pieces(self, text: str) -> list[Piece]:
         """The text cut at delimiters and at GoVector's headers of appended logs."""
         cuts = sorted(self._find_delimiters(text), key=lambda cut: cut[0].start())
         pieces, label, run, begin = [], "", None, self.begin
@@ -57,7 +57,7 @@ class Form(NamedTuple):
             pieces.append(Piece(label, run, begin, cut.start()))
             begin = cut.end()
             if new:
-                label, run = _make_label(cut, number, used), None
+                label, run = _make_execution_label(cut, number, used), None
             else:
                 run = cut["run"]
         pieces.append(Piece(label, run, begin, len(text)))
@@ -71,15 +71,15 @@ class Form(NamedTuple):
         if not self.is_usual or "===" not in text:
             return []
         appended = [
-            (cut, False) for cut in APPENDED.finditer(text, self.begin) if self._stands_alone(text, cut)
+            (cut, False) for cut in APPENDED.finditer(text, self.begin) if self._is_delimiter_line(text, cut)
         ]
         if self.delimiter is None:
             return appended
         begins = {cut.start() for cut, _ in appended}
         usual = [cut for cut in USUAL.finditer(text, self.begin) if cut.start() not in begins]
-        return appended + [(cut, True) for cut in usual if self._stands_alone(text, cut)]
+        return appended + [(cut, True) for cut in usual if self._is_delimiter_line(text, cut)]
 
-    def _stands_alone(self, text: str, cut: re.Match[str]) -> bool:
+    def _is_delimiter_line(self, text: str, cut: re.Match[str]) -> bool:
         """Whether the line is not the text of an event beside it."""
         if self.pattern is HOST_FIRST:
             before = text.rfind("\n", 0, max(cut.start() - 1, 0)) + 1
@@ -87,70 +87,75 @@ class Form(NamedTuple):
         return CLOCK_LINE.match(text, cut.end() + 1) is None
 
 
-def _make_label(cut: re.Match[str], number: int, used: dict[str, int]) -> str:
-    named = cut.groupdict().get("trace")
+def _make_execution_label(delimiter: re.Match[str], number: int, label_counts: dict[str, int]) -> str:
+    named = delimiter.groupdict().get("trace")
     label = named if named is not None else f"#{number}"
-    count = used[label] = used.get(label, 0) + 1
+    count = label_counts[label] = label_counts.get(label, 0) + 1
     return label if count == 1 else f"{label} ({count})"
 
 
-def list_forms(text: str, settings: Settings) -> list[Form]:
+def list_candidate_forms(text: str, settings: Settings) -> list[Form]:
     """The candidates, the likeliest first."""
-    delimiter = compile_expression(settings.delimiter, (), "delimiter") if settings.delimiter else None
+    delimiter = compile_javascript_regex(settings.delimiter, (), "delimiter") if settings.delimiter else None
     if settings.regex:
         return [
-            Form(compile_expression(settings.regex, GROUPS, "regex"), delimiter, False, _skip_header(text))
+            Form(
+                compile_javascript_regex(settings.regex, GROUPS, "regex"),
+                delimiter,
+                False,
+                _find_header_end(text),
+            )
         ]
-    if _skip_header(text):
-        return _forms_of_header(text, delimiter)
+    if _find_header_end(text):
+        return _list_forms_of_header(text, delimiter)
     first = CLOCK_LINE.match(text, len(text) - len(text.lstrip()))
     order = [HOST_FIRST, EVENT_FIRST] if first else [EVENT_FIRST, HOST_FIRST]
     return [Form(pattern, delimiter or USUAL, True) for pattern in order]
 
 
-def has_header(text: str) -> bool:
+def has_shiviz_header(text: str) -> bool:
     """Whether the text opens with ShiViz's header lines."""
-    return _skip_header(text) > 0
+    return _find_header_end(text) > 0
 
 
-def _split_two_lines(text: str) -> tuple[str, str, int]:
+def _split_first_two_lines(text: str) -> tuple[str, str, int]:
     """The first two lines, and where the third begins."""
     lines = text[:20_000].split("\n", 2)
     first, second = lines[0], lines[1] if len(lines) > 1 else ""
     return first, second, min(len(first) + len(second) + 2, len(text))
 
 
-def _is_parser(line: str) -> bool:
+def _is_parser_expression(line: str) -> bool:
     return all(f"(?<{name}>" in line or f"(?P<{name}>" in line for name in GROUPS)
 
 
-def _skip_header(text: str) -> int:
+def _find_header_end(text: str) -> int:
     """Where the log begins behind a header; 0 without one. A header without its second line is understood."""
-    first, second, begin = _split_two_lines(text)
+    first, second, begin = _split_first_two_lines(text)
     if not first.strip() and "(?<trace>" in second:
         return begin
-    if not _is_parser(first):
+    if not _is_parser_expression(first):
         return 0
     return begin if not CLOCK_LINE.match(second) else len(first) + 1
 
 
-def _forms_of_header(text: str, given: re.Pattern[str] | None) -> list[Form]:
-    first, second, _ = _split_two_lines(text)
-    begin = _skip_header(text)
+def _list_forms_of_header(text: str, given_delimiter: re.Pattern[str] | None) -> list[Form]:
+    first, second, _ = _split_first_two_lines(text)
+    begin = _find_header_end(text)
     try:
         own = (
-            compile_expression(second, (), "delimiter")
+            compile_javascript_regex(second, (), "delimiter")
             if second.strip() and not CLOCK_LINE.match(second)
             else None
         )
-        delimiter = given or own
+        delimiter = given_delimiter or own
         if not first.strip():
             return [Form(pattern, delimiter, True, begin) for pattern in (EVENT_FIRST, HOST_FIRST)]
         known = WELL_KNOWN.get(first.strip().removeprefix("^").removesuffix("$"))
         if known:
             return [Form(known, delimiter, True, begin)]
-        wrapped = compile_expression(f"^{first.strip()}$", GROUPS, "header line 1")
-        plain = compile_expression(first.strip(), GROUPS, "header line 1")
+        wrapped = compile_javascript_regex(f"^{first.strip()}$", GROUPS, "header line 1")
+        plain = compile_javascript_regex(first.strip(), GROUPS, "header line 1")
     except CallerError as error:
         raise InputError(f"{error}; or give --regex and --delimiter") from None
     return [Form(wrapped, delimiter, False, begin), Form(plain, delimiter, False, begin)]

@@ -28,12 +28,12 @@ class TextGap(NamedTuple):
     """Whether there is no record behind it in its execution."""
 
 
-def pick_damaged(text: str, gaps: Sequence[TextGap], records: int) -> Iterator[TextGap]:
+def select_damaged_gaps(text: str, gaps: Sequence[TextGap], record_count: int) -> Iterator[TextGap]:
     """The gaps that an expression of a user's does not leave out on purpose, without what it does leave out.
 
-    `records` is the number of records; most of them may have no gap behind them.
+    Most of the records may have no gap behind them.
     """
-    usual = _usual_lines(text, gaps, records)
+    usual = _count_usual_gap_lines(text, gaps, record_count)
     for gap in gaps:
         begin = _skip_lines(text, gap, usual) if gap.is_behind_record else gap.begin
         is_between = gap.is_behind_record and not gap.is_last
@@ -49,15 +49,15 @@ def trim_gap(text: str, gap: TextGap) -> TextGap:
     return gap._replace(begin=begin, end=begin + len(rest.strip()))
 
 
-def _usual_lines(text: str, gaps: Sequence[TextGap], records: int) -> int:
+def _count_usual_gap_lines(text: str, gaps: Sequence[TextGap], record_count: int) -> int:
     """How many lines with text nine of ten records have behind them, at least."""
-    counts = [_count_lines(text, gap) for gap in gaps if gap.is_behind_record]
-    counts += [0] * (records - len(counts))
+    counts = [_count_lines_with_text(text, gap) for gap in gaps if gap.is_behind_record]
+    counts += [0] * (record_count - len(counts))
     counts.sort()
     return counts[len(counts) // 10] if counts else 0
 
 
-def _count_lines(text: str, gap: TextGap) -> int:
+def _count_lines_with_text(text: str, gap: TextGap) -> int:
     return sum(1 for _ in _LINE_WITH_TEXT.finditer(text, gap.begin, gap.end))
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from antecede.formats.shiviz_forms import EVENT_FIRST, HOST_FIRST, Form
-from antecede.kernels.clock_texts import Bytes, find_blanks, gather_texts
+from antecede.kernels.clock_texts import Bytes, concatenate_texts, find_first_blanks
 
 Ints = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ class Pairs(NamedTuple):
     ends: Ints
 
 
-def read_pairs(text: str, begin: int, end: int, form: Form) -> Pairs | None:
+def read_line_pairs(text: str, begin: int, end: int, form: Form) -> Pairs | None:
     """The records in a part of the text that is made of whole lines; None if it is odd.
 
     If the last line has no other beside it, it is left over.
@@ -52,35 +52,35 @@ def read_pairs(text: str, begin: int, end: int, form: Form) -> Pairs | None:
     line_begins = np.append(0, line_ends[:-1] + 1)
     clock_line = 0 if form.pattern is HOST_FIRST else 1
     host_begins, clock_ends = line_begins[clock_line::2], line_ends[clock_line::2]
-    host_ends = find_blanks(data, host_begins, clock_ends)
+    host_ends = find_first_blanks(data, host_begins, clock_ends)
     if (host_ends == clock_ends).any():
         return None
     clock_begins = host_ends + 1
     are_objects = (data[clock_begins] == ord("{")) & (data[clock_ends - 1] == ord("}"))
     if not are_objects.all():
         return None
-    clocks = _cut_texts(data, clock_begins, clock_ends)
+    clocks = _slice_texts(data, clock_begins, clock_ends)
     # A second opening bracket behind a blank could make the host a time stamp.
     if encoded.count(b" {", 0, line_ends[-1]) > pairs and pc.any(pc.match_substring(clocks, " {")).as_py():
         return None
-    hosts = _cut_texts(data, host_begins, host_ends)
+    hosts = _slice_texts(data, host_begins, host_ends)
     if not all(_HOST.fullmatch(host) for host in hosts.unique().to_pylist()):
         return None
-    events = _cut_texts(data, line_begins[1 - clock_line :: 2], line_ends[1 - clock_line :: 2])
+    events = _slice_texts(data, line_begins[1 - clock_line :: 2], line_ends[1 - clock_line :: 2])
     starts, ends = line_begins[::2], line_ends[1::2]
     if len(data) > len(block):
-        characters = _count_characters(data)
+        characters = _byte_to_character_offsets(data)
         starts, ends = characters[starts], characters[ends]
     return Pairs(hosts, clocks, events, starts, ends)
 
 
-def _cut_texts(data: Bytes, begins: Ints, ends: Ints) -> pa.Array:
-    texts, offsets = gather_texts(data, begins, ends)
+def _slice_texts(data: Bytes, begins: Ints, ends: Ints) -> pa.Array:
+    texts, offsets = concatenate_texts(data, begins, ends)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
     return pa.Array.from_buffers(pa.string(), len(begins), buffers)
 
 
-def _count_characters(data: Bytes) -> Ints:
+def _byte_to_character_offsets(data: Bytes) -> Ints:
     """How many characters begin before each byte of some UTF-8."""
     is_begin = (data & 0xC0) != 0x80
     return np.asarray(np.cumsum(is_begin) - is_begin, np.int64)

@@ -36,17 +36,17 @@ class _WrittenEvent(msgspec.Struct, frozen=True):
     text: str
 
 
-def write(events: pa.Table) -> str:
+def format_shiviz(events: pa.Table) -> str:
     """The file of these events; they need clocks."""
     chosen = [_make_event(row) for row in events.select(COLUMNS).to_pylist() if row["clock"] is not None]
     if len(events) and not chosen:
         raise CallerError("events without clocks cannot be drawn by ShiViz; order or audit the log first")
     numbers, owns = _number_events(chosen)
     renumbered = any(event.own != number for event, number in zip(chosen, numbers, strict=True))
-    hosts = _make_distinct([event.process for event in chosen], _clean_host)
+    hosts = _make_names_distinct([event.process for event in chosen], _clean_host)
     records: dict[str, list[str]] = {}
     for event, number in zip(chosen, numbers, strict=True):
-        clock = _write_record(event, number, owns, hosts)
+        clock = _format_clock(event, number, owns, hosts)
         original = f" {event.own}" if renumbered else ""
         line = f"{hosts[event.process]} {clock}{original}\n{event.text}\n"
         records.setdefault(event.execution, []).append(line)
@@ -73,13 +73,13 @@ def _number_events(events: list[_WrittenEvent]) -> tuple[list[int], dict[Host, l
     return numbers, {host: sorted(values) for host, values in owns.items()}
 
 
-def _write_record(
-    event: _WrittenEvent, number: int, owns: dict[Host, list[int]], hosts: dict[str, str]
+def _format_clock(
+    event: _WrittenEvent, number: int, own_entries: dict[Host, list[int]], hosts: dict[str, str]
 ) -> str:
     """The clock in new numbers."""
     clock = {hosts[event.process]: number}
     for process, count in event.clock.items():
-        covered = bisect_right(owns.get((event.execution, process), []), count)
+        covered = bisect_right(own_entries.get((event.execution, process), []), count)
         if covered and process != event.process:
             clock[hosts[process]] = covered
     return msgspec.json.encode(clock, order="sorted").decode()
@@ -89,7 +89,7 @@ def _join_records(records: dict[str, list[str]]) -> str:
     """The second header line and the executions; the one without a name comes first, without delimiter."""
     if set(records) <= {""}:
         return "\n" + "".join(records.get("", []))
-    labels = _make_distinct([name for name in records if name], _clean_line)
+    labels = _make_names_distinct([name for name in records if name], _clean_line)
     parts = [DELIMITER + "\n", *map(_indent_record, records.get("", []))]
     for name, lines in records.items():
         if name:
@@ -102,12 +102,12 @@ def _indent_record(record: str) -> str:
     return f"{head}\n {text}" if text.startswith("=== ") else record
 
 
-def _make_distinct(names: list[str], cleaned: Callable[[str], str]) -> dict[str, str]:
+def _make_names_distinct(names: list[str], clean: Callable[[str], str]) -> dict[str, str]:
     """Names that may be written, no two of them the same."""
     result: dict[str, str] = {}
     taken = set()
     for name in dict.fromkeys(names):
-        base = new = cleaned(name)
+        base = new = clean(name)
         number = 1
         while new in taken:
             number += 1

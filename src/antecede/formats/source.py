@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from antecede.core.errors import InputError
-from antecede.machine import memory_gigabytes
+from antecede.machine import read_memory_gigabytes
 
 UTF8 = b"\xef\xbb\xbf"
-MARKS = ((UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+MARKS = ((UTF8, "utf-8"), (UTF16[0], "utf-16-le"), (UTF16[1], "utf-16-be"))
 GZIP = b"\x1f\x8b"
 BLOCK = 65_536
 """Bytes of gzip that are unpacked at a time: what a broken block takes with it."""
@@ -34,7 +35,7 @@ def open_source(data: bytes, name: str) -> Source:
     """The file without compression (told by content, not by name) and without a byte order mark."""
     torn = None
     if data.startswith(GZIP):
-        data, torn = _unpack(data, name)
+        data, torn = _decompress_gzip(data, name)
         if torn and not data.strip():
             raise InputError(f"{name}: {torn}")
     for mark, encoding in MARKS:
@@ -44,10 +45,10 @@ def open_source(data: bytes, name: str) -> Source:
     return Source(data, name, torn)
 
 
-def _unpack(data: bytes, name: str) -> tuple[bytes, str | None]:
+def _decompress_gzip(data: bytes, name: str) -> tuple[bytes, str | None]:
     """The content of gzip, and what is wrong with its end; refuses what is too large for the memory."""
     parts: list[bytes] = []
-    room = find_unpacked_limit()
+    room = find_unpacked_limit_bytes()
     blocks = inflate_blocks(io.BytesIO(data))
     while room >= 0:
         try:
@@ -58,17 +59,18 @@ def _unpack(data: bytes, name: str) -> tuple[bytes, str | None]:
             return b"".join(parts), None
         parts.append(block)
         room -= len(block)
-    raise InputError(f"{name}: {describe_too_large()}; unpack it: Spark reads a file with lines in parts")
+    reason = describe_too_large_gzip()
+    raise InputError(f"{name}: {reason}; unpack it: Spark reads a file with lines in parts")
 
 
-def find_unpacked_limit() -> int:
+def find_unpacked_limit_bytes() -> int:
     """Bytes that a packed file may unpack to where all of it is held in memory."""
-    return int(memory_gigabytes() * 2**30 * UNPACKED_SHARE)
+    return int(read_memory_gigabytes() * 2**30 * UNPACKED_SHARE)
 
 
-def describe_too_large() -> str:
+def describe_too_large_gzip() -> str:
     """Why a packed file is not unpacked."""
-    limit = find_unpacked_limit() / 1e9
+    limit = find_unpacked_limit_bytes() / 1e9
     return f"gzip unpacks to more than {limit:,.2g} GB, too much for the memory of this machine"
 
 
@@ -79,13 +81,13 @@ def inflate_blocks(stream: BinaryIO) -> Iterator[bytes]:
         try:
             yield machine.decompress(data)
         except zlib.error as error:
-            raise InputError(_describe_damage(str(error))) from None
+            raise InputError(_describe_broken_gzip(str(error))) from None
         data = machine.unused_data.lstrip(b"\0") or stream.read(BLOCK)
         if machine.eof and data:
             machine = zlib.decompressobj(31)
     if not machine.eof:
-        raise InputError(_describe_damage("it ends too early"))
+        raise InputError(_describe_broken_gzip("it ends too early"))
 
 
-def _describe_damage(why: str) -> str:
+def _describe_broken_gzip(why: str) -> str:
     return f"gzip is broken ({why}): what follows is lost; unpack or fetch the file again"

@@ -26,14 +26,14 @@ def list_files(paths: list[str]) -> list[str]:
         raise CallerError("no input; name files, folders or globs")
     found: dict[str, str] = {}
     for path in paths:
-        for file in _list_one(path):
+        for file in _list_files_of_path(path):
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
 
 
-def _list_one(path: str) -> list[str]:
+def _list_files_of_path(path: str) -> list[str]:
     if os.path.isdir(path):
-        return _list_folder(path)
+        return _list_files_of_folder(path)
     if os.path.exists(path):
         if not os.path.isfile(path):
             raise CallerError(f"{path}: is a pipe or a device; write it into a file first")
@@ -44,12 +44,12 @@ def _list_one(path: str) -> list[str]:
         raise CallerError(
             f"{path}: " + ("matches no file" if wild else "no such file or folder") + "; check the path"
         )
-    return [file for one in found for file in (_list_folder(one) if os.path.isdir(one) else [one])]
+    return [file for one in found for file in (_list_files_of_folder(one) if os.path.isdir(one) else [one])]
 
 
-def _list_folder(path: str) -> list[str]:
+def _list_files_of_folder(path: str) -> list[str]:
     files = []
-    for folder, inner, names in os.walk(path, onerror=_refuse_listing):
+    for folder, inner, names in os.walk(path, onerror=_raise_unlistable_folder):
         inner[:] = sorted(name for name in inner if not _is_hidden(name))
         files += [os.path.join(folder, name) for name in names if not _is_hidden(name)]
     files = sorted(file for file in files if Path(file).is_file())
@@ -62,5 +62,5 @@ def _is_hidden(name: str) -> bool:
     return name.startswith((".", "_"))
 
 
-def _refuse_listing(error: OSError) -> None:
+def _raise_unlistable_folder(error: OSError) -> None:
     raise CallerError(f"{error.filename}: cannot be listed ({error.strerror}); check its permissions")

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from antecede.core.errors import InputError
 from antecede.formats import spans, values
-from antecede.formats.jsons import ERRORS, are_objects_by_line, number_lines, read_objects
-from antecede.formats.otlp import read_attributes, read_kind
+from antecede.formats.jsons import ERRORS, are_all_lines_objects, list_line_numbers, read_objects
+from antecede.formats.otlp import parse_span_kind, read_attributes
 from antecede.formats.parquet import read_table
 from antecede.formats.rows import Fields, FileRows, Refused
 from antecede.formats.settings import Settings
@@ -45,6 +45,8 @@ NEEDED = ("trace", "span", "start")
 """Columns that every span has."""
 SMALLEST_UNITS = ((1e17, 1e6), (1e14, 1e3), (1e11, 1.0))
 """Numbers from the first on are times since 1970, of which the second make a millisecond; others seconds."""
+MOST_DIGITS = 30
+"""Digits of a number in a text that may be a time."""
 QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 """A text in an array or a map as ClickHouse writes it into a cell of CSV."""
 _lines = msgspec.json.Decoder(dict[str, Any])
@@ -53,11 +55,11 @@ Row = dict[str, Any]
 
 def is_span_table(names: Collection[str]) -> bool:
     """Whether a table with these columns is one of spans: one of span ids alone may be a log of anything."""
-    columns = find_columns(names)
+    columns = find_span_columns(names)
     return columns is not None and "parent" in columns
 
 
-def find_columns(names: Collection[str]) -> dict[str, str] | None:
+def find_span_columns(names: Collection[str]) -> dict[str, str] | None:
     """The columns of a span, by what is read from them; None if those are not there that every span has."""
     plain = {name.replace("_", "").lower(): name for name in reversed(list(names))}
     found = {}
@@ -72,7 +74,7 @@ def read(source: Source, settings: Settings) -> FileRows:
     rows = FileRows(source.name)
     found = []
     convert = _SpanMaker()
-    for line, row, raw in _open_rows(source, rows):
+    for line, row, raw in _iterate_rows(source, rows):
         try:
             found.append(convert.make_span(line, row))
         except Refused as reason:
@@ -81,16 +83,16 @@ def read(source: Source, settings: Settings) -> FileRows:
     return rows
 
 
-def _open_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, bytes | str | None]]:
+def _iterate_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, bytes | str | None]]:
     """Each row with its line and, if there is one, its text."""
     if source.data.startswith(b"PAR1"):
-        return _open_parquet(source)
+        return _iterate_parquet_rows(source)
     if source.data.lstrip().startswith((b"{", b"[")):
-        return _open_json(source.data, rows)
-    return _open_csv(source, rows)
+        return _iterate_json_rows(source.data, rows)
+    return _iterate_csv_rows(source, rows)
 
 
-def _open_parquet(source: Source) -> Iterator[tuple[int, Row, None]]:
+def _iterate_parquet_rows(source: Source) -> Iterator[tuple[int, Row, None]]:
     """The rows, with moments as numbers of nanoseconds, and bytes as texts."""
     table = read_table(pa.BufferReader(source.data), source.name)
     if not is_span_table(table.column_names):
@@ -99,26 +101,26 @@ def _open_parquet(source: Source) -> Iterator[tuple[int, Row, None]]:
         )
     columns = {}
     for name in table.column_names:
-        columns[name] = _simplify_column(table[name]).to_pylist()
+        columns[name] = _times_to_nanoseconds(table[name]).to_pylist()
     names = list(columns)
     for number, row in enumerate(zip(*columns.values(), strict=True), start=1):
         yield number, dict(zip(names, row, strict=True)), None
 
 
-def _simplify_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _times_to_nanoseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64())
     if pa.types.is_duration(kind):
         return column.cast(pa.duration("ns")).cast(pa.int64())
     if pa.types.is_dictionary(kind):
-        return _simplify_column(column.cast(kind.value_type))
+        return _times_to_nanoseconds(column.cast(kind.value_type))
     return column
 
 
-def _open_json(data: bytes, rows: FileRows) -> Iterator[tuple[int, Row, bytes | None]]:
-    body, lines = data.strip(), number_lines(data)
-    if are_objects_by_line(body, len(lines)):
+def _iterate_json_rows(data: bytes, rows: FileRows) -> Iterator[tuple[int, Row, bytes | None]]:
+    body, lines = data.strip(), list_line_numbers(data)
+    if are_all_lines_objects(body, len(lines)):
         try:
             decoded = _lines.decode_lines(body)
         except ERRORS:
@@ -128,7 +130,7 @@ def _open_json(data: bytes, rows: FileRows) -> Iterator[tuple[int, Row, bytes | 
     return ((record.line, record.value, record.raw) for record in read_objects(data, rows))
 
 
-def _open_csv(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, str]]:
+def _iterate_csv_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row, str]]:
     reader = csv.reader(io.StringIO(source.text()))
     header = next(reader, [])
     line = reader.line_num + 1
@@ -147,14 +149,14 @@ class _SpanMaker:
         self.columns: dict[tuple[str, ...], dict[str, str]] = {}
 
     def make_span(self, line: int, row: Row) -> spans.Span:
-        columns = self._find_columns(row)
+        columns = self._find_span_columns(row)
 
         def get(what: str) -> Any:
             return row.get(columns[what]) if what in columns else None
 
         trace = _read_id(get("trace"), "trace id")
-        start = _read_time(get("start"))
-        end, duration = _read_time(get("end")), _read_duration(get("duration"))
+        start = _read_time_ms(get("start"))
+        end, duration = _read_time_ms(get("end")), _read_duration_ms(get("duration"))
         if end is None and start is not None and duration is not None:
             end = start + duration
         resource, attributes = _read_map(get("resource")), _read_map(get("attributes"))
@@ -166,7 +168,7 @@ class _SpanMaker:
             trace=trace,
             id=_read_id(get("span"), "span id"),
             service="/".join(_as_name(part) for part in service if part) or None,
-            kind=read_kind(get("kind")),
+            kind=parse_span_kind(get("kind")),
             parent=_find_id(get("parent")),
             name=_as_name(get("name")) if get("name") else None,
             start=start,
@@ -176,11 +178,11 @@ class _SpanMaker:
             fields=attributes | {key: _as_name(value) for key, value in others.items()},
         )
 
-    def _find_columns(self, row: Row) -> dict[str, str]:
+    def _find_span_columns(self, row: Row) -> dict[str, str]:
         names = tuple(row)
         known = self.columns.get(names)
         if known is None:
-            found = find_columns(names)
+            found = find_span_columns(names)
             if found is None:
                 raise Refused("no span: it lacks a trace id, a span id or a time")
             known = self.columns[names] = found
@@ -213,9 +215,9 @@ def _read_id(value: Any, what: str) -> str:
     return found
 
 
-def _read_time(value: Any) -> float | None:
+def _read_time_ms(value: Any) -> float | None:
     """Milliseconds since 1970, of a moment or of a number in one of the usual units."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
         value = int(value)
     time = values.read_time_ms(value)
     if not time:
@@ -232,7 +234,7 @@ def _read_time(value: Any) -> float | None:
     return whole + rest / unit
 
 
-def _read_duration(value: Any) -> float | None:
+def _read_duration_ms(value: Any) -> float | None:
     duration = values.read_time_ms(value)
     return None if duration is None else duration / 1e6
 
@@ -241,7 +243,7 @@ def _read_map(value: Any) -> Fields:
     """Attributes as strings: an object, a list of pairs, or the text that ClickHouse writes."""
     if isinstance(value, str):
         if value.lstrip().startswith('{"'):
-            value = _decode_object(value)
+            value = _decode_json_or_empty(value)
         else:
             texts = [_unescape(text) for text in QUOTED.findall(value)]
             return dict(zip(texts[::2], texts[1::2], strict=False))
@@ -251,7 +253,7 @@ def _read_map(value: Any) -> Fields:
     return {_as_name(key): _as_name(item) for key, item in pairs if item is not None}
 
 
-def _decode_object(text: str) -> Any:
+def _decode_json_or_empty(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except ERRORS:

@@ -70,9 +70,9 @@ class Span(msgspec.Struct):
         self.end_event = f"end of span {self.id}{side}{copy}"
 
 
-def _name_start(id: str) -> str:
+def _name_start_event(span_id: str) -> str:
     """What the start of a span is called, by its id alone: it may stand in another file."""
-    return f"{SPAN_STARTS}{id}"
+    return f"{SPAN_STARTS}{span_id}"
 
 
 Halves = dict[tuple[str, str], list[Span]]
@@ -86,7 +86,7 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     for span in spans:
         halves.setdefault((span.trace, span.id), []).append(span)
     for group in halves.values():
-        _mark_shared(group)
+        _set_shared_and_names(group)
     parents = [_find_parent(span, halves) for span in spans]
     replies = _find_replies(spans, parents)
     size = len(spans)
@@ -97,26 +97,26 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     event = pa.array(span_of_event + size * is_end)
     span_of_event = pa.array(span_of_event)
 
-    def spread(column: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
+    def repeat_for_events(column: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
         """A value for each span, for both of its events."""
         return pa.array(column, kind).take(span_of_event)
 
-    def pair(starts: Iterable[Any], ends: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
+    def interleave(starts: Iterable[Any], ends: Iterable[Any], kind: pa.DataType = TEXT) -> pa.Array:
         return pa.array([*starts, *ends], kind).take(event)
 
-    rows.line = spread([span.line for span in spans], pa.int64())
-    rows.execution = spread([span.trace for span in spans])
-    rows.process = spread([span.service for span in spans])
-    rows.text = spread([span.name for span in spans])
-    rows.event = pair([span.start_event for span in spans], [span.end_event for span in spans])
-    rows.kind = pair([STARTS.get(span.kind) for span in spans], [ENDS.get(span.kind) for span in spans])
-    rows.time = pair([span.start for span in spans], [span.end for span in spans], pa.float64())
-    rows.parents = pair(
+    rows.line = repeat_for_events([span.line for span in spans], pa.int64())
+    rows.execution = repeat_for_events([span.trace for span in spans])
+    rows.process = repeat_for_events([span.service for span in spans])
+    rows.text = repeat_for_events([span.name for span in spans])
+    rows.event = interleave([span.start_event for span in spans], [span.end_event for span in spans])
+    rows.kind = interleave([STARTS.get(span.kind) for span in spans], [ENDS.get(span.kind) for span in spans])
+    rows.time = interleave([span.start for span in spans], [span.end for span in spans], pa.float64())
+    rows.parents = interleave(
         [_list_start_parents(span, parent, halves) for span, parent in zip(spans, parents, strict=True)],
         [_list_end_parents(span, replies) for span in spans],
         NAMES,
     )
-    fields = build_maps([_complete_fields(span) for span in spans], FIELDS)
+    fields = build_maps([_add_kind_to_fields(span) for span in spans], FIELDS)
     rows.fields = fields.take(pc.if_else(pa.array(is_end), None, span_of_event))
     rows.origin = pa.repeat(pa.scalar(rows.file), len(event))
 
@@ -130,16 +130,16 @@ def _find_replies(spans: Sequence[Span], parents: Sequence[Span | None]) -> dict
     return replies
 
 
-def _mark_shared(group: list[Span]) -> None:
+def _set_shared_and_names(spans_of_id: list[Span]) -> None:
     """A server with the id of a client is the other half of it, also where the log does not say so."""
-    if len(group) == 1:
-        (span,) = group
+    if len(spans_of_id) == 1:
+        (span,) = spans_of_id
         span.shared = span.shared and span.kind == "server"
         span.name_events()
         return
-    client = any(span.kind == "client" for span in group)
+    client = any(span.kind == "client" for span in spans_of_id)
     seen: dict[bool, dict[tuple[object, ...], int]] = {True: {}, False: {}}
-    for span in group:
+    for span in spans_of_id:
         span.shared = span.kind == "server" and (client or span.shared)
         same = seen[span.shared]
         span.copy = same.setdefault((span.service, span.name, span.start, span.end), len(same) + 1)
@@ -163,16 +163,16 @@ def _list_start_parents(span: Span, parent: Span | None, halves: Halves) -> list
     for trace, linked in span.links:
         if trace == span.trace:
             target = next(iter(halves.get((trace, linked), [])), None)
-            parents.append(target.start_event if target else _name_start(linked))
+            parents.append(target.start_event if target else _name_start_event(linked))
         else:
-            parents.append(f"{_name_start(linked)}{OF_TRACE}{trace}")
+            parents.append(f"{_name_start_event(linked)}{OF_TRACE}{trace}")
     return list(dict.fromkeys(parents)) if len(parents) > 1 else parents
 
 
 def _name_absent_parents(span: Span) -> list[str]:
     """Parents that this file does not have: the client half, and what the parent id names."""
     ids = [span.id] if span.shared else []
-    return [_name_start(one) for one in [*ids, span.parent] if one]
+    return [_name_start_event(one) for one in [*ids, span.parent] if one]
 
 
 def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> list[str]:
@@ -180,7 +180,7 @@ def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> 
     return list(dict.fromkeys([span.start_event, *before])) if before else [span.start_event]
 
 
-def _complete_fields(span: Span) -> Fields | None:
+def _add_kind_to_fields(span: Span) -> Fields | None:
     """The fields of a span with what has no column: the kind."""
     fields = span.fields
     if span.kind:

@@ -87,18 +87,18 @@ class Stage(NamedTuple):
             tables["links"] = list_trace_links(events)
         for kind, table in tables.items():
             if len(table):
-                write_whole_file(table, locate_staged_file(self.folder, kind, number))
+                write_parquet_atomically(table, locate_staged_file(self.folder, kind, number))
         unknown = [] if is_native else list_unknown_kinds(events)
         counts = {"events": len(events), "quarantined": len(quarantine)}
         return {"format": parsed.format, "unknown": unknown, **counts}
 
 
-def locate_staged_file(folder: str, kind: str, number: int) -> str:
+def locate_staged_file(folder: str, kind: str, file_number: int) -> str:
     """Where the rows of a kind that a file has are staged."""
-    return os.path.join(folder, kind, f"{number:08}.parquet")
+    return os.path.join(folder, kind, f"{file_number:08}.parquet")
 
 
-def write_whole_file(table: pa.Table, path: str) -> None:
+def write_parquet_atomically(table: pa.Table, path: str) -> None:
     """Write Parquet; the file appears when all of it is there."""
     folder, name = os.path.split(path)
     part = os.path.join(folder, f".{name}.{uuid4().hex}")

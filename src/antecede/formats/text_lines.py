@@ -46,18 +46,18 @@ class LineRange(NamedTuple):
     first_line: int = 1
 
 
-def split_file(number: int, path: str) -> list[LineRange]:
+def split_file_into_ranges(file_number: int, path: str) -> list[LineRange]:
     """The ranges of a file; the lines of those behind the first one are still to be counted."""
     try:
         with open(path, "rb") as file:
             is_packed = file.read(2) == GZIP
         size = os.path.getsize(path)
     except OSError:  # whoever reads the range says why
-        return [LineRange(number, path, 0, 0, False)]
+        return [LineRange(file_number, path, 0, 0, False)]
     if is_packed:
-        return [LineRange(number, path, 0, size, True)]
+        return [LineRange(file_number, path, 0, size, True)]
     lows = range(0, size or 1, RANGE_BYTES)
-    return [LineRange(number, path, low, min(low + RANGE_BYTES, size), False) for low in lows]
+    return [LineRange(file_number, path, low, min(low + RANGE_BYTES, size), False) for low in lows]
 
 
 def count_line_ends(part: LineRange) -> int:
@@ -75,15 +75,15 @@ def count_line_ends(part: LineRange) -> int:
         return 0
 
 
-def number_first_lines(parts: list[LineRange], ends: dict[tuple[int, int], int]) -> list[LineRange]:
-    """The ranges with the number of the first line of each. `ends` are their line ends, by file and low."""
+def set_first_line_numbers(ranges: list[LineRange], line_ends: dict[tuple[int, int], int]) -> list[LineRange]:
+    """The ranges with the number of the first line of each. `line_ends` counts them by file and low."""
     numbered = []
-    for _, of_file in groupby(parts, key=lambda part: part.number):
+    for _, of_file in groupby(ranges, key=lambda part: part.number):
         before = 0
         for part in of_file:
             first = before + 2 if part.low else 1  # the line that goes on into a range began before it
             numbered.append(part._replace(first_line=first))
-            before += ends.get((part.number, part.low), 0)
+            before += line_ends.get((part.number, part.low), 0)
     return numbered
 
 
@@ -91,50 +91,50 @@ def read_lines(part: LineRange) -> Iterator[pa.RecordBatch]:
     """The lines of a range as LINES; what cannot be read on is told in a row of its own."""
     line = part.first_line
     try:
-        for data in _unpack_blocks(part) if part.is_packed else _read_blocks(part):
+        for data in _inflate_whole_lines(part) if part.is_packed else _read_whole_lines(part):
             texts = data.removesuffix(b"\n").split(b"\n")
             if line == 1:
                 texts[0] = texts[0].removeprefix(UTF8)
-            yield _make_batch(part.number, np.arange(line, line + len(texts)), texts, None)
+            yield _make_lines_batch(part.number, np.arange(line, line + len(texts)), texts, None)
             line += len(texts)
     except InputError as error:
-        yield _make_batch(part.number, [line], [None], str(error))
+        yield _make_lines_batch(part.number, [line], [None], str(error))
     except OSError as error:
         remedy = "check its permissions; on a cluster every worker must see it"
-        yield _make_batch(part.number, [None], [None], f"cannot be read ({error.strerror}); {remedy}")
+        yield _make_lines_batch(part.number, [None], [None], f"cannot be read ({error.strerror}); {remedy}")
 
 
-def _make_batch(number: int, lines: Any, texts: Any, error: str | None) -> pa.RecordBatch:
+def _make_lines_batch(file_number: int, lines: Any, texts: Any, error: str | None) -> pa.RecordBatch:
     size = len(texts)
     errors = pa.repeat(pa.scalar(error, pa.string()), size)
-    columns = [np.full(size, number, np.int32), lines, texts, errors]
+    columns = [np.full(size, file_number, np.int32), lines, texts, errors]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, LINES, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=LINES)
 
 
-def _read_blocks(part: LineRange) -> Iterator[bytes]:
+def _read_whole_lines(part: LineRange) -> Iterator[bytes]:
     """Whole lines: those that begin behind `low`, up to and with `high`."""
     with open(part.path, "rb") as file:
         file.seek(part.low)
         if part.low and len(file.readline(LONGEST_LINE)) == LONGEST_LINE:
-            raise _refuse_long_line()
+            raise _make_long_line_error()
         while (at := file.tell()) <= part.high:
             data = file.read(min(BLOCK_BYTES, part.high - at))
             rest = file.readline(LONGEST_LINE)
             if len(rest) == LONGEST_LINE:
-                raise _refuse_long_line()
+                raise _make_long_line_error()
             if not data + rest:
                 return
             yield data + rest
 
 
-def _refuse_long_line() -> InputError:
+def _make_long_line_error() -> InputError:
     return InputError(
         f"a line is longer than {LONGEST_LINE >> 20} MB, so this is no table; name another file"
     )
 
 
-def _unpack_blocks(part: LineRange) -> Iterator[bytes]:
+def _inflate_whole_lines(part: LineRange) -> Iterator[bytes]:
     """Whole lines of a file that is packed; of a broken one also the piece of a line that is left."""
     rest = b""
     with open(part.path, "rb") as file:
@@ -146,7 +146,7 @@ def _unpack_blocks(part: LineRange) -> Iterator[bytes]:
                     yield lines + b"\n"
                 if len(rest) > LONGEST_LINE:
                     rest = b""
-                    raise _refuse_long_line()
+                    raise _make_long_line_error()
         except InputError:
             if rest:
                 yield rest

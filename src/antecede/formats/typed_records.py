@@ -15,7 +15,12 @@ import pyarrow as pa
 
 from antecede.core.wire import Count
 from antecede.formats import values
-from antecede.formats.clocks import ClockColumn, build_clocks, null_unknown_entries, read_plain_clocks
+from antecede.formats.clocks import (
+    ClockColumn,
+    build_clock_column,
+    missing_entries_to_null,
+    read_plain_clocks,
+)
 from antecede.formats.columns import (
     LIST_COLUMNS,
     NAME_COLUMNS,
@@ -26,9 +31,9 @@ from antecede.formats.columns import (
     build_lists,
     build_names,
     build_texts,
-    build_times,
+    build_times_ms,
 )
-from antecede.formats.jsons import ERRORS, are_objects_by_line
+from antecede.formats.jsons import ERRORS, are_all_lines_objects
 
 MOST_KEYS = 500
 """Keys of a file for which a type is worth its making."""
@@ -69,10 +74,14 @@ class TypedRecords:
     """Decodes blocks of lines that have the keys and the types of the records seen before."""
 
     def __init__(
-        self, paths: dict[str, list[Path]], kinds: dict[str, str], file: str, needed: Sequence[str] = ()
+        self,
+        paths: dict[str, list[Path]],
+        kinds: dict[str, str],
+        file: str,
+        needed_columns: Sequence[str] = (),
     ) -> None:
-        """`needed` are columns of which every record must have one."""
-        self.paths, self.kinds, self.file, self.needed = paths, kinds, file, needed
+        """`needed_columns` are those of which every record must have one."""
+        self.paths, self.kinds, self.file, self.needed_columns = paths, kinds, file, needed_columns
         self.inner = {
             path[:depth] for some in paths.values() for path in some for depth in range(1, len(path))
         }
@@ -98,22 +107,22 @@ class TypedRecords:
                 is_new = True
         return is_new
 
-    def decode_block(self, block: bytes, first_line: int, lines: int) -> TypedBlock:
+    def decode_block(self, block: bytes, first_line: int, line_count: int) -> TypedBlock:
         """The events of a block; raises Odd if its lines must be read one by one."""
         if self.type is None and self.is_possible:
-            self.type = _make_type(self.keys, self.paths)
+            self.type = _make_record_type(self.keys, self.paths)
             self.is_possible = self.type is not None
         body = block.removesuffix(b"\n").removesuffix(b"\r")
-        if self.type is None or not are_objects_by_line(body, lines):
+        if self.type is None or not are_all_lines_objects(body, line_count):
             raise Odd
         try:
             records = self.type.decoder.decode_lines(body)
         except ERRORS:
             raise Odd from None
-        if len(records) != lines:
+        if len(records) != line_count:
             raise Odd
         columns = _Columns(self.type, records)
-        columns.check_needed_columns(self.needed)
+        columns.check_needed_columns(self.needed_columns)
         return columns.build_events(self.kinds, first_line, self.file)
 
 
@@ -131,9 +140,9 @@ class _RecordType(NamedTuple):
     """All that belongs into the fields."""
 
 
-def _make_type(keys: Keys, paths: dict[str, list[Path]]) -> _RecordType | None:
+def _make_record_type(keys: Keys, paths: dict[str, list[Path]]) -> _RecordType | None:
     """The type of records with these keys; None if there is no plain one."""
-    leaves = set(_leaf_paths(keys))
+    leaves = set(_list_leaf_paths(keys))
     columns: dict[str, Path] = {}
     spare: dict[str, list[Path]] = {}
     for own, candidates in paths.items():
@@ -154,12 +163,12 @@ def _make_type(keys: Keys, paths: dict[str, list[Path]]) -> _RecordType | None:
     return _RecordType(msgspec.json.Decoder(struct), getters, columns, spare, others)
 
 
-def _leaf_paths(keys: Keys, above: Path = ()) -> Iterator[Path]:
+def _list_leaf_paths(keys: Keys, above: Path = ()) -> Iterator[Path]:
     for key, below in keys.items():
         if below is None:
             yield (*above, key)
         else:
-            yield from _leaf_paths(below, (*above, key))
+            yield from _list_leaf_paths(below, (*above, key))
 
 
 def _make_struct(keys: Keys, types: dict[Path, Any], above: Path) -> tuple[type, dict[Path, Steps]]:
@@ -192,41 +201,41 @@ class _Columns:
         self.values: dict[Path, list[Any]] = {}
         self.inner: dict[Steps, Sequence[Any]] = {(): records}
 
-    def _values_at(self, path: Path) -> list[Any]:
+    def _get_values(self, path: Path) -> list[Any]:
         if path not in self.values:
             *above, (name, _) = self.type.getters[path]
-            objects = self._objects_at(tuple(above))
+            objects = self._get_objects(tuple(above))
             found = list(map(attrgetter(name), objects))
             is_clock = path == self.type.columns.get("clock")
             self.values[path] = _null_to_none(found) if is_clock else found
         return self.values[path]
 
-    def _objects_at(self, steps: Steps) -> Sequence[Any]:
+    def _get_objects(self, steps: Steps) -> Sequence[Any]:
         """The objects in which the values at the end of some paths stand."""
         if steps not in self.inner:
             *above, (name, empty) = steps
-            objects = list(map(attrgetter(name), self._objects_at(tuple(above))))
+            objects = list(map(attrgetter(name), self._get_objects(tuple(above))))
             # An empty object is a value of its own, and looks like one whose values are all null.
             if empty in objects:
                 raise Odd
             self.inner[steps] = [empty if one is None else one for one in objects]
         return self.inner[steps]
 
-    def _collect_column_values(self, own: str) -> list[Any] | None:
+    def _collect_column_values(self, event_column: str) -> list[Any] | None:
         """What the records have for a column of ours; None if they have nothing."""
-        path = self.type.columns.get(own)
+        path = self.type.columns.get(event_column)
         if path is None:
             return None
-        column = self._values_at(path)
-        for other in self.type.spare[own]:
-            pairs = zip(column, self._values_at(other), strict=True)
+        column = self._get_values(path)
+        for other in self.type.spare[event_column]:
+            pairs = zip(column, self._get_values(other), strict=True)
             if any(value is None and further is not None for value, further in pairs):
                 raise Odd
         return column
 
-    def check_needed_columns(self, needed: Sequence[str]) -> None:
+    def check_needed_columns(self, needed_columns: Sequence[str]) -> None:
         """Raise Odd if a record has none of these columns."""
-        columns = [self._collect_column_values(own) or [None] * len(self.records) for own in needed]
+        columns = [self._collect_column_values(own) or [None] * len(self.records) for own in needed_columns]
         if all(None in column for column in columns):
             rows = zip(*columns, strict=True)
             if any(row.count(None) == len(row) for row in rows):
@@ -235,7 +244,7 @@ class _Columns:
     def build_events(self, kinds: dict[str, str], first_line: int, file: str) -> TypedBlock:
         """The events table of the records, which are on lines of their own."""
         columns: dict[str, pa.Array] = {}
-        fields = self._other_fields()
+        fields = self._collect_other_fields()
         for own in (*NAME_COLUMNS, *LIST_COLUMNS, "index", "line"):
             given = self._collect_column_values(own)
             if given is None:
@@ -251,7 +260,7 @@ class _Columns:
         owns = pa.nulls(len(self.records), pa.int64())
         if (given := self._collect_column_values("clock")) is not None:
             columns["clock"], own_entries = _read_clocks(given, columns["process"])
-            owns = null_unknown_entries(own_entries)
+            owns = missing_entries_to_null(own_entries)
         if (given := self._collect_column_values("text")) is not None:
             columns["text"] = build_texts(given)
         if (given := self._collect_column_values("kind")) is not None:
@@ -259,7 +268,7 @@ class _Columns:
             if words.null_count < len(words):
                 fields = _add_field(fields, "kind", words.to_pylist())
         if (given := self._collect_column_values("time")) is not None:
-            columns["time"], texts = build_times(given)
+            columns["time"], texts = build_times_ms(given)
             if texts:
                 fields = _add_field(fields, "time", texts)
         if fields is not None:
@@ -267,10 +276,10 @@ class _Columns:
         lines = pa.array(np.arange(first_line, first_line + len(self.records)))
         return TypedBlock(assemble_events(columns, lines, file), owns)
 
-    def _other_fields(self) -> list[dict[str, str]] | None:
+    def _collect_other_fields(self) -> list[dict[str, str]] | None:
         """What is not for our columns, as fields; None if there is nothing of that kind."""
         given = self._collect_column_values("fields")
-        others = {path: self._values_at(path) for path in self.type.others}
+        others = {path: self._get_values(path) for path in self.type.others}
         others = {path: column for path, column in others.items() if column.count(None) < len(column)}
         if not others and (given is None or given.count(None) == len(given)):
             return None
@@ -281,7 +290,7 @@ class _Columns:
                 if type(value) is str:
                     fields[name] = value
                 elif value is not None:
-                    fields |= values.flatten(value, name, values.DEEPEST - len(path) + 1)
+                    fields |= values.flatten_to_fields(value, name, values.DEEPEST - len(path) + 1)
         for fields, more in zip(result, given or [], strict=given is not None):
             fields |= more or {}
         return result
@@ -305,7 +314,7 @@ def _read_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> Clo
         clocks = _clocks.decode(b"[" + b",".join(texts) + b"]")
     except ERRORS:
         raise Odd from None
-    return build_clocks(clocks, processes)
+    return build_clock_column(clocks, processes)
 
 
 def _add_field(

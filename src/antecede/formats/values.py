@@ -78,11 +78,11 @@ def read_time_ms(value: Any) -> float | None:
     except OverflowError:
         return None
     except ValueError:
-        return _parse_iso_time(str(value))
+        return _parse_iso_time_ms(str(value))
     return number if math.isfinite(number) else None
 
 
-def _parse_iso_time(text: str) -> float | None:
+def _parse_iso_time_ms(text: str) -> float | None:
     try:
         return _to_epoch_ms(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):
@@ -113,7 +113,7 @@ def as_texts(many: Sequence[Any]) -> list[str]:
         return [as_text(value) for value in many]
 
 
-def collect_others(record: dict[str, Any], used: set[str]) -> dict[str, str]:
+def collect_other_fields(record: dict[str, Any], used: set[str]) -> dict[str, str]:
     """All that is not used, as fields; a used path covers what is below it."""
     deep = tuple(f"{path}." for path in used if "." in path)
     result: dict[str, str] = {}
@@ -123,20 +123,20 @@ def collect_others(record: dict[str, Any], used: set[str]) -> dict[str, str]:
         if type(value) is str:
             result[key] = value
         elif isinstance(value, dict):
-            _add_leaves(result, {key: value}, used, deep, "", DEEPEST)
+            _add_leaf_fields(result, {key: value}, used, deep, "", DEEPEST)
         else:
             result[key] = as_text(value)
     return result
 
 
-def flatten(value: Any, path: str, depth: int) -> dict[str, str]:
+def flatten_to_fields(value: Any, path: str, depth: int) -> dict[str, str]:
     """A value that stands at the end of a path, as fields."""
     result: dict[str, str] = {}
-    _add_leaves(result, {path: value}, set(), (), "", depth)
+    _add_leaf_fields(result, {path: value}, set(), (), "", depth)
     return result
 
 
-def _add_leaves(
+def _add_leaf_fields(
     result: dict[str, str],
     record: dict[str, Any],
     used: set[str],
@@ -150,6 +150,6 @@ def _add_leaves(
             continue
         path = prefix + key
         if isinstance(value, dict) and value and depth > 0:
-            _add_leaves(result, value, used, deep, path + ".", depth - 1)
+            _add_leaf_fields(result, value, used, deep, path + ".", depth - 1)
         elif path not in used and not (deep and path.startswith(deep)):
             result[path] = value if type(value) is str else as_text(value)

@@ -7,7 +7,7 @@ reports tell: a process (a thread, if there is a ThreadID) has no index.
 from typing import Any
 
 from antecede.formats import graphs, values
-from antecede.formats.jsons import open_list, read_objects
+from antecede.formats.jsons import iterate_objects_in_list, read_objects
 from antecede.formats.rows import FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -22,7 +22,7 @@ def read(source: Source, settings: Settings) -> FileRows:
         task, reports = None, [record]
         if isinstance(record.value.get("reports"), list):
             task = graphs.find_text(record.value, "id", "TaskID")
-            reports = list(open_list(record, "reports", rows))
+            reports = list(iterate_objects_in_list(record, "reports", rows))
         for report in reports:
             try:
                 _add_report(rows, report.line, report.value, task)
@@ -44,7 +44,7 @@ def _add_report(rows: FileRows, line: int, report: dict[str, Any], task: str | N
         parents=[parent for parent in found if parent.strip("0")],
         time=None if stamp is None else values.read_time_ms(stamp),
         text=graphs.find_text(report, "Label", "Operation"),
-        fields=graphs.collect_rest(report, *USED),
+        fields=graphs.find_other_fields(report, *USED),
     )
 
 

@@ -10,7 +10,13 @@ from typing import Annotated, Any
 import msgspec
 
 from antecede.formats import graphs, spans, values
-from antecede.formats.jsons import ERRORS, are_objects_by_line, number_lines, read_objects, split_elements
+from antecede.formats.jsons import (
+    ERRORS,
+    are_all_lines_objects,
+    list_line_numbers,
+    read_objects,
+    split_array_elements,
+)
 from antecede.formats.rows import Fields, FileRows, Refused
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
@@ -80,7 +86,7 @@ def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
         start=None if start is None else start / 1e3,
         end=(start + duration) / 1e3 if start is not None and duration is not None else None,
         ended=duration is not None,
-        fields=values.collect_others(value, USED),
+        fields=values.collect_other_fields(value, USED),
     )
 
 
@@ -93,11 +99,11 @@ def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
     body = data.strip()
     try:
         if body.startswith(b"["):
-            plain = _open_traces(_in_array.decode(body))
-            lines = _number_elements(data, len(plain))
+            plain = _flatten_traces(_in_array.decode(body))
+            lines = _find_element_lines(data, len(plain))
         else:
-            lines = number_lines(data)
-            plain = _by_line.decode_lines(body) if are_objects_by_line(body, len(lines)) else []
+            lines = list_line_numbers(data)
+            plain = _by_line.decode_lines(body) if are_all_lines_objects(body, len(lines)) else []
         if len(plain) != len(lines):
             return None
         convert = _PlainSpans()
@@ -106,18 +112,18 @@ def _read_plain_spans(data: bytes) -> list[spans.Span] | None:
         return None
 
 
-def _open_traces(found: list[PlainSpan | list[PlainSpan]]) -> list[PlainSpan]:
+def _flatten_traces(found: list[PlainSpan | list[PlainSpan]]) -> list[PlainSpan]:
     opened = []
     for one in found:
         opened += one if isinstance(one, list) else [one]
     return opened
 
 
-def _number_elements(data: bytes, size: int) -> Sequence[int]:
+def _find_element_lines(data: bytes, element_count: int) -> Sequence[int]:
     """The lines of the elements of an array."""
     if b"\n" in data.strip():
-        return [element.line for element in split_elements(data)]
-    return [number_lines(data).start] * size
+        return [element.line for element in split_array_elements(data)]
+    return [list_line_numbers(data).start] * element_count
 
 
 class _PlainSpans:
@@ -131,8 +137,8 @@ class _PlainSpans:
         """What `_make_span` makes of the same span."""
         start = None if plain.timestamp is None else float(plain.timestamp)
         duration = None if plain.duration is None else float(plain.duration)
-        service, fields = self._open_endpoint("localEndpoint", plain.local_endpoint)
-        _, further = self._open_endpoint("remoteEndpoint", plain.remote_endpoint)
+        service, fields = self._read_endpoint("localEndpoint", plain.local_endpoint)
+        _, further = self._read_endpoint("remoteEndpoint", plain.remote_endpoint)
         fields = fields | further
         if plain.tags is not None:
             self._add_tags(fields, plain.tags)
@@ -142,7 +148,7 @@ class _PlainSpans:
             ("annotations", plain.annotations),
         ):
             if value is not None:
-                fields |= values.collect_others({name: value}, USED)
+                fields |= values.collect_other_fields({name: value}, USED)
         return spans.Span(
             line=line,
             trace=plain.trace_id,
@@ -158,13 +164,13 @@ class _PlainSpans:
             fields=fields,
         )
 
-    def _open_endpoint(self, name: str, raw: msgspec.Raw) -> tuple[str | None, Fields]:
+    def _read_endpoint(self, name: str, raw: msgspec.Raw) -> tuple[str | None, Fields]:
         """The service of an endpoint, and what else it says."""
         key = (name, bytes(raw))
         known = self.endpoints.get(key)
         if known is None:
             endpoint = msgspec.json.decode(raw)
-            known = _name_service(endpoint), values.collect_others({name: endpoint}, USED)
+            known = _name_service(endpoint), values.collect_other_fields({name: endpoint}, USED)
             self.endpoints[key] = known
         return known
 

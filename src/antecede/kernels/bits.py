@@ -111,7 +111,7 @@ def merge_bits(row: BitSets, into: BitSets) -> None:
 
 
 @compiled
-def list_bits(
+def append_bit_pairs(
     event: int,
     row: BitSets,
     names: Ints,
@@ -203,7 +203,7 @@ def address_message(slot: int, targets: Ints, due: BitSets) -> None:
 
 
 @inlined
-def receive_past(carried: BitSets, past: BitSets, due: BitSets) -> bool:
+def merge_past_of_message(carried: BitSets, past: BitSets, due: BitSets) -> bool:
     """A process learns what a message carries; returns whether any of it is due there.
 
     The message itself must not be due any more.

@@ -4,12 +4,12 @@ Each fault is named once, where it enters: an entry that an event took over from
 fault of that event. So clocks that break no rule here are transitive, grow along every process and every
 edge, and claim only events that exist or holes that are named.
 
-Theory of operation. Own entries are checked over arrays (`_check_own_entries`). For the entries of others,
-`_check_claims` walks along each process and spreads clocks out over arrays of processes: `now` has the clock
-of the event at hand, `before` that of the event before it, `heard` the most that any direct cause has. What
-`now` lacks of a cause is a fault; what grew since `before`, was not heard, and is nowhere in the log, too.
-Arrays are cleared by going over the same clocks again, so that an event costs what its clock and those of its
-direct causes have, whatever the number of processes.
+Theory of operation. Own entries are checked over arrays (`_find_own_entry_faults`). For the entries of
+others, `_find_foreign_entry_faults` walks along each process and spreads clocks out over arrays of processes:
+`now` has the clock of the event at hand, `before` that of the event before it, `heard` the most that any
+direct cause has. What `now` lacks of a cause is a fault; what grew since `before`, was not heard, and is
+nowhere in the log, too. Arrays are cleared by going over the same clocks again, so that an event costs what
+its clock and those of its direct causes have, whatever the number of processes.
 
 The loops take plain arrays: compiled code counts references at every use of a field of a named tuple.
 """
@@ -81,7 +81,7 @@ def find_clock_faults(
     """
     histories = build_histories(process, own, clocks, index)
     has_clock = np.diff(histories.starts) > 0
-    sequence_faults, restarted = _check_own_entries(histories)
+    sequence_faults, restarted = _find_own_entry_faults(histories)
     previous = _find_previous(histories, has_clock)
     previous[restarted] = -1
     uncounted = np.flatnonzero(has_clock & (histories.own < 1))
@@ -89,7 +89,7 @@ def find_clock_faults(
         _UNCOUNTED, uncounted, -1, histories.process[uncounted], histories.own[uncounted]
     )
     first_cause, causes = _list_foreign_causes(histories, has_clock, known)
-    claim_faults = _check_claims(
+    claim_faults = _find_foreign_entry_faults(
         histories.process,
         histories.own,
         histories.starts,
@@ -123,7 +123,7 @@ def _find_previous(histories: Histories, among: NDArray[np.bool_]) -> Ints:
     return previous
 
 
-def _check_own_entries(histories: Histories) -> tuple[Ints, Ints]:
+def _find_own_entry_faults(histories: Histories) -> tuple[Ints, Ints]:
     """The faults of own entries, which should be 1, 2, 3, ...; and the events at which a process restarts."""
     own = histories.own
     is_counted = own >= 1
@@ -160,7 +160,7 @@ def _list_foreign_causes(
 
 
 @compiled
-def _check_claims(
+def _find_foreign_entry_faults(
     process: Ints,
     own: Ints,
     starts: Ints,
@@ -182,16 +182,18 @@ def _check_claims(
     for event in walk:
         here, last = process[event], previous[event]
         low, high = first_cause[event], first_cause[event + 1]
-        _raise_entries(starts, slots, counts, event, now, 1)
+        _raise_or_clear_entries(starts, slots, counts, event, now, 1)
         if last >= 0:
-            _raise_entries(starts, slots, counts, last, before, 1)
-            _report_lacking_entries(starts, slots, counts, here, event, last, _SHRINKS, now, told, faults)
+            _raise_or_clear_entries(starts, slots, counts, last, before, 1)
+            _append_lacking_entry_faults(
+                starts, slots, counts, here, event, last, _SHRINKS, now, told, faults
+            )
         for k in range(low, high):
             cause = causes[k]
-            _raise_entries(starts, slots, counts, cause, heard, 1)
+            _raise_or_clear_entries(starts, slots, counts, cause, heard, 1)
             # A cause that claims the event itself, or a later one of its process, is told as a cycle.
             if not 1 <= own[event] <= get_entry(starts, slots, counts, cause, here):
-                _report_lacking_entries(
+                _append_lacking_entry_faults(
                     starts, slots, counts, here, event, cause, _NOT_TRANSITIVE, now, told, faults
                 )
         for k in range(starts[event], starts[event + 1]):
@@ -210,10 +212,10 @@ def _check_claims(
                 elif count > owns[end - 1]:
                     faults.append((_BEYOND, event, -1, slot, count))
         for k in range(low, high):
-            _raise_entries(starts, slots, counts, causes[k], heard, 0)
-        _raise_entries(starts, slots, counts, event, now, 0)
+            _raise_or_clear_entries(starts, slots, counts, causes[k], heard, 0)
+        _raise_or_clear_entries(starts, slots, counts, event, now, 0)
         if last >= 0:
-            _raise_entries(starts, slots, counts, last, before, 0)
+            _raise_or_clear_entries(starts, slots, counts, last, before, 0)
     table = np.empty((len(faults), 5), dtype=np.int64)
     for i in range(len(faults)):
         table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4] = faults[i]
@@ -221,14 +223,16 @@ def _check_claims(
 
 
 @compiled
-def _raise_entries(starts: Ints, slots: Ints, counts: Ints, event: int, over: Ints, factor: int) -> None:
+def _raise_or_clear_entries(
+    starts: Ints, slots: Ints, counts: Ints, event: int, over: Ints, factor: int
+) -> None:
     """Raise the entries of an array to those of a clock; or, with factor 0, clear them."""
     for k in range(starts[event], starts[event + 1]):
         over[slots[k]] = max(over[slots[k]], counts[k]) * factor
 
 
 @compiled
-def _report_lacking_entries(
+def _append_lacking_entry_faults(
     starts: Ints,
     slots: Ints,
     counts: Ints,

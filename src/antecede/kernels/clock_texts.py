@@ -51,12 +51,12 @@ def scan_clocks(text: Bytes, offsets: Offsets) -> ScannedClocks | None:
     """The entries of all clocks; None if one of them is not plain."""
     # No entry without a colon.
     most_entries = int(np.count_nonzero(text == _COLON))
-    slots = np.full(_table_size(most_entries), -1, np.int64)
+    slots = np.full(_choose_hash_table_size(most_entries), -1, np.int64)
     sizes = np.zeros(len(offsets) - 1, np.int64)
     codes, counts, key_begins, key_ends = (np.empty(most_entries, np.int64) for _ in range(4))
     # Kernels are compiled anew for arrays that can be written to: here, none can.
     text, offsets = _make_read_only(text), _make_read_only(offsets)
-    entries, keys = _scan(text, offsets, slots, sizes, codes, counts, key_begins, key_ends)
+    entries, keys = _scan_plain_clocks(text, offsets, slots, sizes, codes, counts, key_begins, key_ends)
     if entries < 0:
         return None
     return ScannedClocks(sizes, codes[:entries], counts[:entries], key_begins[:keys], key_ends[:keys])
@@ -69,13 +69,13 @@ def _make_read_only(array: Any) -> Any:
     return array
 
 
-def _table_size(most_keys: int) -> int:
+def _choose_hash_table_size(most_keys: int) -> int:
     """A power of two, at least twice as large as what could be in the table."""
     return 1 << (2 * most_keys).bit_length()
 
 
 @compiled
-def _scan(
+def _scan_plain_clocks(
     text: Bytes,
     offsets: Offsets,
     slots: Ints,
@@ -112,10 +112,10 @@ def _scan(
             if code >= 0 and _has_key_at(text, at, end, key_begins[code], key_ends[code]):
                 at += key_ends[code] - key_begins[code]
             else:
-                key_end, key_hash = _pass_key(text, at, end)
+                key_end, key_hash = _scan_key(text, at, end)
                 if key_end < 0:
                     return odd
-                code = _find_code(text, at, key_end, key_hash, slots, keys, key_begins, key_ends)
+                code = _find_or_add_key_code(text, at, key_end, key_hash, slots, keys, key_begins, key_ends)
                 keys = max(keys, code + 1)
                 follower[last_code] = code
                 at = key_end
@@ -127,7 +127,7 @@ def _scan(
             if at == end or text[at] != _COLON:
                 return odd
             digits_begin = _skip_blanks(text, at + 1, end)
-            at, count = _pass_digits(text, digits_begin, end)
+            at, count = _scan_digits(text, digits_begin, end)
             has_leading_zero = at - digits_begin > 1 and text[digits_begin] == _ZERO
             if at == digits_begin or at - digits_begin > _MOST_DIGITS or has_leading_zero:
                 return odd
@@ -171,7 +171,7 @@ def _has_key_at(text: Bytes, at: Any, end: Any, key_begin: Any, key_end: Any) ->
 
 
 @compiled
-def _pass_key(text: Bytes, at: Any, end: Any) -> Any:
+def _scan_key(text: Bytes, at: Any, end: Any) -> Any:
     """Where the quote behind a key stands, and the key's hash; -1 if the key is not plain."""
     key_hash = _HASH_BEGIN
     while at < end and text[at] != _QUOTE:
@@ -183,7 +183,7 @@ def _pass_key(text: Bytes, at: Any, end: Any) -> Any:
 
 
 @compiled
-def _pass_digits(text: Bytes, at: Any, end: Any) -> Any:
+def _scan_digits(text: Bytes, at: Any, end: Any) -> Any:
     """Where some digits end, and their number, unless they are too many."""
     number: Any = 0
     while at < end:
@@ -196,7 +196,7 @@ def _pass_digits(text: Bytes, at: Any, end: Any) -> Any:
 
 
 @compiled
-def _find_code(
+def _find_or_add_key_code(
     text: Bytes,
     key_begin: Any,
     key_end: Any,
@@ -223,7 +223,7 @@ def _find_code(
 
 
 @compiled
-def find_blanks(text: Bytes, begins: Ints, ends: Ints) -> Any:
+def find_first_blanks(text: Bytes, begins: Ints, ends: Ints) -> Any:
     """The first blank in each part of a text; the part's end if it has none."""
     blanks = ends.copy()
     for part in range(len(begins)):
@@ -235,7 +235,7 @@ def find_blanks(text: Bytes, begins: Ints, ends: Ints) -> Any:
 
 
 @compiled
-def gather_texts(text: Bytes, begins: Ints, ends: Ints) -> Any:
+def concatenate_texts(text: Bytes, begins: Ints, ends: Ints) -> Any:
     """Parts of a text one behind the other, and where each of them begins."""
     offsets = np.zeros(len(begins) + 1, np.int32)
     for part in range(len(begins)):

@@ -56,7 +56,7 @@ def _compile_function(function: Function, inline: Literal["never", "always"]) ->
     dispatcher: Any
     try:
         dispatcher = numba.njit(cache=True, nogil=True, inline=inline)(function)
-        _keep_compiled(dispatcher)
+        _guard_compile_cache(dispatcher)
     except RuntimeError:  # no folder can be written to: every process compiles for itself
         dispatcher = numba.njit(nogil=True, inline=inline)(function)
         _announce_before_compiling(dispatcher)
@@ -80,13 +80,13 @@ def list_kernel_modules() -> list[str]:
     return [".".join(file.with_suffix("").parts) for file in files if file.name != "__init__.py"]
 
 
-def is_kept(kernel: Any) -> bool:
+def is_cached_on_disk(kernel: Any) -> bool:
     """Whether the kernel was compiled from these sources before, for arguments of some types, and kept."""
     cache_file = getattr(kernel._cache, "_cache_file", None)
     return cache_file is not None and bool(cache_file._load_index())
 
 
-def can_be_kept(kernel: Any) -> bool:
+def can_be_cached(kernel: Any) -> bool:
     """Whether there is a folder for it."""
     return hasattr(kernel._cache, "_cache_file")
 
@@ -95,7 +95,7 @@ def _list_kernel_files() -> list[Path]:
     return sorted(file for place in _PLACES for file in _PACKAGE.glob(place))
 
 
-def _read_stamp() -> str:
+def _hash_kernel_sources() -> str:
     """A hash of all files with kernels: the same on a worker that gets them with what was compiled."""
     digest = hashlib.blake2b(digest_size=16)
     for file in _list_kernel_files():
@@ -105,18 +105,18 @@ def _read_stamp() -> str:
     return digest.hexdigest()
 
 
-_STAMP = _read_stamp()
+_STAMP = _hash_kernel_sources()
 
 
-def _keep_compiled(dispatcher: Any) -> None:
+def _guard_compile_cache(dispatcher: Any) -> None:
     """Let numba's function compile under the lock, and load only what was made from these very sources."""
     cache = dispatcher._cache
     cache._cache_file._source_stamp = _STAMP
     compile_now, load_now = dispatcher.compile, cache.load_overload
 
-    def compile_alone(signature: Any) -> Any:
+    def compile_under_lock(signature: Any) -> Any:
         # Numba's own lock first: a thread that compiles a kernel of one folder may need one of another.
-        with global_compiler_lock, _folder_lock(cache.cache_path):
+        with global_compiler_lock, _lock_folder(cache.cache_path):
             return compile_now(signature)
 
     def load_or_announce(signature: Any, context: Any) -> Any:
@@ -125,7 +125,7 @@ def _keep_compiled(dispatcher: Any) -> None:
             announce_compilation()
         return overload
 
-    dispatcher.compile = compile_alone
+    dispatcher.compile = compile_under_lock
     cache.load_overload = load_or_announce
 
 
@@ -135,12 +135,12 @@ of one process are kept apart by numba's own lock, which they take before.)"""
 
 
 @contextmanager
-def _folder_lock(folder: str) -> Iterator[None]:
+def _lock_folder(folder: str) -> Iterator[None]:
     """Held by one process at a time; a folder that cannot be written to needs no lock."""
     if folder in _locked_folders:
         yield
         return
-    file = _open_lock(folder)
+    file = _open_lock_file(folder)
     _locked_folders.add(folder)
     try:
         yield
@@ -150,7 +150,7 @@ def _folder_lock(folder: str) -> Iterator[None]:
             os.close(file)
 
 
-def _open_lock(folder: str) -> int | None:
+def _open_lock_file(folder: str) -> int | None:
     if fcntl is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """The pass over a recorded execution: carries the bits of messages through its events and judges deliveries.
 
 See `bits` for what it does at an event. As the future is known, slots are given out beforehand
-(`plan_slots`), and what each event has to do is written down in a `PassPlan`.
+(`assign_message_slots`), and what each event has to do is written down in a `PassPlan`.
 
 Besides `past` and `due`, each process has three more sets. OWN has the messages that it sent. Of what is due,
 OVERTAKEN has the messages that some early delivery depended on, and OVERTAKEN_BY_SENDER those for which that
@@ -23,6 +23,7 @@ from antecede.kernels.bits import (
     BitSets,
     add_bit,
     address_message,
+    append_bit_pairs,
     copy_bits,
     count_ones,
     count_words,
@@ -30,10 +31,9 @@ from antecede.kernels.bits import (
     free_dead_slots,
     has_bit,
     is_sweep_worthwhile,
-    list_bits,
+    merge_past_of_message,
     pop_free_slot,
     push_slot,
-    receive_past,
     sweep_sets,
 )
 from antecede.kernels.compiled import compiled
@@ -73,7 +73,7 @@ class PassResult(NamedTuple):
 
 
 @compiled
-def plan_slots(
+def assign_message_slots(
     sent: Ints,
     copies: Ints,
     sets: int,
@@ -114,7 +114,7 @@ def plan_slots(
 
 
 @compiled
-def carry_bits(
+def run_delivery_pass(
     plan: PassPlan,
     sets: BitSets,
     rows: BitSets,
@@ -148,24 +148,24 @@ def carry_bits(
                 names[slot] = event
                 add_bit(alive, slot)
                 own_targets = targets[starts[event] : starts[event + 1]]
-                _on_send(here, slot, own_targets, sets)
+                _add_sent_message(here, slot, own_targets, sets)
             copy_bits(past[here], carried)
             continue
         if slot >= 0:
-            flags[event] |= _on_deliver(here, slot, sets)
-        is_early = receive_past(carried, past[here], due[here])
+            flags[event] |= _remove_delivered_message(here, slot, sets)
+        is_early = merge_past_of_message(carried, past[here], due[here])
         if is_early and sender[event] >= 0:
             flags[event] |= EARLY
-            total += _mark_overtaken(here, sender[event], carried, sets, overtaken)
+            total += _add_overtaken_messages(here, sender[event], carried, sets, overtaken)
             if listed < cap:
-                pairs, listed = list_bits(event, overtaken, names, pairs, listed, cap)
+                pairs, listed = append_bit_pairs(event, overtaken, names, pairs, listed, cap)
         if action == ENDS:
             drop_bit(alive, row[event])
     return PassResult(flags, pairs[:listed], total)
 
 
 @compiled
-def _on_send(
+def _add_sent_message(
     here: int,
     slot: int,
     targets: Ints,
@@ -178,7 +178,7 @@ def _on_send(
 
 
 @compiled
-def _on_deliver(here: int, slot: int, sets: BitSets) -> int:
+def _remove_delivered_message(here: int, slot: int, sets: BitSets) -> int:
     """The message with this slot is delivered; returns the flags LATE and FIFO."""
     drop_bit(sets[DUE, here], slot)
     flags = 0
@@ -190,7 +190,7 @@ def _on_deliver(here: int, slot: int, sets: BitSets) -> int:
 
 
 @compiled
-def _mark_overtaken(
+def _add_overtaken_messages(
     here: int,
     sender: int,
     carried: BitSets,

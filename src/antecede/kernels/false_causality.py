@@ -33,21 +33,21 @@ from antecede.kernels.bits import (
     BitSets,
     add_bit,
     address_message,
+    append_bit_pairs,
     bit_mask,
     copy_bits,
     count_ones,
     count_words,
     drop_bit,
-    list_bits,
     merge_bits,
     sweep_sets,
 )
 from antecede.kernels.compiled import compiled
-from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, plan_slots
+from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, assign_message_slots
 from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
 from antecede.kernels.vector_clocks import assign_open_rows
-from antecede.kernels.witness import CauseGraph, build_graph
+from antecede.kernels.witness import CauseGraph, build_cause_graph
 
 _NO_CAP = 2**62
 
@@ -105,9 +105,9 @@ def find_waits(
         judged_sends = check_integers(judged, "judged", -1, size, size)
     if len(past.process) != size or len(meant.process) != size:
         raise CallerError(f"past and meant must be graphs of the {size} events of the trace")
-    past_rows = _plan_rows(trace, judged_sends, past)
-    meant_rows = _plan_rows(trace, judged_sends, meant)
-    deliveries = _plan_deliveries(trace, judged_sends, past_rows.rows + meant_rows.rows)
+    past_rows = _plan_cause_rows(trace, judged_sends, past)
+    meant_rows = _plan_cause_rows(trace, judged_sends, meant)
+    deliveries = _plan_delivery_slots(trace, judged_sends, past_rows.rows + meant_rows.rows)
     processes = int(trace.process.max(initial=-1)) + 1
     pairs, needless, wanted = _carry_past_and_meant(deliveries, past_rows, meant_rows, processes, cap)
     at = pairs[:, 0].copy()
@@ -115,7 +115,7 @@ def find_waits(
     return Waits(at, cause, trace.process[at], needless, wanted)
 
 
-def _plan_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _EventRows:
+def _plan_cause_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _EventRows:
     """The causes with the messages among them, and rows that last until they are asked for."""
     size = len(trace.process)
     effects = np.repeat(np.arange(size), np.diff(given.starts))
@@ -123,23 +123,23 @@ def _plan_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _EventRow
     asking = np.flatnonzero(judged >= 0)
     source = np.concatenate((given.causes, trace.sent[delivered]))
     target = np.concatenate((effects, delivered))
-    causes = build_graph(trace.process, source, target)
+    causes = build_cause_graph(trace.process, source, target)
     # An event that judges a message asks for the sets of its send, though these are no causes of it.
     source = np.concatenate((source, judged[asking]))
     target = np.concatenate((target, asking))
-    needed = build_graph(trace.process, source, target)
+    needed = build_cause_graph(trace.process, source, target)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, source, target)
     row, rows = assign_open_rows(needed.causes, needed.starts, until)
     return _EventRows(causes.starts, causes.causes, row, rows)
 
 
-def _plan_deliveries(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries:
+def _plan_delivery_slots(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries:
     """Slots for all messages that were delivered, and where they are due."""
     size = len(trace.process)
     sent = np.where(trace.sender >= 0, trace.sent, -1)
     copies = np.bincount(sent[sent >= 0], minlength=size)
-    act, slot, slots = plan_slots(sent, copies, sets)
+    act, slot, slots = assign_message_slots(sent, copies, sets)
     starts, delivered = group_by_key(sent, size)
     targets = trace.process[delivered]
     return _Deliveries(trace.process, act, slot, judged, starts, targets, slots)
@@ -175,9 +175,9 @@ def _carry_past_and_meant(
             split = _find_needless_waits(slots[send], carried, needs, due[here], unmeant)
             needless[event], wanted[event] = split
             if needless[event] and listed < cap:
-                pairs, listed = list_bits(event, unmeant, names, pairs, listed, cap)
-        _gather_causes(event, past, before_rows, before)
-        _gather_causes(event, meant, meant_rows, depends)
+                pairs, listed = append_bit_pairs(event, unmeant, names, pairs, listed, cap)
+        _merge_cause_sets(event, past, before_rows, before)
+        _merge_cause_sets(event, meant, meant_rows, depends)
         if action == SENDS:
             names[slot] = event
             address_message(slot, targets[starts[event] : starts[event + 1]], due)
@@ -213,7 +213,7 @@ def _find_needless_waits(
 
 
 @compiled
-def _gather_causes(
+def _merge_cause_sets(
     event: int,
     causes: _EventRows,
     sets: BitSets,

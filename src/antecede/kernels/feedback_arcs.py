@@ -2,17 +2,17 @@
 
 A delivery that leads to its own send makes a cycle, and that cycle may hold much of a trace. To find the
 fewest arcs that break all cycles is hard in general (the feedback arc set problem); here few messages are
-wrong, and a greedy choice finds them. Only messages are *loose*: what else is known of the order stays.
+wrong, and a greedy choice finds them. Only messages are *removable*: what else is known of the order stays.
 
-Each strongly connected component is broken up by itself. While a loose edge lies on a cycle:
+Each strongly connected component is broken up by itself. While a removable edge lies on a cycle:
 
-    worst  the loose edge that runs farthest against a given order of the events
+    worst  the removable edge that runs farthest against a given order of the events
     cycle  a shortest way from its target back to its source, and the edge itself
-    out    of the loose edges on that cycle, the one without which the fewest events are left on cycles;
+    out    of the removable edges on that cycle, the one without which the fewest events are left on cycles;
            of equals, the one that runs farthest against the order
 
-After TRIES edges, all loose ones go that run against the order, and if that is not enough, all of them. Where
-there is a cycle without any message, no message is to blame, and the component stays as it is.
+After TRIES edges, all removable ones go that run against the order, and if that is not enough, all of them.
+Where there is a cycle without any message, no message is to blame, and the component stays as it is.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ Bools = NDArray[np.bool_]
 def find_feedback_arcs(
     size: int,
     edges: Edges,
-    loose: Bools,
+    removable: Bools,
     rank: Ints,
 ) -> tuple[Ints, Cycles]:
-    """Which of the loose edges must go, ascending, and the cycles that remain without them."""
+    """Which of the removable edges must go, ascending, and the cycles that remain without them."""
     stays = np.ones(len(edges.source), dtype=bool)
     rings = find_cycles(size, *edges)
     is_on_firm_cycle = np.zeros(size, dtype=bool)
-    firm_cycles = find_cycles(size, edges.source[~loose], edges.target[~loose])
+    firm_cycles = find_cycles(size, edges.source[~removable], edges.target[~removable])
     is_on_firm_cycle[firm_cycles.members] = True
     for inside in _list_component_edges(size, edges, rings):
         sources, targets = edges.source[inside], edges.target[inside]
-        if not loose[inside].any() or is_on_firm_cycle[sources].any():
+        if not removable[inside].any() or is_on_firm_cycle[sources].any():
             continue
         both_ends = np.concatenate((sources, targets))
         events, numbers = np.unique(both_ends, return_inverse=True)
         source, target = numbers[: len(inside)], numbers[len(inside) :]
         # Ranks among themselves, so that what goes does not depend on events that are on no cycle.
         own_rank = np.unique(rank[events], return_inverse=True)[1]
-        stays[inside] = _break_cycles(len(events), source, target, loose[inside], own_rank)
+        stays[inside] = _find_edges_to_keep(len(events), source, target, removable[inside], own_rank)
     if stays.all():
         return np.empty(0, dtype=np.int64), rings
     remaining = find_cycles(size, edges.source[stays], edges.target[stays])
@@ -92,49 +92,49 @@ def _list_component_edges(
     return [items[low:high] for low, high in pairwise(starts)]
 
 
-def _break_cycles(
+def _find_edges_to_keep(
     size: int,
     source: Ints,
     target: Ints,
-    loose: Bools,
+    removable: Bools,
     rank: Ints,
 ) -> Bools:
     """The edges of one component that may stay."""
     stays = np.ones(len(source), dtype=bool)
     backwards = rank[source] - rank[target]
     for _ in range(TRIES):
-        candidates = _list_loose_on_cycles(size, source, target, stays, loose)
+        candidates = _list_removable_on_cycles(size, source, target, stays, removable)
         if not len(candidates):
             return stays
         worst = candidates[np.argmax(backwards[candidates])]
         path = _find_path(size, source, target, stays, target[worst], source[worst])
-        choices = np.append(path[loose[path]], worst)
+        choices = np.append(path[removable[path]], worst)
         worst_first = np.argsort(-backwards[choices], kind="stable")
         choices = choices[worst_first][:CHOICES]
-        stuck = [_count_stuck(size, source, target, stays, edge) for edge in choices]
+        stuck = [_count_events_on_cycles(size, source, target, stays, edge) for edge in choices]
         stays[choices[np.argmin(stuck)]] = False
-    stays &= ~(loose & (backwards > 0))
-    if len(_list_loose_on_cycles(size, source, target, stays, loose)):
-        stays &= ~loose
+    stays &= ~(removable & (backwards > 0))
+    if len(_list_removable_on_cycles(size, source, target, stays, removable)):
+        stays &= ~removable
     return stays
 
 
-def _list_loose_on_cycles(
+def _list_removable_on_cycles(
     size: int,
     source: Ints,
     target: Ints,
     stays: Bools,
-    loose: Bools,
+    removable: Bools,
 ) -> Ints:
-    """The loose edges that still lie on a cycle, ascending."""
+    """The removable edges that still lie on a cycle, ascending."""
     rings = find_cycles(size, source[stays], target[stays])
     parts = _list_component_edges(size, Edges(source, target), rings)
     nothing = np.empty(0, dtype=np.int64)
     inside = np.concatenate([nothing, *parts])
-    return np.sort(inside[loose[inside] & stays[inside]])
+    return np.sort(inside[removable[inside] & stays[inside]])
 
 
-def _count_stuck(
+def _count_events_on_cycles(
     size: int,
     source: Ints,
     target: Ints,

@@ -58,7 +58,7 @@ class _Shelf(NamedTuple):
     """Of each arrival: the need it waits AT, the END of its needs, the item BELOW in its bucket, SHIFT."""
 
 
-def release(
+def release_items(
     have: ArrayLike, needs: Rows | Runs, gains: Rows, *, add: bool = False, arrivals: Ints | None = None
 ) -> Released:
     """Deliver what can be delivered of the items, from the state `have`, which is left as it was.
@@ -118,7 +118,7 @@ def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
 def _make_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: Ints) -> _Shelf:
     """An empty shelf with the stops that suit the batch."""
     items = len(rows)
-    widths = _find_widths(have, gains.slots, gains.counts, add)
+    widths = _find_slot_ranges(have, gains.slots, gains.counts, add)
     stops = np.empty(0, dtype=np.int64)
     if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
         reached = take_rows(needs, rows) if add else gains
@@ -134,7 +134,7 @@ def _make_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: In
 
 
 @compiled
-def _find_widths(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
+def _find_slot_ranges(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
     """How far each slot could rise."""
     top = have.copy()
     for k in range(len(slots)):
@@ -176,13 +176,13 @@ def _deliver_all(
                 awake_count -= 1
                 item = awake[awake_count]
                 k, end, shift = places[item, _AT], places[item, _END], places[item, _SHIFT]
-                while k < end and have[find_slot(k, slots, shift)] >= counts[k]:
+                while k < end and have[get_pair_slot(k, slots, shift)] >= counts[k]:
                     k += 1
                 places[item, _AT] = k
                 if k == end:
                     ready_count = _push_item(ready, ready_count, item)
                 else:
-                    bucket = _find_bucket(find_slot(k, slots, shift), counts[k], floor, first, stops)
+                    bucket = _find_bucket(get_pair_slot(k, slots, shift), counts[k], floor, first, stops)
                     if bucket >= 0:
                         places[item, _BELOW] = heads[bucket]
                         heads[bucket] = item
@@ -194,7 +194,7 @@ def _deliver_all(
                 for k in range(starts[rows[item]], starts[rows[item] + 1]):
                     slot = gained[k]
                     have[slot] = have[slot] + values[k] if add else max(have[slot], values[k])
-                    while _is_passed(slot, swept[slot], have, floor, first, stops):
+                    while _is_stop_reached(slot, swept[slot], have, floor, first, stops):
                         woken = heads[swept[slot]]
                         swept[slot] += 1
                         while woken >= 0:
@@ -233,13 +233,13 @@ def _pop_item(heap: Ints, size: int) -> int:
 
 
 @inlined
-def find_slot(k: int, slots: Counts, shift: int) -> int:
+def get_pair_slot(k: int, slots: Counts, shift: int) -> int:
     """The slot of a pair at place k: it is written down, or follows from where the pair lies."""
     return int(slots[k]) if len(slots) else k + shift
 
 
 @inlined
-def _is_passed(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
+def _is_stop_reached(slot: int, bucket: int, have: Ints, floor: Ints, first: Ints, stops: Ints) -> bool:
     """Whether this is a bucket of the slot, and its stop is reached."""
     if bucket == first[slot + 1]:
         return False

@@ -14,7 +14,14 @@ import numpy as np
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.bits import count_words
-from antecede.kernels.delivery_pass import EARLY, FIFO, LATE, PassPlan, carry_bits, plan_slots
+from antecede.kernels.delivery_pass import (
+    EARLY,
+    FIFO,
+    LATE,
+    PassPlan,
+    assign_message_slots,
+    run_delivery_pass,
+)
 from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
 
@@ -42,7 +49,7 @@ def find_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> Orde
     trace = _check_trace(trace, processes)
     size = len(trace.process)
     copies = np.bincount(trace.sent[trace.sent >= 0], minlength=size)
-    act, slot, used = plan_slots(trace.sent, copies, processes)
+    act, slot, used = assign_message_slots(trace.sent, copies, processes)
     is_judged = (trace.sent >= 0) & (trace.sender >= 0)
     starts, deliveries = group_by_key(np.where(is_judged, trace.sent, -1), size)
     # Every message has a row for what it carries; only those with a copy that is judged need a bit.
@@ -52,7 +59,7 @@ def find_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> Orde
     plan = PassPlan(trace.process, trace.sender, act, slot, bit, starts, targets)
     sets = np.zeros((5, processes, count_words(used)), dtype=np.uint64)
     rows = np.zeros((used, count_words(used)), dtype=np.uint64)
-    result = carry_bits(plan, sets, rows, np.zeros(used, dtype=np.int64), cap)
+    result = run_delivery_pass(plan, sets, rows, np.zeros(used, dtype=np.int64), cap)
     early = result.pairs[:, 0]
     cause = result.pairs[:, 1]
     return OrderViolations(

@@ -37,12 +37,10 @@ class LinearOrder(NamedTuple):
     sorted: Sorted
 
 
-def order_events(
-    size: int, steps: Sequence[EdgePart], arrivals: Edges, handovers: Edges, ranks: Ranks
-) -> LinearOrder:
-    """Order the events 0..size-1; where edges leave a choice, the ranks decide."""
+def order_events(by_rank: Ints, steps: Sequence[EdgePart], arrivals: Edges, handovers: Edges) -> LinearOrder:
+    """Order events by edges; where these leave a choice, as in `by_rank`, which lists all events."""
+    size = len(by_rank)
     merged = merge_edges(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])
-    by_rank = _sort_by_ranks(size, ranks)
     rank = invert_permutation(by_rank)
     no_edges = Edges(_NONE, _NONE)
     no_cycles = Cycles(np.zeros(1, dtype=np.int64), _NONE)
@@ -77,7 +75,7 @@ def _is_constant(key: Rank) -> bool:
     return bool(is_same.all() or is_nan.all())
 
 
-def _sort_by_ranks(size: int, ranks: Ranks) -> Ints:
+def sort_by_ranks(size: int, ranks: Ranks) -> Ints:
     """The events by the first rank, then by the next, then by number; not-a-number is behind all others.
 
     The same as `np.lexsort`. But mostly the first rank is the execution, which ascends already, and the next

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.kernels.arrays import check_forward_edges, check_integers
-from antecede.kernels.ragged import Ints, fill_nones, invert_permutation
+from antecede.kernels.ragged import Ints, invert_permutation, make_minus_ones
 
 SEND, DELIVER, OTHER = 0, 1, 2
 DUPLICATE, ORPHAN, UNSENT, RESENT = 1, 2, 3, 4
@@ -33,7 +33,7 @@ class LinkedTrace(NamedTuple):
     until: Ints  # of a send: the position of its last delivery
 
 
-def link_positions(process: ArrayLike, sent: ArrayLike) -> LinkedTrace:
+def build_linked_trace(process: ArrayLike, sent: ArrayLike) -> LinkedTrace:
     """A trace from the position of each delivery's send; -1 for what is no delivery, or says nothing.
 
     What was delivered before it was sent says nothing either.
@@ -43,7 +43,7 @@ def link_positions(process: ArrayLike, sent: ArrayLike) -> LinkedTrace:
     is_behind = sends < np.arange(len(places))
     sends = np.where(is_behind, sends, -1)
     deliveries = np.flatnonzero(sends >= 0)
-    sender, until = fill_nones(len(places)), fill_nones(len(places))
+    sender, until = make_minus_ones(len(places)), make_minus_ones(len(places))
     sender[deliveries] = places[sends[deliveries]]
     until[sends[deliveries]] = deliveries  # deliveries ascend, so the last one stays
     return LinkedTrace(places, sender, sends, until)
@@ -75,7 +75,7 @@ def add_bridges(trace: LinkedTrace, source: ArrayLike, target: ArrayLike) -> Bri
     old, sendings, takings = np.split(position, [size, size + len(sources)])
     origin_of_new = np.concatenate((np.arange(size), sources, effects))
     process = trace.process[origin_of_new][by_place]
-    sender, sent, until, origin = (fill_nones(len(by_place)) for _ in range(4))
+    sender, sent, until, origin = (make_minus_ones(len(by_place)) for _ in range(4))
     origin[old] = np.arange(size)
     sender[old] = trace.sender
     moved = np.append(old, -1)  # an entry of -1 reads the last one, which is -1 again

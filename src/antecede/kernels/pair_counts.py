@@ -46,16 +46,16 @@ def count_ordered_pairs(
     first, items = group_by_key(effects, len(tracks))
     causes = causes[items]
     counts = np.full(len(bounds) - 1, -1, dtype=np.int64)
-    _count_small(bounds, first, causes, MOST_SMALL, counts)
+    _count_small_executions(bounds, first, causes, MOST_SMALL, counts)
     for execution in np.flatnonzero(counts < 0):
         low, high = bounds[execution], bounds[execution + 1]
         own_causes = causes[first[low] : first[high]] - low
         own_first = first[low : high + 1] - first[low]
-        counts[execution] = _count_large(tracks[low:high], own_first, own_causes, lines)
+        counts[execution] = _count_large_execution(tracks[low:high], own_first, own_causes, lines)
     return counts
 
 
-def _count_large(
+def _count_large_execution(
     track: Ints,
     first: Ints,
     causes: Ints,
@@ -64,15 +64,15 @@ def _count_large(
     """The pairs of one execution."""
     chain, chains = _cut_into_chains(track, first, causes, lines)
     effects = np.repeat(np.arange(len(track)), np.diff(first))
-    rows = chains + _count_open_rows(chain, causes, effects)
+    rows = chains + _count_most_open_events(chain, causes, effects)
     if chains * rows <= MOST_CLOCK_ENTRIES:
         return count_pairs(chain, causes, effects, chains).ordered
     if len(track) <= MOST_BY_BITS:
-        return int(count_by_bits(first, causes, BLOCK))
+        return int(count_pairs_by_bits(first, causes, BLOCK))
     return -1
 
 
-def _count_open_rows(chain: Ints, causes: Ints, effects: Ints) -> int:
+def _count_most_open_events(chain: Ints, causes: Ints, effects: Ints) -> int:
     """The most events at once that still have an effect on another chain before them."""
     across = chain[causes] != chain[effects]
     until = np.zeros(len(chain) + 1, dtype=np.int64)
@@ -84,7 +84,7 @@ def _count_open_rows(chain: Ints, causes: Ints, effects: Ints) -> int:
 
 
 @compiled
-def _count_small(
+def _count_small_executions(
     bounds: Ints,
     first: Ints,
     causes: Ints,
@@ -99,22 +99,22 @@ def _count_small(
         if size <= most:
             width = count_words(size)
             sets = buffer[: size * width].reshape(size, width)
-            counts[execution] = _count_effects(first, causes, low, high, size, sets)
+            counts[execution] = _count_pairs_from_block(first, causes, low, high, size, sets)
 
 
 @compiled
-def count_by_bits(first: Ints, causes: Ints, block: int) -> int:
+def count_pairs_by_bits(first: Ints, causes: Ints, block: int) -> int:
     """The pairs of a large execution, by blocks of sources."""
     size = len(first) - 1
     count = 0
     for low in range(0, size, block):
         sets = np.zeros((size - low, count_words(block)), dtype=np.uint64)
-        count += _count_effects(first, causes, low, size, block, sets)
+        count += _count_pairs_from_block(first, causes, low, size, block, sets)
     return count
 
 
 @compiled
-def _count_effects(
+def _count_pairs_from_block(
     first: Ints,
     causes: Ints,
     low: int,

@@ -105,20 +105,20 @@ def starts_of_lengths(lengths: ArrayLike) -> Ints:
     return starts
 
 
-def list_owners(starts: Ints) -> Ints:
+def list_item_rows(starts: Ints) -> Ints:
     """The row of each item, where the items of row i are at `starts[i]:starts[i + 1]`."""
     lengths = np.diff(starts)
     return np.repeat(np.arange(len(lengths)), lengths)
 
 
-def fill_nones(size: int) -> Ints:
+def make_minus_ones(size: int) -> Ints:
     """So many numbers of -1, which stands for none."""
     return np.full(size, -1, dtype=np.int64)
 
 
 def find_places(chosen: Ints, size: int) -> Ints:
     """The place of each of the numbers 0..size-1 among the chosen ones, -1 for those that are not."""
-    places = fill_nones(size)
+    places = make_minus_ones(size)
     places[chosen] = np.arange(len(chosen))
     return places
 
@@ -153,7 +153,7 @@ def take_rows(pairs: Rows | Runs, rows: Ints) -> Rows:
 def rank_within_groups(groups: Counts) -> Ints:
     """The place of each item among those of its group, from 0, in the order in which the items lie."""
     size = int(groups.max(initial=0)) + 1
-    order = np.argsort(groups.astype(narrow_type(size)), kind="stable")
+    order = np.argsort(groups.astype(choose_unsigned_type(size)), kind="stable")
     counts = np.bincount(groups, minlength=size)
     first = np.cumsum(counts) - counts
     ranks = np.empty(len(groups), dtype=np.int64)
@@ -202,7 +202,7 @@ def compress_codes(numbers: Ints) -> CompressedCodes:
     return CompressedCodes(np.flatnonzero(present) + low, dense[numbers - low])
 
 
-def narrow_type(top: int) -> type[np.integer[Any]]:
+def choose_unsigned_type(top: int) -> type[np.integer[Any]]:
     """A small unsigned type for numbers up to `top`: sorting and reading it is faster. There are only three,
     since compiled code is compiled for each."""
     if top < 2**16:

@@ -10,7 +10,7 @@ from antecede.kernels.ragged import Ints
 
 
 @compiled
-def find_repeats(starts: Ints, items: Ints, size: int) -> NDArray[np.bool_]:
+def find_lists_with_repeats(starts: Ints, items: Ints, size: int) -> NDArray[np.bool_]:
     """Which lists have one item twice; items are numbers below `size`, or negative and then left out."""
     lists = len(starts) - 1
     has_repeat = np.zeros(lists, dtype=np.bool_)

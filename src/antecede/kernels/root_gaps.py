@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antecede.kernels.compiled import compiled
-from antecede.kernels.gate import find_slot
+from antecede.kernels.gate import get_pair_slot
 from antecede.kernels.ragged import Counts, Ints, Rows, Runs, starts_of_lengths
 from antecede.kernels.topology import Cycles
-from antecede.kernels.waiting import WaitGraph, count_waiting
+from antecede.kernels.waiting import WaitGraph, count_waiting_rows
 
 
 class HeldPlaces(NamedTuple):
@@ -70,10 +70,10 @@ class _SlotPlaces(NamedTuple):
     rows: Ints  # the held row that takes it, or -1 for a gap
 
 
-def select_unmet(needs: Rows | Runs, held: Ints, have: Ints) -> Rows:
+def select_unmet_needs(needs: Rows | Runs, held: Ints, have: Ints) -> Rows:
     """The needs of the held rows that are not met."""
     slots, shifts = needs.slots_or_shifts(held)
-    return Rows(*_select_unmet(needs.starts, slots, shifts, needs.counts, held, have))
+    return Rows(*_select_unmet_pairs(needs.starts, slots, shifts, needs.counts, held, have))
 
 
 def find_root_gaps(have: Ints, unmet: Rows, held: HeldPlaces, *, dense: bool) -> RootGaps:
@@ -82,14 +82,14 @@ def find_root_gaps(have: Ints, unmet: Rows, held: HeldPlaces, *, dense: bool) ->
     held = HeldPlaces(*(part[ahead] for part in held))
     taken = _sort_places(len(have), held.slot, held.number, held.row)
     if dense:
-        top = _highest_needs(have, unmet.slots, unmet.counts)
-        gaps = Gaps(*_find_stretches(have, top, taken.first, taken.numbers))
+        top = _find_highest_needs(have, unmet.slots, unmet.counts)
+        gaps = Gaps(*_find_untaken_stretches(have, top, taken.first, taken.numbers))
     else:
         gaps = _find_named_gaps(unmet, taken)
-    return _count_all(len(have), unmet, held, gaps, dense=dense, counted=len(unmet.starts) - 1)
+    return _build_root_gaps(len(have), unmet, held, gaps, dense=dense, counted=len(unmet.starts) - 1)
 
 
-def play_root_gaps(have: Ints, unmet: Rows, gains: Rows, *, counted: int) -> RootGaps:
+def find_root_gaps_by_replay(have: Ints, unmet: Rows, gains: Rows, *, counted: int) -> RootGaps:
     """The root gaps where gains add; `gains` are those of the held rows, which lie in order of arrival.
 
     Only the first `counted` rows count as waiting.
@@ -99,14 +99,14 @@ def play_root_gaps(have: Ints, unmet: Rows, gains: Rows, *, counted: int) -> Roo
     sums = np.bincount(owner, weights=unmet.counts, minlength=rows)
     by_sum = np.argsort(sums, kind="stable")
     by_slot = np.lexsort((unmet.counts, unmet.slots))
-    slot, number, row, last = _play_releases(have.copy(), unmet, gains, by_sum, by_slot, owner)
+    slot, number, row, last = _simulate_releases(have.copy(), unmet, gains, by_sum, by_slot, owner)
     given = row < 0
-    gaps = _join_neighbours(Gaps(slot[given], number[given], last[given]))
+    gaps = _merge_adjacent_gaps(Gaps(slot[given], number[given], last[given]))
     held = HeldPlaces(slot[~given], number[~given], row[~given])
-    return _count_all(len(have), unmet, held, gaps, dense=True, counted=counted)
+    return _build_root_gaps(len(have), unmet, held, gaps, dense=True, counted=counted)
 
 
-def _count_all(
+def _build_root_gaps(
     slots: int, unmet: Rows, held: HeldPlaces, gaps: Gaps, *, dense: bool, counted: int
 ) -> RootGaps:
     """The gaps with the rows that wait for them, and the cycles."""
@@ -119,12 +119,12 @@ def _count_all(
     gap_nodes = rows + np.flatnonzero(places.rows < 0)
     # Whoever waits for a gap of a dense slot waits for the lower ones: they are on one track.
     if dense:
-        waiting = count_waiting(graph, gap_nodes, gaps.slot)
+        waiting = count_waiting_rows(graph, gap_nodes, gaps.slot)
         return RootGaps(gaps, waiting.gaps, waiting.cycles, waiting.on_cycles)
     # Gaps that the same rows need are waited for by equally many: one of them is counted for all.
     label = _label_by_waiters(graph.starts, graph.targets)[gap_nodes]
     _, first, kind = np.unique(label, return_index=True, return_inverse=True)
-    waiting = count_waiting(graph, gap_nodes[first], np.arange(len(first)))
+    waiting = count_waiting_rows(graph, gap_nodes[first], np.arange(len(first)))
     return RootGaps(gaps, waiting.gaps[kind], waiting.cycles, waiting.on_cycles)
 
 
@@ -164,7 +164,7 @@ def _sort_places(slots: int, slot: Ints, number: Ints, row: Ints) -> _SlotPlaces
 
 def _find_named_gaps(unmet: Rows, taken: _SlotPlaces) -> Gaps:
     """The places that are needed and that no held row takes, each once."""
-    absent = _find_absent(unmet.slots, unmet.counts, taken.first, taken.numbers)
+    absent = _find_absent_places(unmet.slots, unmet.counts, taken.first, taken.numbers)
     slot = unmet.slots[absent].astype(np.int64)
     number = unmet.counts[absent].astype(np.int64)
     order = np.lexsort((number, slot))
@@ -174,7 +174,7 @@ def _find_named_gaps(unmet: Rows, taken: _SlotPlaces) -> Gaps:
     return Gaps(slot[is_new], number[is_new], number[is_new])
 
 
-def _join_neighbours(gaps: Gaps) -> Gaps:
+def _merge_adjacent_gaps(gaps: Gaps) -> Gaps:
     """The gaps by slot and number, those that touch each other as one."""
     order = np.lexsort((gaps.first, gaps.slot))
     slot, first, last = (part[order] for part in gaps)
@@ -185,20 +185,20 @@ def _join_neighbours(gaps: Gaps) -> Gaps:
 
 
 @compiled
-def _select_unmet(
+def _select_unmet_pairs(
     starts: Ints, slots: Counts, shifts: Ints, counts: Counts, held: Ints, have: Ints
 ) -> tuple[Ints, Ints, Ints]:
     size = 0
     for i in range(len(held)):
         for k in range(starts[held[i]], starts[held[i] + 1]):
-            size += counts[k] > have[find_slot(k, slots, shifts[i])]
+            size += counts[k] > have[get_pair_slot(k, slots, shifts[i])]
     unmet_starts = np.zeros(len(held) + 1, dtype=np.int64)
     unmet_slots = np.empty(size, dtype=np.int64)
     unmet_counts = np.empty(size, dtype=np.int64)
     at = 0
     for i in range(len(held)):
         for k in range(starts[held[i]], starts[held[i] + 1]):
-            slot = find_slot(k, slots, shifts[i])
+            slot = get_pair_slot(k, slots, shifts[i])
             if counts[k] > have[slot]:
                 unmet_slots[at] = slot
                 unmet_counts[at] = counts[k]
@@ -208,7 +208,7 @@ def _select_unmet(
 
 
 @compiled
-def _highest_needs(have: Ints, slots: Counts, counts: Counts) -> Ints:
+def _find_highest_needs(have: Ints, slots: Counts, counts: Counts) -> Ints:
     """The highest count of each slot that is needed, or what it has."""
     top = have.copy()
     for k in range(len(slots)):
@@ -217,7 +217,7 @@ def _highest_needs(have: Ints, slots: Counts, counts: Counts) -> Ints:
 
 
 @compiled
-def _find_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -> tuple[Ints, Ints, Ints]:
+def _find_untaken_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -> tuple[Ints, Ints, Ints]:
     """What is not taken of the places from `have + 1` to `top` of each slot."""
     most = len(numbers) + len(have)
     slots = np.empty(most, dtype=np.int64)
@@ -238,7 +238,7 @@ def _find_stretches(have: Ints, top: Ints, first: Ints, numbers: Ints) -> tuple[
 
 
 @compiled
-def _last_at_most(numbers: Ints, low: int, high: int, count: int) -> int:
+def _find_last_at_most(numbers: Ints, low: int, high: int, count: int) -> int:
     """Where the last number of `low:high` stands that is at most the count; `low - 1` if there is none."""
     while low < high:
         middle = (low + high) // 2
@@ -250,12 +250,12 @@ def _last_at_most(numbers: Ints, low: int, high: int, count: int) -> int:
 
 
 @compiled
-def _find_absent(slots: Counts, counts: Counts, first: Ints, numbers: Ints) -> NDArray[np.bool_]:
+def _find_absent_places(slots: Counts, counts: Counts, first: Ints, numbers: Ints) -> NDArray[np.bool_]:
     """Whether no held row takes the very place that is needed."""
     absent = np.empty(len(slots), dtype=np.bool_)
     for k in range(len(slots)):
         low = first[slots[k]]
-        at = _last_at_most(numbers, low, first[slots[k] + 1], counts[k])
+        at = _find_last_at_most(numbers, low, first[slots[k] + 1], counts[k])
         absent[k] = at < low or numbers[at] != counts[k]
     return absent
 
@@ -271,7 +271,7 @@ def _link_needs_to_places(
     targets = np.empty(len(slots) + 2 * places, dtype=np.int64)
     for k in range(len(slots)):
         low, high = first[slots[k]], first[slots[k] + 1]
-        targets[k] = held + _last_at_most(numbers, low, high, counts[k])
+        targets[k] = held + _find_last_at_most(numbers, low, high, counts[k])
     size = len(slots)
     for slot in range(len(first) - 1):
         for place in range(first[slot], first[slot + 1]):
@@ -302,7 +302,7 @@ def _raise_slot(
 
 
 @compiled
-def _play_releases(
+def _simulate_releases(
     have: Ints, unmet: Rows, gains: Rows, by_sum: Ints, by_slot: Ints, owner: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The places of rows, and of what was given (row -1): slot, first and row, and last of each."""

@@ -66,7 +66,7 @@ def _read_word(data: Any, at: int, size: int) -> Any:
 
 
 @compiled
-def chain_numbers(
+def mix_numbers_into_hashes(
     hashes: Hashes, starts: Ints, words: Hashes, is_valid: NDArray[np.bool_], width: int
 ) -> None:
     """Chain numbers of 4 or 8 bytes, given as their bits."""
@@ -83,7 +83,7 @@ def chain_numbers(
 
 
 @compiled
-def chain_texts(
+def mix_texts_into_hashes(
     hashes: Hashes, starts: Ints, offsets: Ints, data: Bytes, is_valid: NDArray[np.bool_]
 ) -> None:
     """Chain texts; text j is at `offsets[j]:offsets[j + 1]` of the data."""

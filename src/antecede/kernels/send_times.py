@@ -12,27 +12,26 @@ Floats = NDArray[np.float64]
 
 
 @compiled
-def find_sent_later(process: Ints, sender: Ints, time: Floats) -> Ints:
+def find_earlier_delivery_sent_later(process: Ints, sender: Ints, send_time_ms: Floats) -> Ints:
     """For each delivery the one before it that was sent last, by another sender, if that was later; else -1.
 
-    Deliveries of a process stand together, in their order; `time` is that of the send. In a process the
-    latest send so far is known, and the latest of anybody but its sender: one of these two is by another
-    sender than whoever comes next.
+    Deliveries of a process stand together, in their order. In a process the latest send so far is known, and
+    the latest of anybody but its sender: one of these two is by another sender than whoever comes next.
     """
-    later = np.full(len(time), -1, dtype=np.int64)
+    later = np.full(len(send_time_ms), -1, dtype=np.int64)
     latest, other = -1, -1
-    for at in range(len(time)):
+    for at in range(len(send_time_ms)):
         if at > 0 and process[at] != process[at - 1]:
             latest, other = -1, -1
         rival = latest
         if latest >= 0 and sender[latest] == sender[at]:
             rival = other
-        if rival >= 0 and time[rival] > time[at]:
+        if rival >= 0 and send_time_ms[rival] > send_time_ms[at]:
             later[at] = rival
-        if latest < 0 or time[at] > time[latest]:
+        if latest < 0 or send_time_ms[at] > send_time_ms[latest]:
             if latest >= 0 and sender[latest] != sender[at]:
                 other = latest
             latest = at
-        elif sender[latest] != sender[at] and (other < 0 or time[at] > time[other]):
+        elif sender[latest] != sender[at] and (other < 0 or send_time_ms[at] > send_time_ms[other]):
             other = at
     return later

@@ -26,9 +26,9 @@ is a ring of W words, and with it of 64 W slots for messages:
     m is late at p   if m is in history[p] when it is delivered
 
 D and H differ after an early delivery, and only then. When the ring comes round to a word, every message of
-that word must be delivered at every process (`is_settled`; the caller doubles the ring otherwise). Such a bit
-is 1 in every D, and so to clear it in all sets changes no test. Memory therefore depends on what is in
-flight, and not on how many messages there are.
+that word must be delivered at every process (`is_delivered_everywhere`; the caller doubles the ring
+otherwise). Such a bit is 1 in every D, and so to clear it in all sets changes no test. Memory therefore
+depends on what is in flight, and not on how many messages there are.
 
 **What is held** is looked at again only when the entry that it was found to wait for has grown enough. Of
 several messages that may be delivered the one that arrived first goes first, as in `core/gate.py`.
@@ -146,12 +146,12 @@ def run_block(state: SharedState, block: SharedBlock, word: int, detect: bool, l
     _clear_word(state, word)
     for b in range(len(block.senders)):
         sender, now = block.senders[b], block.times[b]
-        _catch_up(state, block, word, sender, b, now, detect, log)
+        _receive_until(state, block, word, sender, b, now, detect, log)
         _send_message(state, block, word, b)
         _release_held(state, sender, now, detect, log)
     sent = len(block.senders)
     for process in range(len(state.have)):
-        _catch_up(state, block, word, process, sent, block.times[sent - 1], detect, log)
+        _receive_until(state, block, word, process, sent, block.times[sent - 1], detect, log)
         state.lined_up[process] = 0
 
 
@@ -159,11 +159,11 @@ def run_block(state: SharedState, block: SharedBlock, word: int, detect: bool, l
 def finish_deliveries(state: SharedState, block: SharedBlock, detect: bool, log: Ints) -> None:
     """Let everything arrive; the block is one without messages."""
     for process in range(len(state.have)):
-        _catch_up(state, block, 0, process, 0, np.inf, detect, log)
+        _receive_until(state, block, 0, process, 0, np.inf, detect, log)
 
 
 @compiled
-def is_settled(state: SharedState, word: int) -> bool:
+def is_delivered_everywhere(state: SharedState, word: int) -> bool:
     """Whether all messages of a word are delivered everywhere."""
     unsettled = 0
     for process in range(len(state.delivered)):
@@ -200,7 +200,7 @@ def _send_message(state: SharedState, block: SharedBlock, word: int, b: int) -> 
 
 
 @compiled
-def _catch_up(
+def _receive_until(
     state: SharedState,
     block: SharedBlock,
     word: int,
@@ -220,19 +220,19 @@ def _catch_up(
     needs, counts_on, pasts = state.needs, state.counts_on, state.pasts
     held_ends, counts = state.held_ends, state.counts
     is_noted = detect or len(log) > 0
-    end = _extend_line(state, block, word, process, sent)
+    end = _enqueue_new_messages(state, block, word, process, sent)
     taken = 0
     while taken < end and arrivals[taken] <= until:
         slot = line[taken]
         if _is_ready(have, needs, slot):
-            alarms = _ask_detectors(state, process, slot) if detect else 0
-            verdict = _deliver(slot, have, delivered, history, counts_on, pasts, counts)
+            alarms = _find_suspecting_detectors(state, process, slot) if detect else 0
+            verdict = _judge_and_deliver(slot, have, delivered, history, counts_on, pasts, counts)
             if is_noted:
-                _note_delivery(state, process, slot, verdict, alarms, log)
+                _record_delivery(state, process, slot, verdict, alarms, log)
             if held_ends[process] > 0:
                 _release_held(state, process, arrivals[taken], detect, log)
         else:
-            _hold(state, process, slot, arrivals[taken])
+            _hold_message(state, process, slot, arrivals[taken])
         taken += 1
     for at in range(taken, end):
         line[at - taken] = line[at]
@@ -241,7 +241,7 @@ def _catch_up(
 
 
 @compiled
-def _extend_line(state: SharedState, block: SharedBlock, word: int, process: int, sent: int) -> int:
+def _enqueue_new_messages(state: SharedState, block: SharedBlock, word: int, process: int, sent: int) -> int:
     """Put what others have sent since the last time into the line of a process; returns its length."""
     line, arrivals = state.line[process], state.arrivals[process]
     senders, times, delays = block.senders, block.times, block.delays[process]
@@ -272,7 +272,7 @@ def _is_ready(have: Entries, needs: Entries, slot: int) -> bool:
 
 
 @compiled
-def _find_missing(have: Entries, needs: Entries, slot: int) -> int:
+def _find_missing_entry(have: Entries, needs: Entries, slot: int) -> int:
     """An entry that has not caught up."""
     for x in range(len(have)):
         if have[x] < needs[slot, x]:
@@ -281,7 +281,7 @@ def _find_missing(have: Entries, needs: Entries, slot: int) -> int:
 
 
 @compiled
-def _deliver(
+def _judge_and_deliver(
     slot: int,
     have: Entries,
     delivered: BitSets,
@@ -314,12 +314,12 @@ def _deliver(
 
 
 @compiled
-def _hold(state: SharedState, process: int, slot: int, now: float) -> None:
+def _hold_message(state: SharedState, process: int, slot: int, now: float) -> None:
     """A message has arrived and must wait."""
     end = state.held_ends[process]
     state.held[process, end] = slot
     state.held_since[process, end] = now
-    state.waits_for[process, end] = _find_missing(state.have[process], state.needs, slot)
+    state.waits_for[process, end] = _find_missing_entry(state.have[process], state.needs, slot)
     state.held_ends[process] = end + 1
     state.counts[HELD] += 1
     state.counts[MOST_HELD] = max(state.counts[MOST_HELD], end + 1)
@@ -333,11 +333,11 @@ def _release_held(state: SharedState, process: int, now: float, detect: bool, lo
     while at < state.held_ends[process]:
         slot, entry = state.held[process, at], state.waits_for[process, at]
         if have[entry] >= needs[slot, entry]:
-            entry = _find_missing(have, needs, slot)
+            entry = _find_missing_entry(have, needs, slot)
             state.waits_for[process, at] = entry
         if entry == NOTHING_MISSING:
             state.waited[0] += now - state.held_since[process, at]
-            _drop_held(state, process, at)
+            _remove_held_message(state, process, at)
             _deliver_held(state, process, slot, detect, log)
             at = 0
         else:
@@ -345,7 +345,7 @@ def _release_held(state: SharedState, process: int, now: float, detect: bool, lo
 
 
 @compiled
-def _drop_held(state: SharedState, process: int, at: int) -> None:
+def _remove_held_message(state: SharedState, process: int, at: int) -> None:
     """Take one out of what is held."""
     end = state.held_ends[process] - 1
     for place in range(at, end):
@@ -359,14 +359,14 @@ def _drop_held(state: SharedState, process: int, at: int) -> None:
 def _deliver_held(state: SharedState, process: int, slot: int, detect: bool, log: Ints) -> None:
     """Deliver something that waited."""
     have, delivered, history = state.have[process], state.delivered[process], state.history[process]
-    alarms = _ask_detectors(state, process, slot) if detect else 0
-    verdict = _deliver(slot, have, delivered, history, state.counts_on, state.pasts, state.counts)
+    alarms = _find_suspecting_detectors(state, process, slot) if detect else 0
+    verdict = _judge_and_deliver(slot, have, delivered, history, state.counts_on, state.pasts, state.counts)
     if detect or len(log) > 0:
-        _note_delivery(state, process, slot, verdict, alarms, log)
+        _record_delivery(state, process, slot, verdict, alarms, log)
 
 
 @compiled
-def _note_delivery(
+def _record_delivery(
     state: SharedState,
     process: int,
     slot: int,
@@ -390,7 +390,7 @@ def _note_delivery(
 
 
 @compiled
-def _ask_detectors(state: SharedState, process: int, slot: int) -> int:
+def _find_suspecting_detectors(state: SharedState, process: int, slot: int) -> int:
     """Which detectors suspect the message: 0, 1, 3 or 7, as each suspects only what the one before does."""
     have, needs, counts_on = state.have[process], state.needs, state.counts_on
     for k in range(counts_on.shape[1]):
@@ -404,7 +404,7 @@ def _ask_detectors(state: SharedState, process: int, slot: int) -> int:
         is_delivered = delivered[other >> 6] & bit_mask(other)
         if is_delivered and is_from_another and _accounts_for_entries(needs, counts_on, other, slot):
             alarms = 3
-            if _may_follow(needs, counts_on, other, slot):
+            if _could_be_effect_stamp(needs, counts_on, other, slot):
                 return 7
     return alarms
 
@@ -423,7 +423,7 @@ def _accounts_for_entries(needs: Entries, counts_on: Entries, other: int, slot: 
 
 
 @compiled
-def _may_follow(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
+def _could_be_effect_stamp(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
     """Whether another message's stamp is one that an effect of this one could have.
 
     Such a stamp is nowhere less than this one's, and more on its own sender's keys. As needs are stamps less

@@ -24,7 +24,15 @@ from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges, find_clock_edges
 from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
 
-__all__ = ["Cycles", "Edges", "Sorted", "find_clock_edges", "find_cycles", "is_linear", "sort_topologically"]
+__all__ = [
+    "Cycles",
+    "Edges",
+    "Sorted",
+    "find_clock_edges",
+    "find_cycles",
+    "is_linear_extension",
+    "sort_topologically",
+]
 
 
 class Sorted(NamedTuple):
@@ -54,14 +62,14 @@ def sort_topologically(
     by_rank = _sort_by_rank(size, ranks)
     rank = invert_permutation(by_rank)
     order = np.empty(size, dtype=np.int64)
-    if _fill_order(by_rank, rank, causes, effects, order) == size:
+    if _fill_topological_order(by_rank, rank, causes, effects, order) == size:
         return Sorted(order, invert_permutation(order), np.empty(0, dtype=np.int64))
     cycles = find_cycles(size, causes, effects)
-    head = _find_heads(size, cycles, rank)
+    head = _find_cycle_heads(size, cycles, rank)
     causes, effects = head[causes], head[effects]
     is_across = causes != effects
     # A member that is not the head of its cycle is left without edges here, and moved to its head after.
-    _fill_order(by_rank, rank, causes[is_across], effects[is_across], order)
+    _fill_topological_order(by_rank, rank, causes[is_across], effects[is_across], order)
     order = np.lexsort((rank, invert_permutation(order)[head]))
     return Sorted(order, invert_permutation(order), np.sort(cycles.members))
 
@@ -70,11 +78,11 @@ def find_cycles(size: int, source: ArrayLike, target: ArrayLike) -> Cycles:
     """The components of more than one event, and events that cause themselves; by least member, ascending."""
     causes, effects = check_edges(size, source, target)
     starts, items = group_by_key(causes, size)
-    component = find_components(starts, effects[items])
-    return list_cycles(component, causes[causes == effects])
+    component = find_strong_components(starts, effects[items])
+    return list_cyclic_components(component, causes[causes == effects])
 
 
-def list_cycles(component: Ints, selves: Ints) -> Cycles:
+def list_cyclic_components(component: Ints, selves: Ints) -> Cycles:
     """The components of more than one event, and those of the events in `selves`; by least member."""
     is_cycle = np.bincount(component) > 1
     is_cycle[component[selves]] = True
@@ -86,7 +94,7 @@ def list_cycles(component: Ints, selves: Ints) -> Cycles:
     return Cycles(starts_of_lengths(sizes), members[by_least])
 
 
-def is_linear(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:
+def is_linear_extension(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:
     """Whether the order has each of its events once, and every cause before its effects."""
     events = np.asarray(order, dtype=np.int64)
     size = len(events)
@@ -105,7 +113,7 @@ def _sort_by_rank(size: int, ranks: Sequence[ArrayLike]) -> Ints:
     return np.lexsort((np.arange(size), *reversed(columns))).astype(np.int64, copy=False)
 
 
-def _find_heads(size: int, cycles: Cycles, rank: Ints) -> Ints:
+def _find_cycle_heads(size: int, cycles: Cycles, rank: Ints) -> Ints:
     """For each event the member of its cycle that has the least rank, or the event itself."""
     head = np.arange(size)
     sizes = np.diff(cycles.starts)
@@ -115,7 +123,7 @@ def _find_heads(size: int, cycles: Cycles, rank: Ints) -> Ints:
 
 
 @compiled
-def _fill_order(by_rank: Ints, rank: Ints, source: Ints, target: Ints, order: Ints) -> int:
+def _fill_topological_order(by_rank: Ints, rank: Ints, source: Ints, target: Ints, order: Ints) -> int:
     """Kahn's algorithm: fill in the order; returns how many events came out."""
     size = len(by_rank)
     starts, items = group_by_key(source, size)
@@ -138,7 +146,7 @@ def _fill_order(by_rank: Ints, rank: Ints, source: Ints, target: Ints, order: In
 
 
 @compiled
-def find_components(starts: Ints, effects: Ints) -> Ints:
+def find_strong_components(starts: Ints, effects: Ints) -> Ints:
     """The strongly connected component of each event (Tarjan 1972, with a stack of its own).
 
     Event k leads to `effects[starts[k]:starts[k + 1]]`. A component is numbered behind all those it leads to.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
-from antecede.kernels.topology import Cycles, find_components, list_cycles
+from antecede.kernels.topology import Cycles, find_strong_components, list_cyclic_components
 
 _HEIGHTS = 16
 """Tracks in a pass: heights of 32 bits in a cache line."""
@@ -74,10 +74,10 @@ class _Tracks(NamedTuple):
     height: Ints  # of each root
 
 
-def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> WaitCounts:
+def count_waiting_rows(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> WaitCounts:
     """Count the rows that wait for each gap and for each cycle; gaps are given by height on each track."""
-    component = find_components(graph.starts, graph.targets)
-    cycles = list_cycles(component, np.empty(0, dtype=np.int64))
+    component = find_strong_components(graph.starts, graph.targets)
+    cycles = list_cyclic_components(component, np.empty(0, dtype=np.int64))
     cycle_nodes = cycles.members[cycles.starts[:-1]]
     roots = np.concatenate((gap_nodes, cycle_nodes))
     cycle_tracks = int(gap_tracks.max(initial=-1)) + 1 + np.arange(len(cycle_nodes))
@@ -98,12 +98,12 @@ def count_waiting(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> WaitCo
         position[graph.targets],
     )
     tracks = _number_tracks(names, part[roots], position[roots])
-    counts = _count_rows(graph.rows, layout, tracks)
+    counts = _count_rows_per_root(graph.rows, layout, tracks)
     on_gaps, on_cycles = counts[: len(gap_nodes)], counts[len(gap_nodes) :]
-    return WaitCounts(on_gaps, _drop_other_nodes(cycles, graph.rows), on_cycles)
+    return WaitCounts(on_gaps, _drop_nodes_without_rows(cycles, graph.rows), on_cycles)
 
 
-def _drop_other_nodes(cycles: Cycles, rows: int) -> Cycles:
+def _drop_nodes_without_rows(cycles: Cycles, rows: int) -> Cycles:
     """The cycles without the nodes that are no rows."""
     is_row = cycles.members < rows
     rows_before = np.concatenate(([0], np.cumsum(is_row)))
@@ -133,7 +133,7 @@ def _number_tracks(names: Ints, part: Ints, position: Ints) -> _Tracks:
     )
 
 
-def _count_rows(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
+def _count_rows_per_root(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
     """How many rows wait for each root."""
     components = len(layout.node_starts) - 1
     most_tracks = int(np.diff(tracks.part_first).max(initial=0))
@@ -145,12 +145,12 @@ def _count_rows(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
         sets = np.zeros((components, words), dtype=np.uint64)
         planes = np.zeros((words, _PLANES), dtype=np.uint64)
         for low in range(0, most_tracks, 64 * words):
-            _count_bits(low, rows, layout, tracks, sets, planes, at_height)
+            _count_track_bits(low, rows, layout, tracks, sets, planes, at_height)
     else:
         lanes = min(_HEIGHTS, most_tracks)
         heights = np.zeros((components, lanes), dtype=np.uint32)
         for low in range(0, most_tracks, lanes):
-            _count_heights(low, rows, layout, tracks, heights, at_height)
+            _count_track_heights(low, rows, layout, tracks, heights, at_height)
     # A row was counted at the height that it reaches: it waits for the lower ones, too.
     total = np.concatenate(([0], np.cumsum(at_height)))
     place = tracks.first[tracks.track] + tracks.height - 1
@@ -185,7 +185,7 @@ def _find_connected_parts(starts: Ints, targets: Ints) -> Ints:
 
 
 @compiled
-def _count_heights(
+def _count_track_heights(
     low: int, rows: int, layout: _Layout, tracks: _Tracks, heights: Any, at_height: Ints
 ) -> None:
     """One pass over the tracks from `low` on of each part that has so many."""
@@ -218,7 +218,7 @@ def _count_heights(
 
 
 @compiled
-def _count_bits(
+def _count_track_bits(
     low: int,
     rows: int,
     layout: _Layout,

@@ -56,7 +56,7 @@ class Chains(NamedTuple):
     starts: Ints
     events: Ints
 
-    def lists(self) -> list[list[int]]:
+    def to_lists(self) -> list[list[int]]:
         """Each chain as a list."""
         events, ends = self.events.tolist(), self.starts.tolist()
         return [events[low:high] for low, high in pairwise(ends)]
@@ -70,7 +70,7 @@ class LateWitnesses(NamedTuple):
     chains: Chains
 
 
-def build_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> CauseGraph:
+def build_cause_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) -> CauseGraph:
     """The graph of events at positions 0, 1, ..., with an edge from each cause to its effect."""
     places = check_integers(process, "process", 0, 2**31)
     causes, effects = check_forward_edges(len(places), source, target)
@@ -149,7 +149,7 @@ def _search_chains(
         entered_from=np.empty(len(events.process), dtype=np.int64),
         entry_before=np.empty(len(events.process), dtype=np.int64),
     )
-    return Chains(*_search_all(lines, search, source, starts, targets, most))
+    return Chains(*_search_all_chains(lines, search, source, starts, targets, most))
 
 
 class _Lines(NamedTuple):
@@ -206,7 +206,7 @@ def _find_lines(process: Ints, first_cause: Ints, causes: Ints, processes: int) 
 
 
 @compiled
-def _search_all(
+def _search_all_chains(
     lines: _Lines, search: _Search, source: Ints, starts: Ints, targets: Ints, most: int
 ) -> tuple[Ints, Ints]:
     """All chains; where none is found, the source and the first of the targets."""
@@ -215,13 +215,13 @@ def _search_all(
     for i in range(len(source)):
         ahead = targets[starts[i] : starts[i + 1]]
         chain = [source[i], ahead[0]]
-        target, fewest = _reach_target(lines, search, source[i], ahead, True, _NO_LIMIT, most, 2 * i)
+        target, fewest = _find_nearest_target(lines, search, source[i], ahead, True, _NO_LIMIT, most, 2 * i)
         if target >= 0:
-            chain = _read_chain(lines, search, source[i], target)
+            chain = _trace_back_chain(lines, search, source[i], target)
         if fewest > 0:
-            target, _ = _reach_target(lines, search, source[i], ahead, False, fewest, most, 2 * i + 1)
+            target, _ = _find_nearest_target(lines, search, source[i], ahead, False, fewest, most, 2 * i + 1)
             if target >= 0:
-                chain = _read_chain(lines, search, source[i], target)
+                chain = _trace_back_chain(lines, search, source[i], target)
         chains.extend(chain)
         ends[i + 1] = len(chains)
     events = np.empty(len(chains), dtype=np.int64)
@@ -231,7 +231,7 @@ def _search_all(
 
 
 @compiled
-def _reach_target(
+def _find_nearest_target(
     lines: _Lines,
     search: _Search,
     source: int,
@@ -291,7 +291,7 @@ def _reach_target(
 
 
 @compiled
-def _read_chain(lines: _Lines, search: _Search, source: int, target: int) -> list[int]:
+def _trace_back_chain(lines: _Lines, search: _Search, source: int, target: int) -> list[int]:
     """The chain to a target that was reached: where each line was entered and left."""
     entry = search.reach[lines.line[target]]
     backwards = [target]

@@ -47,7 +47,7 @@ class ConnectionOwner(Protocol):
     def begin_session(self, connection: "Connection") -> None:
         """The handshake is done."""
 
-    def take_record(self, connection: "Connection", body: bytes) -> None:
+    def receive_record(self, connection: "Connection", body: bytes) -> None:
         """A record has arrived; InputError closes the connection."""
 
     def end_session(self, connection: "Connection", reason: str) -> None:
@@ -81,7 +81,7 @@ class Connection(ByteProtocol):
         self._secrets: Secrets | None = None
         self._incoming = Sealer(None)
         self._outgoing = Sealer(None)
-        self._take: Callable[[bytes], None] = self._take_hello
+        self._handle_body: Callable[[bytes], None] = self._receive_hello
         self._largest = LARGEST_HELLO
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
@@ -92,7 +92,7 @@ class Connection(ByteProtocol):
         """Begin the handshake."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        self._timer = self._loop.call_later(self.owner.handshake_time, self._give_up)
+        self._timer = self._loop.call_later(self.owner.handshake_time, self._close_unfinished_handshake)
         self.heard = self.written = self._loop.time()
         if self.state == "closed":  # the owner was quicker
             self._transport.abort()
@@ -115,7 +115,7 @@ class Connection(ByteProtocol):
             data = bytes(self._rest) if self._has_whole_frame() else b""
         if not data:
             return
-        at = self._take_frames(data)
+        at = self._process_frames(data)
         self._rest = bytearray(data[at:])
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -152,7 +152,7 @@ class Connection(ByteProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def close_softly(self, reason: str) -> None:
+    def close_after_writing(self, reason: str) -> None:
         """Close when all that was written has left."""
         self.reason = reason
         self.state = "closed"
@@ -168,7 +168,7 @@ class Connection(ByteProtocol):
         size = int.from_bytes(self._rest[:LENGTH_BYTES], "big")
         return size > self._largest or len(self._rest) >= LENGTH_BYTES + size
 
-    def _take_frames(self, data: bytes) -> int:
+    def _process_frames(self, data: bytes) -> int:
         """Take up the whole frames; returns where the rest begins."""
         at = 0
         end = len(data)
@@ -176,17 +176,19 @@ class Connection(ByteProtocol):
             begin = at + LENGTH_BYTES
             size = int.from_bytes(data[at:begin], "big")
             if size > self._largest:
-                self._refuse("size", f"a frame of {size} bytes; at most {self._largest} are taken here")
+                self._refuse_and_close(
+                    "size", f"a frame of {size} bytes; at most {self._largest} are taken here"
+                )
                 break
             if end - begin < size:
                 break
             at = begin + size
             self.heard = self._loop.time()
             try:
-                self._take(self._incoming.open_frame(data[begin:at]))
+                self._handle_body(self._incoming.unseal_frame(data[begin:at]))
             except InputError as error:
                 kind = "frame" if self.state == "open" else "handshake"
-                self._refuse(kind, str(error))
+                self._refuse_and_close(kind, str(error))
         return at
 
     def _write_frame(self, body: bytes) -> None:
@@ -195,17 +197,17 @@ class Connection(ByteProtocol):
         self.written = self._loop.time()
         self._transport.write(self._outgoing.make_frame(body))
 
-    def _refuse(self, kind: str, reason: str) -> None:
+    def _refuse_and_close(self, kind: str, reason: str) -> None:
         self.owner.count_refusal(kind, self.peer, reason)
         self.close(reason)
 
-    def _give_up(self) -> None:
+    def _close_unfinished_handshake(self) -> None:
         if self.state == "greeting":
-            self._refuse("time", "the handshake was not finished in time")
+            self._refuse_and_close("time", "the handshake was not finished in time")
 
     # -- the handshake -----------------------------------------------------------------------------
 
-    def _take_hello(self, body: bytes) -> None:
+    def _receive_hello(self, body: bytes) -> None:
         hello = read_hello(body)
         own = self._own or self.owner.make_hello(hello.process)
         check_hello(hello, own)
@@ -225,10 +227,10 @@ class Connection(ByteProtocol):
         self._secrets = Secrets(self.owner.key, hello, own)
         self._check_peer(hello)
         answer = msgspec.structs.replace(own, proof=self._secrets.make_proof("listener"))
-        self._take = self._take_proof
+        self._handle_body = self._receive_proof
         self._write_frame(wire.encode(answer))
 
-    def _take_proof(self, body: bytes) -> None:
+    def _receive_proof(self, body: bytes) -> None:
         if self._secrets is None or self._theirs is None:
             raise InputError("a proof before a greeting")
         self._secrets.check_proof(read_proof(body).proof, "dialer")
@@ -244,14 +246,14 @@ class Connection(ByteProtocol):
             raise InputError("a proof before a greeting")
         self.peer = self._theirs.process
         self.incarnation = self._theirs.incarnation
-        self._outgoing = Sealer(self._secrets.derive(f"frames of the {own_role}"))
-        self._incoming = Sealer(self._secrets.derive(f"frames of the {other_role}"))
+        self._outgoing = Sealer(self._secrets.derive_hash(f"frames of the {own_role}"))
+        self._incoming = Sealer(self._secrets.derive_hash(f"frames of the {other_role}"))
         self._largest = self.owner.largest_record + self._incoming.seal_bytes
-        self._take = self._take_body
+        self._handle_body = self._pass_record_to_owner
         self.state = "open"
         if self._timer is not None:
             self._timer.cancel()
         self.owner.begin_session(self)
 
-    def _take_body(self, body: bytes) -> None:
-        self.owner.take_record(self, body)
+    def _pass_record_to_owner(self, body: bytes) -> None:
+        self.owner.receive_record(self, body)

@@ -18,24 +18,24 @@ from antecede.live.settings import NodeSettings
 class NodeSide(Protocol):
     """What a courier asks of its node."""
 
-    def take_record(
+    def receive_record(
         self, source: str, record: PacketRecord, body: bytes, position: int | None = None
     ) -> None:
         """Packets of a peer have come, without a gap; `position` is behind them in a broker's log."""
 
-    def meet_peer(self, name: str, incarnation: bytes) -> None:
+    def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """A peer has shown who it is."""
 
-    def note_landed(self, name: str, low: int) -> None:
+    def note_stored_by_broker(self, peer: str, up_to: int) -> None:
         """A broker keeps all packets for a peer up to this number."""
 
-    async def write_input(self, one: NodeInput) -> None:
+    async def apply_durably(self, node_input: NodeInput) -> None:
         """Apply an input; with a journal, returns when it is on disk."""
 
     def wake_senders(self) -> None:
         """There may be room for more to send."""
 
-    def begin_turn(self) -> None:
+    def prepare_to_transmit(self) -> None:
         """Something is about to leave."""
 
     def fail(self, error: AntecedeError) -> None:
@@ -91,7 +91,7 @@ class Courier(Protocol):
     def exclude(self, name: str) -> None:
         """Have nothing to do with a member any more."""
 
-    def plan_flush(self) -> None:
+    def schedule_flush(self) -> None:
         """Transmit at the end of this turn what is there to transmit."""
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:

@@ -27,9 +27,9 @@ class EventFile:
         self._index = 0
         self._lines: list[bytes] = []
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        self._count_existing(Path(path))
+        self._read_existing_events(Path(path))
 
-    def _count_existing(self, path: Path) -> None:
+    def _read_existing_events(self, path: Path) -> None:
         whole = 0
         with path.open("rb") as lines:
             for line in lines:
@@ -37,10 +37,10 @@ class EventFile:
                     break
                 whole += len(line)
                 self._index += 1
-                self._note_existing(msgspec.json.decode(line))
+                self._update_last_numbers(msgspec.json.decode(line))
         os.ftruncate(self._file, whole)
 
-    def _note_existing(self, event: dict[str, Any]) -> None:
+    def _update_last_numbers(self, event: dict[str, Any]) -> None:
         number = int(event["event"].rpartition(":")[2])
         if event["kind"] == "send":
             self.sends = number
@@ -51,23 +51,23 @@ class EventFile:
         """A message of this process is durable."""
         if number > self.sends:
             self.sends = number
-            self._add("send", number, self.process, number, receivers=receivers)
+            self._add_event("send", number, self.process, number, receivers=receivers)
 
     def add_arrival(self, sender: str, number: int) -> None:
         """A packet with a message has come in."""
-        self._add("receive", self._index, sender, number)
+        self._add_event("receive", self._index, sender, number)
 
     def add_delivery(self, delivery: int, sender: str, number: int) -> None:
         """The application is about to get a message; `delivery` counts its deliveries."""
         if delivery > self.deliveries:
             self.deliveries = delivery
-            self._add("deliver", delivery, sender, number)
+            self._add_event("deliver", delivery, sender, number)
 
-    def _add(self, kind: str, own: int, sender: str, number: int, **more: Any) -> None:
+    def _add_event(self, kind: str, own_number: int, sender: str, number: int, **more: Any) -> None:
         event = {
             "process": self.process,
             "index": self._index,
-            "event": f"{self.process}:{kind}:{own}",
+            "event": f"{self.process}:{kind}:{own_number}",
             "kind": kind,
             "message": f"{sender}#{number}",
             "sender": sender,
@@ -90,9 +90,9 @@ class EventFile:
     def close(self) -> None:
         """Write what is left."""
         self.flush()
-        self.abandon()
+        self.close_unflushed()
 
-    def abandon(self) -> None:
+    def close_unflushed(self) -> None:
         """Let go of the file as a crash does: what is not written stays so."""
         if self._file != _CLOSED:
             os.close(self._file)

@@ -8,7 +8,7 @@ from antecede.core.endpoint import Endpoint
 from antecede.core.errors import CallerError
 
 
-def check_fitness(endpoint: Endpoint) -> None:
+def check_endpoint_for_node(endpoint: Endpoint) -> None:
     """Refuse an endpoint that cannot run as a node."""
     if endpoint.facts.name == "sync" and getattr(endpoint, "form", "") == "rendezvous":
         raise CallerError(

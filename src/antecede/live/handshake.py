@@ -51,8 +51,8 @@ class Proof(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     proof: bytes
 
 
-read_hello = wire.make_reader(Hello, "not a greeting of antecede")
-read_proof = wire.make_reader(Proof, "not a proof")
+read_hello = wire.make_decoder(Hello, "not a greeting of antecede")
+read_proof = wire.make_decoder(Proof, "not a proof")
 
 
 def check_hello(hello: Hello, own: Hello) -> None:
@@ -75,7 +75,7 @@ class Secrets:
         self.key = key
         self.hellos = wire.encode([dialer, bare])
 
-    def derive(self, purpose: str) -> bytes:
+    def derive_hash(self, purpose: str) -> bytes:
         """A hash of both hellos for one purpose."""
         if not self.key:
             return b""
@@ -83,15 +83,15 @@ class Secrets:
 
     def check_proof(self, proof: bytes, role: str) -> None:
         """Refuse whoever does not have the key."""
-        if not compare_digest(proof, self.derive(f"proof of the {role}")):
+        if not compare_digest(proof, self.derive_hash(f"proof of the {role}")):
             raise InputError("does not have the key of this group, or has one where none is used")
 
     def make_proof(self, role: str) -> bytes:
         """What shows that this side has the key."""
-        return self.derive(f"proof of the {role}")
+        return self.derive_hash(f"proof of the {role}")
 
 
-def check_key(key: bytes | None) -> bytes | None:
+def check_and_hash_key(key: bytes | None) -> bytes | None:
     """A key as blake2b takes it; longer ones are hashed."""
     if key is None:
         return None

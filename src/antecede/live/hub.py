@@ -89,7 +89,7 @@ class Hub:
         """Listen, and begin to dial."""
         if listen is not None:
             scheme, place = split_address(listen)
-            self.listener = await self.transports[scheme].listen(place, self._accept)
+            self.listener = await self.transports[scheme].listen(place, self._accept_connection)
         for peer in self.peers.values():
             self._begin_dialling(peer)
         self._tasks.append(self._loop.create_task(self._keep_alive()))
@@ -103,9 +103,9 @@ class Hub:
         if self.listener is not None:
             self.listener.close()
         connections = list(self._connections)
-        self._send_words()  # peers that close, too, need not wait for them
+        self._send_due_acknowledgements()  # peers that close, too, need not wait for them
         for connection in connections:
-            connection.close_softly("this node was closed")
+            connection.close_after_writing("this node was closed")
         if connections:
             await asyncio.wait([connection.ended for connection in connections], timeout=1.0)
 
@@ -141,40 +141,40 @@ class Hub:
 
     # -- what goes out -----------------------------------------------------------------------------
 
-    def plan_flush(self) -> None:
+    def schedule_flush(self) -> None:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
             self._loop.call_soon(self._flush)
 
-    def _plan_flush_for(self, name: str) -> None:
-        self.station.touched[name] = None
-        self.plan_flush()
+    def _schedule_flush_to(self, peer: str) -> None:
+        self.station.touched[peer] = None
+        self.schedule_flush()
 
     def _flush(self) -> None:
         self._flush_planned = False
-        self.node.begin_turn()
+        self.node.prepare_to_transmit()
         touched = list(self.station.touched)
         self.station.touched.clear()
         owing = 0
         for name in touched:
             peer = self.peers[name]
             if peer.channel.waiting:
-                peer.transmit(RECORD_BYTES)
-            owed = peer.count_owed()
+                peer.transmit_waiting_packets(RECORD_BYTES)
+            owed = peer.measure_acknowledgement_lag()
             if owed >= self._much_owed:
-                peer.send_word()
+                peer.send_acknowledgement()
             elif owed:
                 owing += 1
         if owing and not self._word_planned:
             self._word_planned = True
-            self._loop.call_later(WORD_DELAY, self._send_words)
+            self._loop.call_later(WORD_DELAY, self._send_due_acknowledgements)
 
-    def _send_words(self) -> None:
+    def _send_due_acknowledgements(self) -> None:
         self._word_planned = False
         for peer in self.peers.values():
-            if peer.count_owed():
-                peer.send_word()
+            if peer.measure_acknowledgement_lag():
+                peer.send_acknowledgement()
 
     # -- what connections ask (ConnectionOwner) ----------------------------------------------------
 
@@ -186,7 +186,7 @@ class Hub:
             version=VERSION,
             group=self.group,
             protocol=endpoint.facts.name,
-            tag=endpoint.tag,
+            tag=endpoint.group_fingerprint,
             process=endpoint.process,
             target=target,
             incarnation=self.incarnation,
@@ -211,14 +211,14 @@ class Hub:
         peer = self.peers[connection.peer]
         old = peer.connection
         if connection.incarnation != peer.channel.incarnation:
-            self.node.meet_peer(peer.name, connection.incarnation)
+            self.node.record_peer_incarnation(peer.name, connection.incarnation)
         peer.begin_session(connection)
         if old is not None:
             old.close("replaced by a newer connection")
         facts = {"peer": peer.name}
         log.info("%s is connected with %s", self.station.process, peer.name, extra={"facts": facts})
 
-    def take_record(self, connection: Connection, body: bytes) -> None:
+    def receive_record(self, connection: Connection, body: bytes) -> None:
         """Take a peer's word, and pass new packets on."""
         peer = self.peers[connection.peer]
         if connection is not peer.connection or peer.channel.excluded:
@@ -226,11 +226,11 @@ class Hub:
         record = read_record(body)
         peer.heard = connection.heard
         if peer.accept_record(record):
-            self.node.take_record(peer.name, record, body)
+            self.node.receive_record(peer.name, record, body)
         else:
             self.node.wake_senders()
         if peer.channel.waiting:
-            self._plan_flush_for(peer.name)
+            self._schedule_flush_to(peer.name)
 
     def end_session(self, connection: Connection, reason: str) -> None:
         """A connection is gone."""
@@ -244,7 +244,7 @@ class Hub:
 
     def resume_session(self, connection: Connection) -> None:
         """There is room on a connection again."""
-        self._plan_flush_for(connection.peer)
+        self._schedule_flush_to(connection.peer)
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
@@ -252,7 +252,7 @@ class Hub:
 
     # -- how connections come about ----------------------------------------------------------------
 
-    def _accept(self) -> Connection:
+    def _accept_connection(self) -> Connection:
         connection = Connection(self)
         strangers = [
             other for other in self._connections if other.target is None and other.state == "greeting"
@@ -278,14 +278,14 @@ class Hub:
             before = peer.connections
             await self._dial(peer)
             failures = failures + 1 if peer.connections == before else 0
-            await asyncio.sleep(self._choose_pause(peer.name, failures))
+            await asyncio.sleep(self._choose_pause_seconds(peer.name, failures))
 
     async def _dial(self, peer: NodePeer) -> None:
         """Connect once; returns when the connection is lost, or did not come about."""
         scheme, place = split_address(peer.address)
         made: list[Connection] = []
 
-        def make() -> Connection:
+        def make_connection() -> Connection:
             connection = Connection(self, peer.name)
             self._connections[connection] = None
             made.append(connection)
@@ -293,7 +293,7 @@ class Hub:
 
         try:
             async with asyncio.timeout(self.handshake_time):
-                await self.transports[scheme].dial(place, make)
+                await self.transports[scheme].dial(place, make_connection)
         except (OSError, TimeoutError):
             for connection in made:
                 connection.close("could not connect")
@@ -303,10 +303,10 @@ class Hub:
             with contextlib.suppress(OSError):
                 await asyncio.shield(connection.ended)
 
-    def _choose_pause(self, name: str, failures: int) -> float:
+    def _choose_pause_seconds(self, peer: str, failures: int) -> float:
         """Doubles with each failure; differs from pair to pair, so that not all come back at once."""
         pause = min(FIRST_PAUSE * 2.0 ** min(failures, 16), LONGEST_PAUSE)
-        pair = zlib.crc32(f"{self.station.process}\0{name}".encode())
+        pair = zlib.crc32(f"{self.station.process}\0{peer}".encode())
         return pause * (1 + (pair % 64) / 128)
 
     async def _keep_alive(self) -> None:
@@ -322,4 +322,4 @@ class Hub:
                 if now - connection.heard > silence:
                     connection.close(f"nothing came for {silence} s")
                 elif now - connection.written >= beat:
-                    peer.send_word()
+                    peer.send_acknowledgement()

@@ -85,7 +85,7 @@ Change = LinkInput | AdmitInput | DismissInput | ExcludeInput
 """What changes who a node has to do with."""
 NodeInput = SendInput | ParcelsInput | MeetInput | LandedInput | AcknowledgeInput | Change
 
-read_inputs = wire.make_reader(list[NodeInput], "not a list of inputs")
+read_inputs = wire.make_decoder(list[NodeInput], "not a list of inputs")
 
 
 def encode_inputs(inputs: list[NodeInput]) -> bytes:
@@ -106,44 +106,48 @@ class Applied(msgspec.Struct):
     error: AntecedeError | None = None
 
 
-def apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parcel]] | None = None) -> Applied:
+def apply_input(
+    station: Station, node_input: NodeInput, parcels: tuple[int, list[Parcel]] | None = None
+) -> Applied:
     """Do what an input asks for; `parcels` are those of its record, if it was read already."""
     try:
-        return _apply_input(station, one, parcels)
+        return _apply_input_or_raise(station, node_input, parcels)
     except AntecedeError as error:
         return Applied(error=error)
 
 
-def _apply_input(station: Station, one: NodeInput, parcels: tuple[int, list[Parcel]] | None) -> Applied:
-    if isinstance(one, ParcelsInput):
+def _apply_input_or_raise(
+    station: Station, node_input: NodeInput, parcels: tuple[int, list[Parcel]] | None
+) -> Applied:
+    if isinstance(node_input, ParcelsInput):
         if parcels is None:
-            record = read_record(one.body)
+            record = read_record(node_input.body)
             parcels = record.first, record.parcels
         first, content = parcels
-        channel = station.channels[one.source]
+        channel = station.channels[node_input.source]
         before = channel.received
-        refused = station.take_parcels(one.source, first, content)
-        if one.position is not None:
-            channel.position = one.position
+        refused = station.receive_parcels(node_input.source, first, content)
+        if node_input.position is not None:
+            channel.position = node_input.position
         return Applied(before=before, refused=refused)
-    if isinstance(one, SendInput):
-        return Applied(sent=station.send(one.data, one.to, one.how))
-    if isinstance(one, AcknowledgeInput):
-        station.acknowledge(one.number)
-    elif isinstance(one, MeetInput):
-        station.meet_peer(one.peer, one.incarnation)
-    elif isinstance(one, LandedInput):
-        station.note_landed(one.peer, one.low)
+    if isinstance(node_input, SendInput):
+        return Applied(sent=station.send(node_input.data, node_input.to, node_input.how))
+    if isinstance(node_input, AcknowledgeInput):
+        station.acknowledge_up_to(node_input.number)
+    elif isinstance(node_input, MeetInput):
+        station.record_peer_incarnation(node_input.peer, node_input.incarnation)
+    elif isinstance(node_input, LandedInput):
+        station.note_stored_by_broker(node_input.peer, node_input.low)
     else:
-        return _apply_change(station, one)
+        return _apply_group_change(station, node_input)
     return Applied()
 
 
-def _apply_change(station: Station, change: Change) -> Applied:
+def _apply_group_change(station: Station, change: Change) -> Applied:
     if isinstance(change, AdmitInput):
         return Applied(sent=station.admit(change.peer, change.address))
     if isinstance(change, LinkInput):
-        station.change_link(change.peer, change.is_added)
+        station.add_or_remove_link(change.peer, change.is_added)
     elif isinstance(change, DismissInput):
         station.dismiss(change.peer, change.sent)
     else:

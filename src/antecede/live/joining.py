@@ -12,15 +12,15 @@ from antecede.core.station import Station, restore_station
 from antecede.kafka_address import SCHEME
 from antecede.live.courier import Courier
 from antecede.live.events import EventFile
-from antecede.live.fitness import check_fitness
-from antecede.live.handshake import NONCE_BYTES, check_key
+from antecede.live.fitness import check_endpoint_for_node
+from antecede.live.handshake import NONCE_BYTES, check_and_hash_key
 from antecede.live.hub import Hub
 from antecede.live.inputs import SendInput, apply_input
 from antecede.live.journal import JournalHeader, NodeJournal, SqliteJournal
 from antecede.live.kafka.address import Inboxes, locate_inboxes, uses_kafka
 from antecede.live.node import Node
 from antecede.live.pipeline import Pipeline
-from antecede.live.settings import NodeSettings, make_settings
+from antecede.live.settings import NodeSettings, split_node_settings
 from antecede.live.transports import Transport, split_address
 from antecede.live.transports.memory import PROGRAM
 from antecede.live.transports.tcp import Certificate, TcpTransport
@@ -89,7 +89,7 @@ async def open_node(
     **options: object,
 ) -> Node:
     """As `join`, for those who close the node themselves."""
-    settings, own_options = make_settings(options)
+    settings, own_options = split_node_settings(options)
     known: dict[str, Transport] = {"memory": PROGRAM, "tcp": TcpTransport(tls), **(transports or {})}
     _check_peers(process, peers)
     inboxes = None
@@ -98,9 +98,9 @@ async def open_node(
     else:
         _check_addresses(listen, peers, known)
     made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
-    check_fitness(made)
+    check_endpoint_for_node(made)
     if welcome is not None:
-        _take_welcome(made, welcome)
+        _join_with_welcome(made, welcome)
     station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
     file = None if events is None else EventFile(events, process)
     pipeline = None
@@ -111,7 +111,13 @@ async def open_node(
     courier: Courier
     if inboxes is not None:
         courier = _make_kafka_courier(
-            station, inboxes, settings, group=group, incarnation=incarnation, key=check_key(key), tls=tls
+            station,
+            inboxes,
+            settings,
+            group=group,
+            incarnation=incarnation,
+            key=check_and_hash_key(key),
+            tls=tls,
         )
     else:
         courier = Hub(
@@ -121,7 +127,7 @@ async def open_node(
             known,
             group=group,
             incarnation=incarnation,
-            key=check_key(key),
+            key=check_and_hash_key(key),
             certified=tls is not None,
         )
     node = Node(station, courier, pipeline, file)
@@ -135,11 +141,11 @@ async def open_node(
     return node
 
 
-def _take_welcome(made: Endpoint, welcome: bytes) -> None:
+def _join_with_welcome(endpoint: Endpoint, welcome: bytes) -> None:
     """Begin as a newcomer, with the state of a sponsor."""
-    if not isinstance(made, Probabilistic):
-        raise CallerError(f"the members of {made.facts.name!r} are fixed; use 'probabilistic'")
-    made.join(welcome)
+    if not isinstance(endpoint, Probabilistic):
+        raise CallerError(f"the members of {endpoint.facts.name!r} are fixed; use 'probabilistic'")
+    endpoint.join(welcome)
 
 
 def _collect_addresses(station: Station, peers: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -154,29 +160,29 @@ def _collect_addresses(station: Station, peers: Mapping[str, str | None]) -> dic
 
 async def _open_journal(
     journal: str | Path | NodeJournal,
-    fresh: Station,
+    new_station: Station,
     incarnation: bytes,
     group: str,
     settings: NodeSettings,
-    file: EventFile | None,
+    event_file: EventFile | None,
 ) -> tuple[Station, bytes, Pipeline]:
-    """The station as its journal has it, or the fresh one in a new journal."""
+    """The station as its journal has it, or the new one in a new journal."""
     if isinstance(journal, str | Path):
         journal = SqliteJournal(journal)
-    own = fresh.endpoint
-    header = JournalHeader(1, own.process, own.facts.name, group, own.tag, incarnation)
-    opening = Pipeline(fresh, journal, settings.snapshot_every)
-    stored = await opening.call(journal.open, header, fresh.snapshot())
+    own = new_station.endpoint
+    header = JournalHeader(1, own.process, own.facts.name, group, own.group_fingerprint, incarnation)
+    opening = Pipeline(new_station, journal, settings.snapshot_every)
+    stored = await opening.call_in_thread(journal.open, header, new_station.snapshot())
     station = restore_station(stored.snapshot, restore)
     for inputs in stored.records:
         for one in inputs:
             applied = apply_input(station, one)
-            if file is not None and isinstance(one, SendInput) and applied.error is None:
+            if event_file is not None and isinstance(one, SendInput) and applied.error is None:
                 receivers = station.endpoint.group if one.to is None else one.to
-                file.add_send(applied.sent, receivers)
-    if file is not None:
-        file.flush()
-    opening.go_on_from(station, stored.records)
+                event_file.add_send(applied.sent, receivers)
+    if event_file is not None:
+        event_file.flush()
+    opening.continue_after_recovery(station, stored.records)
     return station, stored.incarnation, opening
 
 

@@ -93,10 +93,10 @@ class NodeJournal(Protocol):
         """Give the journal free."""
 
 
-_read_header = wire.make_reader(JournalHeader, "not a header of a journal")
+_read_header = wire.make_decoder(JournalHeader, "not a header of a journal")
 
 
-def _hash(*parts: bytes) -> bytes:
+def _hash_parts(*parts: bytes) -> bytes:
     digest = blake2b(digest_size=HASH_BYTES)
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
@@ -104,7 +104,7 @@ def _hash(*parts: bytes) -> bytes:
     return digest.digest()
 
 
-def _pack(number: int) -> bytes:
+def _pack_number(number: int) -> bytes:
     return number.to_bytes(8, "big")
 
 
@@ -126,34 +126,34 @@ class SqliteJournal:
     def open(self, header: JournalHeader, snapshot: bytes) -> Stored:
         """What is there; a new journal begins with this header and snapshot."""
         try:
-            return self._open_checked(header, snapshot)
+            return self._create_or_recover(header, snapshot)
         except sqlite3.Error as error:
             self.close()
-            raise JournalError(f"{self.path}: {_explain(error)}") from None
+            raise JournalError(f"{self.path}: {_describe_sqlite_error(error)}") from None
         except (InputError, OSError) as error:
             self.close()
             if isinstance(error, JournalError):
                 raise
             raise JournalError(f"{self.path}: {error}") from None
 
-    def _open_checked(self, header: JournalHeader, snapshot: bytes) -> Stored:
+    def _create_or_recover(self, header: JournalHeader, snapshot: bytes) -> Stored:
         self._connection = sqlite3.connect(
             self.path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=64
         )
-        self._lock()
+        self._lock_database()
         with suppress(FileNotFoundError):
             self._mark = os.open(self._mark_path, os.O_RDWR)
-        marked = self._read_mark()
+        marked = self._read_mark_file()
         if not self._has_tables():
             if marked is not None and marked[1] > 0:
                 raise JournalError(
                     f"{self.path}: {self._mark_path.name} tells of {marked[1]} commits, and the journal is "
                     "empty: it was lost or replaced"
                 )
-            return self._create(header, snapshot)
-        return self._recover(header, marked)
+            return self._create_journal(header, snapshot)
+        return self._recover_journal(header, marked)
 
-    def _lock(self) -> None:
+    def _lock_database(self) -> None:
         for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
             self._execute(f"PRAGMA {pragma}")
         self._execute("BEGIN EXCLUSIVE")
@@ -163,22 +163,22 @@ class SqliteJournal:
         rows = self._execute("SELECT count(*) FROM sqlite_master WHERE name LIKE 'antecede_%'").fetchone()
         return bool(rows[0])
 
-    def _create(self, header: JournalHeader, snapshot: bytes) -> Stored:
+    def _create_journal(self, header: JournalHeader, snapshot: bytes) -> Stored:
         self._header = wire.encode(header)
         self._incarnation = header.incarnation
-        self._chain = _hash(self._header)
-        self._create_mark()
+        self._chain = _hash_parts(self._header)
+        self._create_mark_file()
         self._execute("BEGIN")
         for table in TABLES.split(";"):
             self._execute(table)
-        row = (self._header, _hash(self._header))
+        row = (self._header, _hash_parts(self._header))
         self._execute("INSERT INTO antecede_journal VALUES (1, ?, ?)", row)
         self._insert_snapshot(snapshot)
         self._execute("COMMIT")
         return Stored(header.incarnation, snapshot, [])
 
-    def _recover(self, header: JournalHeader, marked: tuple[bytes, int] | None) -> Stored:
-        self._check_pages()
+    def _recover_journal(self, header: JournalHeader, marked: tuple[bytes, int] | None) -> Stored:
+        self._check_integrity()
         own = self._read_header(header)
         self._incarnation = own.incarnation
         snapshot = self._read_snapshot()
@@ -190,17 +190,17 @@ class SqliteJournal:
                 f"{self.path} ends at commit {self.number}, and {marked[1]} were made: its end is damaged "
                 "or cut off"
             )
-        self._write_mark()
+        self._write_mark_file()
         return Stored(own.incarnation, snapshot, records)
 
-    def _check_pages(self) -> None:
+    def _check_integrity(self) -> None:
         problems = [row[0] for row in self._execute("PRAGMA integrity_check(3)").fetchall()]
         if problems != ["ok"]:
             raise JournalError(f"{self.path} is damaged: {problems[0]}")
 
     def _read_header(self, header: JournalHeader) -> JournalHeader:
         rows = self._execute("SELECT header, hash FROM antecede_journal").fetchall()
-        if len(rows) != 1 or _hash(_to_bytes(rows[0][0])) != rows[0][1]:
+        if len(rows) != 1 or _hash_parts(_expect_bytes(rows[0][0])) != rows[0][1]:
             raise JournalError(f"{self.path} is damaged: its header is not as it was written")
         self._header = rows[0][0]
         own = _read_header(self._header)
@@ -218,8 +218,8 @@ class SqliteJournal:
         if len(rows) != 1:
             raise JournalError(f"{self.path} is damaged: it has no snapshot")
         number, chain, state, seal = rows[0]
-        number, chain, state = _to_count(number), _to_bytes(chain), _to_bytes(state)
-        if _hash(self._header, _pack(number), chain, state) != seal:
+        number, chain, state = _expect_count(number), _expect_bytes(chain), _expect_bytes(state)
+        if _hash_parts(self._header, _pack_number(number), chain, state) != seal:
             raise JournalError(f"{self.path} is damaged: its snapshot is not as it was written")
         self.number, self._chain = number, chain
         return state
@@ -227,7 +227,7 @@ class SqliteJournal:
     def _read_records(self) -> Iterable[bytes]:
         rows = self._execute("SELECT number, inputs, chain FROM antecede_records ORDER BY number")
         for number, inputs, chain in rows:
-            expected = _hash(self._chain, _pack(self.number + 1), _to_bytes(inputs))
+            expected = _hash_parts(self._chain, _pack_number(self.number + 1), _expect_bytes(inputs))
             if number != self.number + 1 or chain != expected:
                 raise JournalError(
                     f"{self.path} is damaged: record {self.number + 1} is not as it was written"
@@ -245,14 +245,14 @@ class SqliteJournal:
                     units
                 )  # a statement alone is a transaction, and this thread waits but once
             else:
-                self._commit_more(units, snapshot)
-            self._write_mark()
+                self._commit_with_statements(units, snapshot)
+            self._write_mark_file()
         except sqlite3.Error as error:
-            raise JournalError(f"{self.path}: {_explain(error)}") from None
+            raise JournalError(f"{self.path}: {_describe_sqlite_error(error)}") from None
         except OSError as error:
             raise JournalError(f"{self.path}-mark: {error}") from None
 
-    def _commit_more(self, units: list[Unit], snapshot: bytes | None) -> None:
+    def _commit_with_statements(self, units: list[Unit], snapshot: bytes | None) -> None:
         self._execute("BEGIN")
         if snapshot is not None:
             self._insert_snapshot(snapshot)
@@ -266,7 +266,7 @@ class SqliteJournal:
     def _insert_record(self, units: list[Unit]) -> None:
         inputs = encode_inputs([one for unit in units if unit.error is None for one in unit.inputs])
         number = self.number + 1
-        chain = _hash(self._chain, _pack(number), inputs)
+        chain = _hash_parts(self._chain, _pack_number(number), inputs)
         self._execute("INSERT INTO antecede_records VALUES (?, ?, ?)", (number, inputs, chain))
         self.number, self._chain = number, chain
 
@@ -295,7 +295,7 @@ class SqliteJournal:
             os.close(mark)
 
     def _insert_snapshot(self, state: bytes) -> None:
-        seal = _hash(self._header, _pack(self.number), self._chain, state)
+        seal = _hash_parts(self._header, _pack_number(self.number), self._chain, state)
         row = (self.number, self._chain, state, seal)
         self._execute("INSERT OR REPLACE INTO antecede_snapshot VALUES (1, ?, ?, ?, ?)", row)
 
@@ -306,25 +306,25 @@ class SqliteJournal:
 
     # -- the mark ----------------------------------------------------------------------------------
 
-    def _create_mark(self) -> None:
+    def _create_mark_file(self) -> None:
         """A new mark, whole and on disk, or none: it gets its name when it is synced, and then that is."""
         if self._mark is not None:
             os.close(self._mark)
         unnamed = Path(f"{self._mark_path}.new")
         self._mark = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        self._write_mark()
+        self._write_mark_file()
         os.fsync(self._mark)
         unnamed.rename(self._mark_path)
         folder = os.open(self.path.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
 
-    def _write_mark(self) -> None:
+    def _write_mark_file(self) -> None:
         if self._mark is not None:
-            content = self._incarnation + _pack(self.number)
-            os.pwrite(self._mark, content + _hash(content), 0)
+            content = self._incarnation + _pack_number(self.number)
+            os.pwrite(self._mark, content + _hash_parts(content), 0)
 
-    def _read_mark(self) -> tuple[bytes, int] | None:
+    def _read_mark_file(self) -> tuple[bytes, int] | None:
         """Which journal it belongs to, and the number of the last commit; None if there is none yet."""
         if self._mark is None:
             return None
@@ -332,24 +332,24 @@ class SqliteJournal:
         if not data:
             return None
         content, seal = data[:-HASH_BYTES], data[-HASH_BYTES:]
-        if len(data) != MARK_BYTES or _hash(content) != seal:
+        if len(data) != MARK_BYTES or _hash_parts(content) != seal:
             raise JournalError(f"{self.path}-mark is damaged: nobody can tell whether the journal is whole")
         return content[:INCARNATION_BYTES], int.from_bytes(content[INCARNATION_BYTES:], "big")
 
 
-def _to_bytes(value: object) -> bytes:
+def _expect_bytes(value: object) -> bytes:
     if not isinstance(value, bytes):
         raise JournalError("a value that should be bytes is not")
     return value
 
 
-def _to_count(value: object) -> int:
+def _expect_count(value: object) -> int:
     if not isinstance(value, int) or not 0 <= value < 2**62:
         raise JournalError("a value that should be a count is not")
     return value
 
 
-def _explain(error: sqlite3.Error) -> str:
+def _describe_sqlite_error(error: sqlite3.Error) -> str:
     text = str(error)
     if "locked" in text:
         return "in use by another process: a journal belongs to one running node"

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from antecede.core.endpoint import check_name
+from antecede.core.endpoint import check_process_name
 from antecede.core.errors import AntecedeError, CallerError, TooEarlyError
 from antecede.core.station import NAME_BYTES, HandUp, Station
 from antecede.live.courier import Courier
@@ -63,7 +63,7 @@ class LiveDelivery:
 
     async def done(self) -> None:
         """Acknowledge this delivery and those before it; with a journal, returns when that is on disk."""
-        await self._node._settle(self.number)
+        await self._node._acknowledge_durably(self.number)
 
     def __repr__(self) -> str:
         return f"<{self.message}: {self.payload!r}>"
@@ -97,8 +97,8 @@ class Node:
         self._is_leaving = False
         courier.attach(self)
         if pipeline is not None:
-            pipeline.report = self._report
-            pipeline.release = self._release
+            pipeline.report = self._process_applied_input
+            pipeline.release = self._transmit_and_wake
             pipeline.fail = self.fail
 
     # -- the application's side --------------------------------------------------------------------
@@ -114,9 +114,9 @@ class Node:
         Waits while a receiver is too far behind. With a journal it returns when the message is on disk.
         """
         names = to if to is None or isinstance(to, list | str) else list(to)
-        self._check_message(data)
+        self._check_may_send(data)
         if not self._room.has_room(names):
-            await self._room.wait(names)
+            await self._room.wait_for_room(names)
         elif self._failure is not None:
             raise self._failure
         if self._pipeline is None:
@@ -141,8 +141,8 @@ class Node:
             finished = self._loop.create_future()
             finished.set_result(await self.send(data, to, **how))
             return finished
-        self._check_message(data)
-        await self._room.wait(to)
+        self._check_may_send(data)
+        await self._room.wait_for_room(to)
         await pipeline.wait_for_room(self._settings.window)
         return self._begin_durable_send(pipeline, data, to, how)
 
@@ -152,7 +152,7 @@ class Node:
     async def __anext__(self) -> LiveDelivery:
         """The next delivery; asking for it acknowledges those before. Ends when the node is closed."""
         if self.station.handed:
-            self._acknowledge(self.station.handed[-1].number)
+            self._acknowledge_up_to(self.station.handed[-1].number)
         try:
             return await self.take()
         except NodeClosedError:
@@ -165,7 +165,7 @@ class Node:
             if self._failure is not None:
                 raise self._failure
             await self._wait_for_delivery()
-        item = station.hand_up()
+        item = station.hand_next_delivery()
         if self._events is not None:
             self._events.add_delivery(item.number, item.sender, item.message)
             self._events.flush()
@@ -184,15 +184,15 @@ class Node:
         yield transaction
         inputs: list[NodeInput] = []
         for data, to in transaction.sends:
-            self._check_message(data)
+            self._check_may_send(data)
             self.station.endpoint.check_send(data, to)
-            await self._room.wait(to)
+            await self._room.wait_for_room(to)
             inputs.append(SendInput(data, to, {}))
         if self.station.endpoint.blocks and len(transaction.sends) > 1:
             raise CallerError("this protocol sends one message at a time: one in a transaction")
         if self.station.handed:
             inputs.append(AcknowledgeInput(self.station.handed[-1].number))
-        results = await self._pipeline.write(Unit(inputs, transaction.statements))
+        results = await self._pipeline.commit_unit(Unit(inputs, transaction.statements))
         for applied in results:
             if applied.error is not None:
                 raise applied.error
@@ -210,15 +210,15 @@ class Node:
         """
         if name not in self.station.channels:
             raise CallerError(f"{name!r} is not another member of the group")
-        await self._change(ExcludeInput(name))
+        await self._apply_change(ExcludeInput(name))
 
     async def add_link(self, peer: str) -> None:
         """Pass messages on to another member, too (`flood`); it may take a while until `links` names it."""
-        await self._change(LinkInput(check_name(peer), True))
+        await self._apply_change(LinkInput(check_process_name(peer), True))
 
     async def remove_link(self, peer: str) -> None:
         """Pass nothing more on to a member (`flood`); the links that are left must connect the group."""
-        await self._change(LinkInput(check_name(peer), False))
+        await self._apply_change(LinkInput(check_process_name(peer), False))
 
     @property
     def links(self) -> list[str]:
@@ -231,7 +231,7 @@ class Node:
         Every member does that. Then one of them, the sponsor, calls `welcome` with the answers of all.
         """
         self._courier.check_address(address)
-        return (await self._change(AdmitInput(check_name(name), address))).sent
+        return (await self._apply_change(AdmitInput(check_process_name(name), address))).sent
 
     async def welcome(self, name: str, sent: dict[str, int]) -> Invitation:
         """What a newcomer needs that all have admitted; `sent` has what `admit` returned at each member.
@@ -242,19 +242,19 @@ class Node:
         """
         while True:
             with contextlib.suppress(TooEarlyError):
-                return Invitation(self.station.welcome(name, sent), self.station.delivered)
-            await self._wait_a_little()
+                return Invitation(self.station.build_welcome_state(name, sent), self.station.delivered)
+            await self._sleep_or_raise_failure()
 
     async def leave(self) -> int:
         """Send nothing more, wait until all others have what this node sent, and close (`probabilistic`).
 
         Returns how many messages it sent: the others call `dismiss` with that number.
         """
-        self.station.check_members_change()
+        self.station.check_members_may_change()
         self._is_leaving = True
         try:
-            while self._has_pending_sends() or self._has_unacknowledged():
-                await self._wait_a_little()
+            while self._has_pending_sends() or self._has_unacknowledged_packets():
+                await self._sleep_or_raise_failure()
         except BaseException:
             self._is_leaving = False
             raise
@@ -267,10 +267,10 @@ class Node:
             raise CallerError(f"sent={sent!r}: give the number that leave() returned at {name}")
         while True:
             with contextlib.suppress(TooEarlyError):
-                self.station.check_dismissal(check_name(name), sent)
+                self.station.check_dismissal(check_process_name(name), sent)
                 break
-            await self._wait_a_little()
-        await self._change(DismissInput(name, sent))
+            await self._sleep_or_raise_failure()
+        await self._apply_change(DismissInput(name, sent))
 
     def status(self) -> Status:
         """How this node is doing."""
@@ -286,7 +286,7 @@ class Node:
         if self._courier.closing:
             return
         if self._failure is None:
-            await self._wait_for_peers(self._settings.linger if linger is None else linger)
+            await self._wait_for_acknowledgements(self._settings.linger if linger is None else linger)
             self.fail(NodeClosedError(f"the node of {self.process} was closed"))
         if self._pipeline is not None:
             await self._pipeline.stop()
@@ -296,33 +296,33 @@ class Node:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    async def _change(self, change: Change) -> Applied:
+    async def _apply_change(self, change: Change) -> Applied:
         """Change who this node has to do with; with a journal, returns when that is on disk."""
         if self._pipeline is None:
             applied = apply_input(self.station, change)
-            self._report(change, applied, None)
-            self._release()
+            self._process_applied_input(change, applied, None)
+            self._transmit_and_wake()
         else:
-            (applied,) = await self._pipeline.write(Unit([change]))
+            (applied,) = await self._pipeline.commit_unit(Unit([change]))
         if applied.error is not None:
             raise applied.error
         return applied
 
-    def _follow_change(self, change: Change) -> None:
+    def _update_connections(self, change: Change) -> None:
         """Connect with whom the change admits, or not any more with whom it excludes."""
         if isinstance(change, AdmitInput) and change.peer not in self._courier.peers:
             self._courier.add_peer(change.peer, change.address)
         elif isinstance(change, DismissInput | ExcludeInput):
             self._courier.exclude(change.peer)
 
-    async def _wait_a_little(self) -> None:
+    async def _sleep_or_raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
         await asyncio.sleep(0.02)
 
     # -- sending -----------------------------------------------------------------------------------
 
-    def _check_message(self, data: bytes) -> None:
+    def _check_may_send(self, data: bytes) -> None:
         if self._is_leaving:
             raise NodeClosedError(f"{self.process} is leaving the group")
         if isinstance(data, bytes) and len(data) > self._settings.largest_message:
@@ -331,75 +331,75 @@ class Node:
                 "are taken"
             )
 
-    def _send_at_once(self, data: bytes, to: Any, how: dict[str, int]) -> int:
-        number = self.station.send(data, to, how)
+    def _send_at_once(self, data: bytes, to: Any, options: dict[str, int]) -> int:
+        number = self.station.send(data, to, options)
         if self._events is not None:
             self._events.add_send(number, self._list_receivers(to))
-        self._courier.plan_flush()
+        self._courier.schedule_flush()
         if self.station.queue:
             self._wake_consumer()
         return number
 
     def _begin_durable_send(
-        self, pipeline: Pipeline, data: bytes, to: Any, how: dict[str, int]
+        self, pipeline: Pipeline, data: bytes, to: Any, options: dict[str, int]
     ) -> asyncio.Future[str]:
         self.station.endpoint.check_send(data, to)
-        return pipeline.begin_send(SendInput(data, to, how))
+        return pipeline.begin_send(SendInput(data, to, options))
 
     # -- receiving ---------------------------------------------------------------------------------
 
-    def take_record(
+    def receive_record(
         self, source: str, record: PacketRecord, body: bytes, position: int | None = None
     ) -> None:
         """Packets of a peer have come."""
         if self._pipeline is not None:
             one = ParcelsInput(source, body, position)
-            self._pipeline.add(Unit([one]), (record.first, record.parcels))
-            self._room.wake()
+            self._pipeline.queue_unit(Unit([one]), (record.first, record.parcels))
+            self._room.wake_waiting_senders()
             return
         before = self.station.channels[source].received
-        refused = self.station.take_parcels(source, record.first, record.parcels)
-        self._note_arrivals(source, before, (record.first, record.parcels))
-        self._note_refusals(source, refused)
-        self._release()
+        refused = self.station.receive_parcels(source, record.first, record.parcels)
+        self._write_arrival_events(source, before, (record.first, record.parcels))
+        self._count_refusals(source, refused)
+        self._transmit_and_wake()
 
-    def meet_peer(self, name: str, incarnation: bytes) -> None:
+    def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """A peer has shown who it is."""
-        one = MeetInput(name, incarnation)
+        one = MeetInput(peer, incarnation)
         if self._pipeline is not None:
-            self._pipeline.add(Unit([one]))
+            self._pipeline.queue_unit(Unit([one]))
         else:
             apply_input(self.station, one)
 
-    def note_landed(self, name: str, low: int) -> None:
+    def note_stored_by_broker(self, peer: str, up_to: int) -> None:
         """A broker keeps all packets for a peer up to this number."""
         if self._pipeline is not None:
-            self._pipeline.note_landed(name, low)
-        self._room.wake()
+            self._pipeline.note_stored_by_broker(peer, up_to)
+        self._room.wake_waiting_senders()
 
-    async def write_input(self, one: NodeInput) -> None:
+    async def apply_durably(self, node_input: NodeInput) -> None:
         """Apply an input; with a journal, returns when it is on disk."""
         if self._pipeline is None:
-            apply_input(self.station, one)
+            apply_input(self.station, node_input)
         else:
-            await self._pipeline.write(Unit([one]))
+            await self._pipeline.commit_unit(Unit([node_input]))
 
     def wake_senders(self) -> None:
         """There may be room for more to send."""
-        self._room.wake()
+        self._room.wake_waiting_senders()
 
-    def _note_arrivals(self, source: str, before: int, numbered: NumberedParcels) -> None:
+    def _write_arrival_events(self, source: str, received_before: int, numbered: NumberedParcels) -> None:
         """Write down which messages have come; not for protocols that pass messages on."""
         if self._events is None or self.station.relays:
             return
         first, parcels = numbered
         for number, (code, _, payload) in enumerate(parcels, first):
-            if code == 0 and number > before:
+            if code == 0 and number > received_before:
                 message = int.from_bytes(payload[:NAME_BYTES], "big")
                 self._events.add_arrival(source, message)
 
-    def _note_refusals(self, source: str, refused: list[str]) -> None:
-        for reason in refused:
+    def _count_refusals(self, source: str, reasons: list[str]) -> None:
+        for reason in reasons:
             self._courier.count_refusal("packet", source, reason)
 
     def _list_receivers(self, to: list[str] | None) -> list[str]:
@@ -407,26 +407,28 @@ class Node:
         names = self.station.endpoint.group if to is None else to
         return [name for name in names if name not in channels or not channels[name].excluded]
 
-    def _report(self, one: NodeInput, applied: Applied, numbered: NumberedParcels | None) -> None:
+    def _process_applied_input(
+        self, node_input: NodeInput, applied: Applied, numbered: NumberedParcels | None
+    ) -> None:
         """Something durable was applied: count and write down what came of it."""
-        if isinstance(one, ParcelsInput):
+        if isinstance(node_input, ParcelsInput):
             reasons = [str(applied.error)] if applied.error else applied.refused
-            self._note_refusals(one.source, reasons)
+            self._count_refusals(node_input.source, reasons)
             if numbered is not None:
-                self._note_arrivals(one.source, applied.before, numbered)
-        elif isinstance(one, SendInput) and self._events is not None and applied.error is None:
-            self._events.add_send(applied.sent, self._list_receivers(one.to))
-        elif isinstance(one, Change) and applied.error is None:
-            self._follow_change(one)
+                self._write_arrival_events(node_input.source, applied.before, numbered)
+        elif isinstance(node_input, SendInput) and self._events is not None and applied.error is None:
+            self._events.add_send(applied.sent, self._list_receivers(node_input.to))
+        elif isinstance(node_input, Change) and applied.error is None:
+            self._update_connections(node_input)
 
-    def _release(self) -> None:
+    def _transmit_and_wake(self) -> None:
         """Let out what followed from inputs."""
-        self._courier.plan_flush()
+        self._courier.schedule_flush()
         if self.station.queue:
             self._wake_consumer()
-        self._room.wake()
+        self._room.wake_waiting_senders()
 
-    def begin_turn(self) -> None:
+    def prepare_to_transmit(self) -> None:
         """Something is about to leave: what the events file has to say of it comes first."""
         self._sends_in_turn = 0
         if self._events is not None:
@@ -442,20 +444,20 @@ class Node:
         if self._consumer is not None and not self._consumer.done():
             self._consumer.set_result(None)
 
-    def _acknowledge(self, number: int) -> None:
+    def _acknowledge_up_to(self, number: int) -> None:
         if self._pipeline is None:
-            self.station.acknowledge(number)
+            self.station.acknowledge_up_to(number)
         else:
-            self._pipeline.acknowledge(number)
-        self._courier.plan_flush()
-        self._room.wake()
+            self._pipeline.acknowledge_up_to(number)
+        self._courier.schedule_flush()
+        self._room.wake_waiting_senders()
 
-    async def _settle(self, number: int) -> None:
+    async def _acknowledge_durably(self, number: int) -> None:
         if self._pipeline is None:
-            self._acknowledge(number)
+            self._acknowledge_up_to(number)
         else:
-            self._courier.plan_flush()
-            await self._pipeline.settle(number)
+            self._courier.schedule_flush()
+            await self._pipeline.acknowledge_durably(number)
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -477,17 +479,17 @@ class Node:
         if self._pipeline is not None:
             self._pipeline.abort(error)
         if self._events is not None:
-            self._events.abandon()
+            self._events.close_unflushed()
 
-    async def _wait_for_peers(self, linger: float) -> None:
-        end = self._loop.time() + linger
-        while self._has_unacknowledged() and self._loop.time() < end and self._failure is None:
+    async def _wait_for_acknowledgements(self, seconds: float) -> None:
+        end = self._loop.time() + seconds
+        while self._has_unacknowledged_packets() and self._loop.time() < end and self._failure is None:
             await asyncio.sleep(min(0.01, end - self._loop.time()))
 
     def _has_pending_sends(self) -> bool:
         return self._pipeline is not None and self._pipeline.has_pending_sends()
 
-    def _has_unacknowledged(self) -> bool:
+    def _has_unacknowledged_packets(self) -> bool:
         if self.station.endpoint.backlog:
             return True
         return any(channel.flying or channel.waiting for channel in self.station.channels.values())

@@ -35,7 +35,7 @@ class NodePeer:
         self.connections += 1
         self.started = False
         self.granted = 0
-        self.send_word()
+        self.send_acknowledgement()
 
     def end_session(self) -> None:
         """The connection is gone, and with it what was not safe."""
@@ -45,7 +45,7 @@ class NodePeer:
     def accept_record(self, record: PacketRecord) -> bool:
         """Take the other side's word; returns whether there are packets in it that are new."""
         if self.started:
-            self.channel.take_word(record.low, record.allowed)
+            self.channel.apply_acknowledgement(record.low, record.allowed)
         else:
             self.channel.begin_connection(record.low, record.allowed)
             self.started = True
@@ -59,7 +59,7 @@ class NodePeer:
         self.accepted = last
         return True
 
-    def count_owed(self) -> int:
+    def measure_acknowledgement_lag(self) -> int:
         """How far the peer's idea of what it may forget, or send, is behind."""
         if self.connection is None:
             return 0
@@ -68,23 +68,25 @@ class NodePeer:
         credit = channel.received - channel.unsettled + self.window - self.granted
         return owed if owed > credit else credit
 
-    def transmit(self, most_bytes: int) -> None:
+    def transmit_waiting_packets(self, max_record_bytes: int) -> None:
         """Put on the connection what may go, and what there is to say."""
         connection, channel = self.connection, self.channel
         if connection is None or connection.paused or not self.started:
             return
         while channel.may_transmit() and not connection.paused:
-            first, batch = channel.take_batch(MOST_PACKETS, most_bytes)
+            first, batch = channel.pop_batch_to_transmit(MOST_PACKETS, max_record_bytes)
             self._send_record(connection, first, batch)
 
-    def send_word(self) -> None:
+    def send_acknowledgement(self) -> None:
         """A record without packets."""
         if self.connection is not None:
             first = self.channel.acknowledged + len(self.channel.flying) + 1
             self._send_record(self.connection, first, [])
 
-    def _send_record(self, connection: Connection, first: int, batch: list[tuple[int, bytes, bytes]]) -> None:
+    def _send_record(
+        self, connection: Connection, first_number: int, batch: list[tuple[int, bytes, bytes]]
+    ) -> None:
         channel = self.channel
         self.told = channel.received
         self.granted = channel.received - channel.unsettled + self.window
-        connection.send_record(encode_record(self.told, self.granted, first, batch))
+        connection.send_record(encode_record(self.told, self.granted, first_number, batch))

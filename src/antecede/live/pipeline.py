@@ -68,19 +68,19 @@ class CommitGroup:
             units.append(Unit(list[NodeInput](landed)))
         return units
 
-    def finish(self, error: AntecedeError | None) -> None:
+    def resolve_waiters(self, error: AntecedeError | None) -> None:
         """Tell all who wait; one whose task was cancelled does not."""
         for waiter in self.waiters:
-            _settle_future(waiter, None, error)
+            _resolve_future(waiter, None, error)
         for process, entry, name in self.sends:
             if error is None:
                 (applied,) = entry.results
-                _settle_future(name, f"{process}#{applied.sent}", applied.error)
+                _resolve_future(name, f"{process}#{applied.sent}", applied.error)
             else:
-                _settle_future(name, "", error)
+                _resolve_future(name, "", error)
 
 
-def _settle_future(future: asyncio.Future[T], result: T, error: AntecedeError | None) -> None:
+def _resolve_future(future: asyncio.Future[T], result: T, error: AntecedeError | None) -> None:
     if future.done():
         return
     if error is None:
@@ -111,11 +111,11 @@ class Pipeline:
         self._failure: AntecedeError | None = None
         self._stopping = False
 
-    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def call_in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the journal, in its thread."""
         return await self._loop.run_in_executor(self._thread, function, *arguments)
 
-    def go_on_from(self, station: Station, records: list[list[NodeInput]]) -> None:
+    def continue_after_recovery(self, station: Station, records: list[list[NodeInput]]) -> None:
         """Write for the station that was recovered from these records; they count towards a snapshot."""
         self.station = station
         self.records = len(records)
@@ -123,7 +123,7 @@ class Pipeline:
 
     def start(self) -> None:
         """Begin to write."""
-        self._task = self._loop.create_task(self._run())
+        self._task = self._loop.create_task(self._run_commits())
 
     async def stop(self) -> None:
         """Write what is there, and close the journal."""
@@ -134,9 +134,9 @@ class Pipeline:
                 with suppress(
                     AntecedeError
                 ):  # a failure is told to the application, who sent or acknowledged
-                    await self._wait_for(self._current or self._group)
+                    await self._wait_for_commit(self._current or self._group)
             self._task.cancel()
-        await self.call(self.journal.close)
+        await self.call_in_thread(self.journal.close)
         self._thread.shutdown()
 
     def abort(self, error: AntecedeError) -> None:
@@ -146,32 +146,32 @@ class Pipeline:
             self._task.cancel()
         for group in (self._current, self._group):
             if group is not None:
-                group.finish(error)
+                group.resolve_waiters(error)
         self._loop.run_in_executor(self._thread, self.journal.close)
         self._thread.shutdown(wait=False)
 
-    def add(self, unit: Unit, parcels: NumberedParcels | None = None) -> Entry:
+    def queue_unit(self, unit: Unit, parcels: NumberedParcels | None = None) -> Entry:
         """Put a unit on its way."""
         entry = Entry(unit, parcels)
         self._group.entries.append(entry)
         self._wake.set()
         return entry
 
-    async def write(self, unit: Unit) -> list[Applied]:
+    async def commit_unit(self, unit: Unit) -> list[Applied]:
         """Put a unit on its way, wait until it is durable and applied, and say what came of its inputs."""
         group = self._group
-        entry = self.add(unit)
-        await self._wait_for(group)
+        entry = self.queue_unit(unit)
+        await self._wait_for_commit(group)
         if entry.unit.error is not None:
             raise entry.unit.error
         return entry.results
 
-    def begin_send(self, one: SendInput) -> asyncio.Future[str]:
+    def begin_send(self, send_input: SendInput) -> asyncio.Future[str]:
         """Put a message on its way; the future has its name when it is durable and applied."""
         if self._failure is not None:
             raise self._failure
         name: asyncio.Future[str] = self._loop.create_future()
-        entry = self.add(Unit([one]))
+        entry = self.queue_unit(Unit([send_input]))
         self._group.sends.append((self.station.process, entry, name))
         return name
 
@@ -181,49 +181,49 @@ class Pipeline:
         units = [entry.unit for group in groups for entry in group.entries]
         return any(isinstance(one, SendInput) for unit in units for one in unit.inputs)
 
-    async def wait_for_room(self, most: int) -> None:
+    async def wait_for_room(self, max_units: int) -> None:
         """Wait while so many units have gathered for the next commit."""
-        while len(self._group.entries) >= most:
-            await self._wait_for(self._current or self._group)
+        while len(self._group.entries) >= max_units:
+            await self._wait_for_commit(self._current or self._group)
 
-    def acknowledge(self, number: int) -> CommitGroup:
+    def acknowledge_up_to(self, number: int) -> CommitGroup:
         """The application has dealt with deliveries up to this number; returns the group that will say so."""
-        self.station.acknowledge(number)
+        self.station.acknowledge_up_to(number)
         self._group.acknowledged = number
         self._wake.set()
         return self._group
 
-    def note_landed(self, peer: str, low: int) -> None:
+    def note_stored_by_broker(self, peer: str, up_to: int) -> None:
         """A broker keeps what was sent to a peer up to this number.
 
         That goes with the next commit, whatever it is for: if it is forgotten, packets are sent again.
         """
-        self._group.landed[peer] = low
+        self._group.landed[peer] = up_to
 
-    async def settle(self, number: int) -> None:
+    async def acknowledge_durably(self, number: int) -> None:
         """Acknowledge, and wait until that is durable."""
-        await self._wait_for(self.acknowledge(number))
+        await self._wait_for_commit(self.acknowledge_up_to(number))
 
     async def query(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of the application's tables."""
-        rows: list[tuple[Any, ...]] = await self.call(self.journal.query, statement)
+        rows: list[tuple[Any, ...]] = await self.call_in_thread(self.journal.query, statement)
         return rows
 
-    async def _wait_for(self, group: CommitGroup) -> None:
+    async def _wait_for_commit(self, group: CommitGroup) -> None:
         if self._failure is not None:
             raise self._failure
         waiter = self._loop.create_future()
         group.waiters.append(waiter)
         await waiter
 
-    async def _run(self) -> None:
+    async def _run_commits(self) -> None:
         while self._failure is None:
             await self._wake.wait()
             self._wake.clear()
-            while self._has_work() and self._failure is None:
+            while self._has_group_to_commit() and self._failure is None:
                 await self._commit_group()
 
-    def _has_work(self) -> bool:
+    def _has_group_to_commit(self) -> bool:
         group = self._group
         return not group.is_empty() if self._stopping else group.is_urgent()
 
@@ -232,18 +232,18 @@ class Pipeline:
         self._group = CommitGroup()
         snapshot, self._snapshot = self._snapshot, None
         try:
-            await self.call(self.journal.commit, group.list_units(), snapshot)
+            await self.call_in_thread(self.journal.commit, group.list_units(), snapshot)
             self.records = 1 if snapshot else self.records + 1
             self._apply_group(group)
         except AntecedeError as error:
-            self._stop_for(error, group)
+            self._fail_node(error, group)
             return
         except Exception as error:
             log.exception("the node of %s failed", self.station.process)
-            self._stop_for(NodeFailedError(f"the node of {self.station.process} failed: {error!r}"), group)
+            self._fail_node(NodeFailedError(f"the node of {self.station.process} failed: {error!r}"), group)
             return
         self._current = None
-        group.finish(None)
+        group.resolve_waiters(None)
 
     def _apply_group(self, group: CommitGroup) -> None:
         for entry in group.entries:
@@ -259,10 +259,10 @@ class Pipeline:
             self._inputs = 0
             self._snapshot = self.station.snapshot()
 
-    def _stop_for(self, error: AntecedeError, group: CommitGroup) -> None:
+    def _fail_node(self, error: AntecedeError, group: CommitGroup) -> None:
         """Nothing of this group is known to be durable: the node ends here."""
         self._failure = error
         self._current = None
         for each in (group, self._group):
-            each.finish(error)
+            each.resolve_waiters(error)
         self.fail(error)

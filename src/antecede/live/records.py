@@ -36,12 +36,12 @@ class PacketRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_
     parcels: list[tuple[_Code, bytes, bytes]]
 
 
-read_record = wire.make_reader(PacketRecord, "not a record")
+read_record = wire.make_decoder(PacketRecord, "not a record")
 
 
-def encode_record(low: int, allowed: int, first: int, parcels: list[Parcel]) -> bytes:
+def encode_record(received_up_to: int, allowed_up_to: int, first_number: int, parcels: list[Parcel]) -> bytes:
     """A record as bytes."""
-    return wire.encode((low, allowed, first, parcels))
+    return wire.encode((received_up_to, allowed_up_to, first_number, parcels))
 
 
 class Sealer:
@@ -57,7 +57,7 @@ class Sealer:
         size = len(body) + self.seal_bytes
         return size.to_bytes(LENGTH_BYTES, "big") + body + self._compute_seal(body)
 
-    def open_frame(self, content: bytes) -> bytes:
+    def unseal_frame(self, content: bytes) -> bytes:
         """The record in a frame; raises InputError if it is not the one that is due."""
         at = max(len(content) - self.seal_bytes, 0)
         body, seal = content[:at], content[at:]

@@ -24,9 +24,9 @@ class SendersRoom:
 
     def has_room(self, to: Any) -> bool:
         """Whether a message may be sent now; what is wrong with `to` is said later."""
-        return self._has_less(to, self.window)
+        return self._has_fewer_waiting(to, self.window)
 
-    async def wait(self, to: Any) -> None:
+    async def wait_for_room(self, to: Any) -> None:
         """Wait until there is room; raises why the node has ended, if it has."""
         while self._failure is None and not self.has_room(to):
             waiter = self._loop.create_future()
@@ -35,7 +35,7 @@ class SendersRoom:
         if self._failure is not None:
             raise self._failure
 
-    def wake(self) -> None:
+    def wake_waiting_senders(self) -> None:
         """Wake those for whom half a window is free, so that each has something to do when it wakes."""
         if not self._waiters:
             return
@@ -43,7 +43,7 @@ class SendersRoom:
         for waiter, to in self._waiters:
             if waiter.done():  # its task was cancelled
                 continue
-            if self._failure is None and not self._has_less(to, self.window // 2):
+            if self._failure is None and not self._has_fewer_waiting(to, self.window // 2):
                 waiting.append((waiter, to))
             else:
                 waiter.set_result(None)
@@ -52,9 +52,9 @@ class SendersRoom:
     def fail(self, error: AntecedeError) -> None:
         """Nobody will ever have room again."""
         self._failure = error
-        self.wake()
+        self.wake_waiting_senders()
 
-    def _has_less(self, to: Any, limit: int) -> bool:
+    def _has_fewer_waiting(self, to: Any, limit: int) -> bool:
         """Whether less than that waits, wherever a message to these would have to wait."""
         station, own = self.station, self.station.endpoint
         if own.backlog >= limit or (own.blocks and (own.blocked or self.durable_sends)):

@@ -30,7 +30,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Inputs in the journal between two snapshots."""
 
 
-def make_settings(options: dict[str, object]) -> tuple[NodeSettings, dict[str, Any]]:
+def split_node_settings(options: dict[str, object]) -> tuple[NodeSettings, dict[str, Any]]:
     """The settings among some options, and the others, which are the protocol's."""
     names = set(NodeSettings.__struct_fields__)
     own = {name: value for name, value in options.items() if name in names}

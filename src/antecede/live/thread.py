@@ -32,7 +32,7 @@ class JournalThread(Executor):
         if self._ended:
             raise RuntimeError("the thread of this journal has ended")
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="antecede-journal", daemon=True)
+            self._thread = threading.Thread(target=self._run_calls, name="antecede-journal", daemon=True)
             self._thread.start()
         future = self._loop.create_future()
         self._calls.put((future, fn, args))
@@ -45,7 +45,7 @@ class JournalThread(Executor):
         if wait and self._thread is not None:
             self._thread.join()
 
-    def _run(self) -> None:
+    def _run_calls(self) -> None:
         while (call := self._calls.get()) is not None:
             future, function, arguments = call
             error: BaseException | None = None
@@ -55,10 +55,10 @@ class JournalThread(Executor):
             except BaseException as raised:
                 error = raised
             with suppress(RuntimeError):  # the event loop may be closed by now
-                self._loop.call_soon_threadsafe(_report, future, result, error)
+                self._loop.call_soon_threadsafe(_resolve_future, future, result, error)
 
 
-def _report(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+def _resolve_future(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
     if future.done():  # who called was cancelled
         return
     if error is None:

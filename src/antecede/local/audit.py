@@ -17,8 +17,8 @@ from antecede.auditing.missing_causes import (
     SAMPLING_FIELDS,
     SeenEvent,
     TraceEnd,
-    explain_missing,
-    name_without_trace,
+    explain_missing_cause,
+    strip_trace_from_id,
 )
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
 from antecede.auditing.trace_ends import count_traces, find_log_end
@@ -53,7 +53,7 @@ class Audit:
         ranks = pa.array(rank_within_kind(self.findings))
         ranked = self.findings.append_column("rank", ranks)
         sampled = sample_findings(ranked, sample)
-        traces, reasons = count_traces(self.totals), _count_reasons(self.findings)
+        traces, reasons = count_traces(self.totals), _count_missing_reasons(self.findings)
         return summarize(len(self.totals), counted, sums, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
@@ -61,12 +61,12 @@ class Audit:
 
         The file needs no network, and nothing that stands in a log can run in it.
         """
-        from antecede.local.windows import view_log
+        from antecede.local.windows import build_log_view
         from antecede.report.findings import LISTED_FINDINGS
         from antecede.report.page import render_page
 
         summary = self.summary(LISTED_FINDINGS)
-        view = view_log(self._events, self.findings, self.totals, summary)
+        view = build_log_view(self._events, self.findings, self.totals, summary)
         text = render_page(summary.verdict, summary.numbers, summary.sample, view, title, summary.counts)
         Path(path).write_text(text, encoding="utf-8", errors="replace")
 
@@ -104,9 +104,11 @@ def _explain_missing_causes(findings: pa.Table, totals: pa.Table, events: pa.Tab
     explained = []
     for finding in missing:
         cause, event = finding["events"][0], finding["events"][-1]
-        namesakes = seen.by_name.get(name_without_trace(cause), [])
+        namesakes = seen.by_name.get(strip_trace_from_id(cause), [])
         fields = seen.sampling.get((finding["execution"], event), {})
-        explained.append(explain_missing(finding, namesakes, fields, ends.find_end(finding["execution"])))
+        explained.append(
+            explain_missing_cause(finding, namesakes, fields, ends.find_end(finding["execution"]))
+        )
     table = pa.Table.from_pylist(explained, FINDINGS)
     # Back to their places: findings are by kind, and those of a kind stand together.
     place = np.full(len(findings), -1)
@@ -120,7 +122,7 @@ class _SeenEvents:
     """The events that have the names of missing causes, and what those that name them say of sampling."""
 
     def __init__(self, events: pa.Table, missing: list[dict[str, Any]]) -> None:
-        names = {name_without_trace(finding["events"][0]) for finding in missing}
+        names = {strip_trace_from_id(finding["events"][0]) for finding in missing}
         naming = {(finding["execution"], finding["events"][-1]) for finding in missing}
         self.by_name: dict[str, list[SeenEvent]] = {}
         self.sampling: dict[tuple[str, str], dict[str, str]] = {}
@@ -132,15 +134,15 @@ class _SeenEvents:
         for row in few.to_pylist():
             fields = dict(row.pop("fields") or ())
             seen = SeenEvent(**row | {"execution": row["execution"] or ""})
-            self.by_name.setdefault(name_without_trace(seen.event), []).append(seen)
+            self.by_name.setdefault(strip_trace_from_id(seen.event), []).append(seen)
             marks = {name: fields[name] for name in SAMPLING_FIELDS if name in fields}
             if marks and (seen.execution, seen.event) in naming:
                 self.sampling.setdefault((seen.execution, seen.event), marks)
         for name, found in self.by_name.items():
-            self.by_name[name] = sorted(found, key=_sort_by_place)[:MOST_PLACES]
+            self.by_name[name] = sorted(found, key=_make_place_sort_key)[:MOST_PLACES]
 
 
-def _sort_by_place(seen: SeenEvent) -> tuple[Any, ...]:
+def _make_place_sort_key(seen: SeenEvent) -> tuple[Any, ...]:
     """The order in which Spark sorts them: what is unknown comes first."""
     return seen.execution, seen.event, seen.file or "", -1 if seen.line is None else seen.line
 
@@ -155,6 +157,6 @@ class _TraceEnds:
         return self.log_end._replace(until=self.until.get(execution))
 
 
-def _count_reasons(findings: pa.Table) -> dict[str, int]:
+def _count_missing_reasons(findings: pa.Table) -> dict[str, int]:
     counts = {row["values"]: row["counts"] for row in findings["reason"].value_counts().to_pylist()}
     return {reason: counts[reason] for reason in REASONS if reason in counts}

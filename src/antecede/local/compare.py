@@ -11,9 +11,9 @@ from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
 from antecede.events.graph import build_event_graph
 from antecede.local.arrow import to_arrow_table
 from antecede.study.advice import Advice, advise
-from antecede.study.compare import ReplayCell, gather_comparisons, list_cells, run_cell
+from antecede.study.compare import ReplayCell, gather_comparisons, list_replay_cells, replay_cell
 from antecede.study.compare_preferences import make_preferences
-from antecede.study.compare_table import build_table
+from antecede.study.compare_table import build_comparison_table
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ def compare(
     packets, held, late). Replays run one after the other on one core; `antecede.spark.compare` spreads them.
     """
     preferences = make_preferences(weights, limits)
-    comparisons = gather_comparisons(map(run_cell, make_cells(events)))
+    comparisons = gather_comparisons(map(replay_cell, make_replay_cells(events)))
     advice = advise(comparisons, preferences)
-    return CostReport(build_table(advice), advice)
+    return CostReport(build_comparison_table(advice), advice)
 
 
-def make_cells(events: object) -> list[ReplayCell]:
+def make_replay_cells(events: object) -> list[ReplayCell]:
     """The cells of all executions of a table of events, as `audit` takes one."""
     table = coerce_events(to_arrow_table(events))
     unread = [name for name in SAYS_NOTHING_OF_CAUSES if name in table.column_names]
-    return list(list_cells(build_event_graph(table.drop_columns(unread))))
+    return list(list_replay_cells(build_event_graph(table.drop_columns(unread))))

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from antecede.events.coercion import coerce_events
 from antecede.local.arrow import to_arrow_table
-from antecede.local.outcome import Outcome, check_answers, sort_by_position, take_answered
+from antecede.local.outcome import Outcome, check_one_table_per_row, sort_by_position, take_rows_with_answer
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.events import order_event_partition
 
@@ -39,17 +39,17 @@ def order_events(events: object) -> Outcome:
     names = name_added_columns(table.column_names, ("position", "ghosts", "missing", "since", "reason"))
     causes = coerce_events(table)
     answers = order_event_partition(causes)
-    check_answers(answers)
+    check_one_table_per_row(answers)
     rows = pa.array(sort_by_position(answers, causes["execution"]))
     placed = answers.take(rows)
     ghosts = placed.field("ghosts")
     ordered = table.take(rows)
     ordered = ordered.append_column(names["position"], placed.field("position"))
     ordered = ordered.append_column(names["ghosts"], ghosts)
-    held, waiting = take_answered(table, answers, "missing")
+    held, waiting = take_rows_with_answer(table, answers, "missing")
     held = held.append_column(names["missing"], waiting.field("missing"))
     held = held.append_column(names["since"], pa.nulls(len(held), pa.int64()))
-    quarantine, refused = take_answered(table, answers, "reason")
+    quarantine, refused = take_rows_with_answer(table, answers, "reason")
     quarantine = quarantine.append_column(names["reason"], refused.field("reason"))
     gaps = _count_ghosts(causes["execution"].take(rows), ghosts)
     return Outcome(ordered, held, quarantine, gaps, names, notes=[])

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.formats.executions import BY_CLOCK, BY_TIME, FURTHER, Gathering, own_entries
+from antecede.formats.executions import BY_CLOCK, BY_TIME, FURTHER, Gathering, find_own_entries
 
 Ints = NDArray[np.int64]
 
@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
     """The events, which have the number of their file, with the positions and executions of all files."""
     shifts, new_names = gathering.index_shifts, gathering.new_names
-    name_of_event = _match_rows(events, new_names, ["number", "execution"])
+    name_of_event = _find_decision_rows(events, new_names, ["number", "execution"])
     if len(shifts):
         events = _shift_indexes(events, shifts)
     if len(new_names):
@@ -21,25 +21,25 @@ def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
     return events
 
 
-def _match_rows(events: pa.Table, decisions: pa.Table, columns: list[str]) -> Ints:
+def _find_decision_rows(events: pa.Table, decisions: pa.Table, columns: list[str]) -> Ints:
     """The row of `decisions` that has an event's values in these columns; -1 if there is none."""
     keys_of_decisions = np.zeros(len(decisions), np.int64)
     keys_of_events = np.zeros(len(events), np.int64)
     for column in columns:
         values = decisions[column].unique()
-        codes = _find_codes(decisions[column], values)
+        codes = _find_value_places(decisions[column], values)
         # Keys count the decisions at most, and so do values: their product fits into 64 bits.
         keys_of_decisions = keys_of_decisions * len(values) + codes
-        codes = _find_codes(events[column], values)
+        codes = _find_value_places(events[column], values)
         is_known = (keys_of_events >= 0) & (codes >= 0)
         keys_of_events = np.where(is_known, keys_of_events * len(values) + codes, -1)
         distinct = pa.array(np.unique(keys_of_decisions))
-        keys_of_decisions = _find_codes(pa.array(keys_of_decisions), distinct)
-        keys_of_events = _find_codes(pa.array(keys_of_events), distinct)
-    return _find_codes(pa.array(keys_of_events), pa.array(keys_of_decisions))
+        keys_of_decisions = _find_value_places(pa.array(keys_of_decisions), distinct)
+        keys_of_events = _find_value_places(pa.array(keys_of_events), distinct)
+    return _find_value_places(pa.array(keys_of_events), pa.array(keys_of_decisions))
 
 
-def _find_codes(values: pa.Array | pa.ChunkedArray, known: pa.Array) -> Ints:
+def _find_value_places(values: pa.Array | pa.ChunkedArray, known: pa.Array) -> Ints:
     """The place of each value among those known; -1 if it is none of them."""
     codes = pc.fill_null(pc.index_in(values, value_set=known, skip_nulls=True), -1)
     return np.asarray(codes.to_numpy(), np.int64)
@@ -52,17 +52,17 @@ def _to_indices(rows: Ints) -> pa.Array:
 
 def _shift_indexes(events: pa.Table, shifts: pa.Table) -> pa.Table:
     """New positions, and new ids for events whose ids were made from positions."""
-    shift_of_event = _match_rows(events, shifts, ["number", "execution", "process"])
+    shift_of_event = _find_decision_rows(events, shifts, ["number", "execution", "process"])
     shift_of_event[pc.is_null(events["index"]).to_numpy()] = -1  # no position before, none afterwards
     how = shifts["how"].take(_to_indices(shift_of_event))
     further = shifts["further"].take(_to_indices(shift_of_event))
     places = [pc.if_else(pc.equal(how, FURTHER), pc.add(events["index"], further), None)]
     hows = shifts["how"].unique().to_pylist()
     if BY_CLOCK in hows:
-        places.append(pc.if_else(pc.equal(how, BY_CLOCK), pc.subtract(own_entries(events), 1), None))
+        places.append(pc.if_else(pc.equal(how, BY_CLOCK), pc.subtract(find_own_entries(events), 1), None))
     if BY_TIME in hows:
         is_timed = pc.fill_null(pc.equal(how, BY_TIME), False).to_numpy()
-        places.append(_place_by_time(events, shifts, shift_of_event, is_timed))
+        places.append(_number_positions_by_time(events, shifts, shift_of_event, is_timed))
     index = pc.coalesce(*places, events["index"])
     was_made = pc.fill_null(pc.equal(events["event"], _make_ids(events["process"], events["index"])), False)
     event = pc.if_else(was_made, _make_ids(events["process"], index), events["event"])
@@ -74,7 +74,7 @@ def _make_ids(processes: pa.ChunkedArray, positions: pa.ChunkedArray) -> pa.Chun
     return pc.binary_join_element_wise(processes, positions.cast(pa.string()), "#")
 
 
-def _place_by_time(
+def _number_positions_by_time(
     events: pa.Table, shifts: pa.Table, shift_of_event: Ints, is_timed: NDArray[np.bool_]
 ) -> pa.Array:
     """The positions of events of processes that wrote several files at the same time; null for others."""
@@ -88,7 +88,7 @@ def _place_by_time(
     for some in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
         latest[some] = np.maximum.accumulate(time[some])
     processes = shifts.select(["execution", "process"]).group_by(["execution", "process"]).aggregate([])
-    process = _match_rows(shifts, processes, ["execution", "process"])[part]
+    process = _find_decision_rows(shifts, processes, ["execution", "process"])[part]
     further = shifts["further"].to_numpy()[part]
     order = np.lexsort((line, index, further, latest, process))
     starts = np.flatnonzero(np.diff(process[order], prepend=-1))

@@ -15,9 +15,9 @@ from antecede.formats.across import (
     CAN_BE_AMBIGUOUS,
     RULES,
     describe_ambiguous_cause,
-    settle_across,
+    link_events_across_files,
 )
-from antecede.formats.executions import gather_executions, measure_process_spans
+from antecede.formats.executions import group_files_into_executions, measure_process_spans
 from antecede.formats.linked_traces import WITH_LINKS, join_traces, list_trace_links, rename_events
 from antecede.formats.logs import (
     FileRead,
@@ -28,7 +28,7 @@ from antecede.formats.logs import (
     describe_unknown_kinds,
     join_notes,
     list_unknown_kinds,
-    quarantine_files,
+    list_unreadable_files,
 )
 from antecede.formats.native import count_native_rows, read_native_table
 from antecede.formats.settings import DEFAULT
@@ -96,8 +96,8 @@ def read_logs(
     check_any_readable(files)
     events, gather_note = _gather_files(tables)
     events = _join_linked_traces(events, tables)
-    events, across_note = _settle_formats(events, files)
-    quarantine = pa.concat_tables([*(table.quarantine for table in tables), quarantine_files(files)])
+    events, across_note = _link_events_by_format(events, files)
+    quarantine = pa.concat_tables([*(table.quarantine for table in tables), list_unreadable_files(files)])
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
     return Logs(events.select(EVENTS.names), quarantine, files, note)
 
@@ -134,7 +134,7 @@ def _gather_files(tables: list[_FileTables]) -> tuple[pa.Table, str | None]:
     events = pa.concat_tables(numbered)
     if len(spans) < 2:
         return events, None
-    gathering = gather_executions(pa.concat_tables(spans), [table.file.name for table in tables])
+    gathering = group_files_into_executions(pa.concat_tables(spans), [table.file.name for table in tables])
     return apply_gathering(events, gathering), gathering.note
 
 
@@ -149,22 +149,24 @@ def _join_linked_traces(events: pa.Table, tables: list[_FileTables]) -> pa.Table
     return rename_events(events, join_traces(all_links, present))
 
 
-def _settle_formats(events: pa.Table, files: list[FileRead]) -> tuple[pa.Table, str | None]:
-    """The events, with those settled that only all files of a format tell together; and a note."""
+def _link_events_by_format(events: pa.Table, files: list[FileRead]) -> tuple[pa.Table, str | None]:
+    """The events, linked where only all files of a format together tell how; and a note."""
     note = None
     for format in RULES:
         numbers = [number for number, file in enumerate(files) if file.format == format]
         if len(numbers) > 1:
-            events = _settle_files(events, format, numbers)
+            events = _link_events_of_files(events, format, numbers)
         if numbers and format == CAN_BE_AMBIGUOUS:
             note = _describe_ambiguous_causes(events, numbers)
     return events, note
 
 
-def _settle_files(events: pa.Table, format: str, numbers: list[int]) -> pa.Table:
+def _link_events_of_files(events: pa.Table, format: str, numbers: list[int]) -> pa.Table:
     is_settled = pc.is_in(events["number"], pa.array(numbers)).to_numpy()
     mine = events.filter(pa.array(is_settled))
-    settled = settle_across(mine.select(EVENTS.names), format).append_column("number", mine["number"])
+    settled = link_events_across_files(mine.select(EVENTS.names), format).append_column(
+        "number", mine["number"]
+    )
     others = events.filter(pa.array(~is_settled))
     # Back into the order of files: settled rows go where they were.
     rows = np.concatenate([np.flatnonzero(is_settled), np.flatnonzero(~is_settled)])

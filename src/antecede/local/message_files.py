@@ -12,21 +12,21 @@ import pyarrow.parquet as pq
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import describe_parquet_fault, find_table_kind
 from antecede.formats.parquet import PARQUET_ERRORS
-from antecede.formats.source import describe_too_large, find_unpacked_limit
+from antecede.formats.source import describe_too_large_gzip, find_unpacked_limit_bytes
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import (
     LineRange,
     count_line_ends,
-    number_first_lines,
     read_lines,
-    split_file,
+    set_first_line_numbers,
+    split_file_into_ranges,
 )
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.change_tables import (
     FROM_LINES,
     MARKS,
     describe_commit_order,
-    list_marks,
+    list_transaction_marks,
     order_commits,
     parse_change_lines,
 )
@@ -36,7 +36,7 @@ from antecede.ordering.text_tables import (
     PLACE_TYPES,
     RAW,
     REASON,
-    ask_text_table,
+    make_text_question,
     parse_lines,
     plan_text_table,
     summarize_lines,
@@ -68,14 +68,14 @@ class LocalMessageFiles(NamedTuple):
     @property
     def named_places(self) -> pa.Table:
         """Where each row was read, in columns as quarantine has them."""
-        return self._name_files(self.places)
+        return self._replace_file_numbers(self.places)
 
     def add_unreadable(self, quarantine: pa.Table) -> pa.Table:
         """All rows that are left out: those that an order quarantined, and those that cannot be read."""
-        unreadable = self._name_files(self.unreadable)
+        unreadable = self._replace_file_numbers(self.unreadable)
         return pa.concat_tables([quarantine, unreadable], promote_options="default")
 
-    def _name_files(self, places: pa.Table) -> pa.Table:
+    def _replace_file_numbers(self, places: pa.Table) -> pa.Table:
         names = self.names
         files = pa.array(self.files, pa.string()).take(places[FILE])
         columns = {names["file"]: files, names["line"]: places[LINE]}
@@ -86,7 +86,7 @@ class LocalMessageFiles(NamedTuple):
 
 
 def read_message_files(paths: list[str], kind: str | None, **options: Any) -> LocalMessageFiles:
-    """The table in these files, all of one kind. The options are those of `ask_text_table`."""
+    """The table in these files, all of one kind. The options are those of `make_text_question`."""
     files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
@@ -123,29 +123,29 @@ def _read_parquet(files: list[str]) -> LocalMessageFiles:
 def _read_changes(files: list[str]) -> LocalMessageFiles:
     """Changes of a database: one look for the order of commits, and one for the rows."""
     ranges = _plan_ranges(files)
-    marks = pa.Table.from_batches(list_marks(_read_all_lines(ranges)), MARKS)
+    marks = pa.Table.from_batches(list_transaction_marks(_read_all_lines(ranges)), MARKS)
     rows = parse_change_lines(_read_all_lines(ranges), order_commits(marks))
-    log = _split_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
+    log = _split_unreadable_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
     return log._replace(notes=describe_commit_order(marks, files))
 
 
 def _plan_ranges(files: list[str]) -> list[LineRange]:
-    ranges = [part for number, file in enumerate(files) for part in split_file(number, file)]
+    ranges = [part for number, file in enumerate(files) for part in split_file_into_ranges(number, file)]
     ends = {(part.number, part.low): count_line_ends(part) for part in ranges if len(ranges) > len(files)}
-    return number_first_lines(ranges, ends)
+    return set_first_line_numbers(ranges, ends)
 
 
 def _read_text(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
     ranges = _plan_ranges(files)
-    question = ask_text_table(kind, files, ranges, **options)
+    question = make_text_question(kind, files, ranges, **options)
     summary = summarize_lines(_read_all_lines(ranges), question)
     plan = plan_text_table(question, summary)
-    return _split_rows(
+    return _split_unreadable_rows(
         pa.Table.from_batches(parse_lines(_read_all_lines(ranges), plan), plan.schema), kind, files
     )
 
 
-def _split_rows(table: pa.Table, kind: str, files: list[str]) -> LocalMessageFiles:
+def _split_unreadable_rows(table: pa.Table, kind: str, files: list[str]) -> LocalMessageFiles:
     is_row = table[REASON].is_null()
     good = table.filter(is_row)
     unreadable = table.filter(table[REASON].is_valid()).select(list(PLACE_TYPES))
@@ -156,9 +156,9 @@ def _split_rows(table: pa.Table, kind: str, files: list[str]) -> LocalMessageFil
 def _read_all_lines(ranges: list[LineRange]) -> Iterator[pa.RecordBatch]:
     """All lines; refuses what unpacks to more than memory can hold."""
     for part in ranges:
-        room = find_unpacked_limit()
+        room = find_unpacked_limit_bytes()
         for batch in read_lines(part):
             room -= batch.nbytes
             if part.is_packed and room < 0:
-                raise InputError(f"{part.path}: {describe_too_large()}; add --engine spark")
+                raise InputError(f"{part.path}: {describe_too_large_gzip()}; add --engine spark")
             yield batch

@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.local.arrow import to_arrow_table
-from antecede.local.outcome import Outcome, add_columns, check_answers, sort_by_position, take_answered
+from antecede.local.outcome import (
+    Outcome,
+    add_columns,
+    check_one_table_per_row,
+    sort_by_position,
+    take_rows_with_answer,
+)
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.kernel_table import find_groups, make_kernel_table
 from antecede.ordering.message_plan import (
@@ -16,9 +22,9 @@ from antecede.ordering.message_plan import (
     MessageOptions,
     MessagePlan,
     TableColumns,
+    make_names_not_places_error,
     plan_messages,
     plan_packets,
-    refuse_names,
 )
 from antecede.ordering.plain_types import to_plain_types, to_text_column
 from antecede.ordering.projection import PLACE
@@ -87,14 +93,14 @@ def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | 
     names = name_added_columns(table.column_names, ADDED)
     columns = TableColumns(table.column_names, lambda name: to_plain_types(table[name]).type)
     plan = plan_messages(columns, options)
-    names = plan.name_arrival(names)
+    names = plan.keep_arrival_name(names)
     if plan.stamps.form == "packets":
         plan = _plan_packets(table, plan)
     for column in plan.places:
-        _check_places(table[column], column)
-    answers = _answer_rows(table, plan)
-    check_answers(answers)
-    return _split_rows(table, answers, plan, names, places)
+        _refuse_names_as_places(table[column], column)
+    answers = _compute_row_answers(table, plan)
+    check_one_table_per_row(answers)
+    return _split_into_outcome(table, answers, plan, names, places)
 
 
 def _plan_packets(table: pa.Table, plan: MessagePlan) -> MessagePlan:
@@ -106,16 +112,16 @@ def _plan_packets(table: pa.Table, plan: MessagePlan) -> MessagePlan:
     return plan_packets(plan, set(protocols.to_pylist()), members)
 
 
-def _check_places(column: pa.ChunkedArray, name: str) -> None:
+def _refuse_names_as_places(column: pa.ChunkedArray, name: str) -> None:
     """Refuse names, which are no places."""
     text = pc.utf8_trim_whitespace(to_text_column(column)).drop_null()
     is_place = pc.match_substring_regex(text, PLACE)
     if not len(text) or not pc.all(is_place).as_py():
         names = text.filter(pc.invert(is_place))
-        raise refuse_names(name, pc.min(names).as_py())
+        raise make_names_not_places_error(name, pc.min(names).as_py())
 
 
-def _answer_rows(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
+def _compute_row_answers(table: pa.Table, plan: MessagePlan) -> pa.StructArray:
     """What becomes of each row."""
     if not len(table):
         return pa.array([], _ANSWER)
@@ -143,7 +149,7 @@ def _add_own_broadcasts(columns: pa.Table) -> pa.Table:
     return pa.concat_tables([seen, unseen])
 
 
-def _split_rows(
+def _split_into_outcome(
     table: pa.Table,
     answers: pa.StructArray,
     plan: MessagePlan,
@@ -159,13 +165,13 @@ def _split_rows(
     if plan.arrival != "arrival":
         added[names["arrival"]] = arrival.take(rows)
     ordered = add_columns(table.take(rows), added)
-    held, held_answers = take_answered(table, answers, "missing")
+    held, held_answers = take_rows_with_answer(table, answers, "missing")
     held_rows = pc.indices_nonzero(answers.field("missing").is_valid())
     held = held.append_column(names["missing"], held_answers.field("missing"))
     held = held.append_column(names["since"], arrival.take(held_rows))
-    quarantine, refused = take_answered(table, answers, "reason")
+    quarantine, refused = take_rows_with_answer(table, answers, "reason")
     if places is not None:
-        place, _ = take_answered(places, answers, "reason")
+        place, _ = take_rows_with_answer(places, answers, "reason")
         for name in place.column_names:
             quarantine = quarantine.append_column(name, place[name])
     quarantine = quarantine.append_column(names["reason"], refused.field("reason"))

@@ -63,7 +63,7 @@ class Outcome:
         return render_result(describe_counts(self.counts()), *previews)
 
 
-def check_answers(answers: pa.StructArray) -> None:
+def check_one_table_per_row(answers: pa.StructArray) -> None:
     """See that every row goes into exactly one table."""
     tables = sum(answers.field(name).is_valid().to_numpy(zero_copy_only=False) for name in ANSWER_FIELDS)
     check_accounting(len(answers), int(np.count_nonzero(tables != 1)))
@@ -79,7 +79,9 @@ def sort_by_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:
     return rows[np.lexsort((places[rows], codes[rows]))]
 
 
-def take_answered(table: pa.Table, answers: pa.StructArray, field: str) -> tuple[pa.Table, pa.StructArray]:
+def take_rows_with_answer(
+    table: pa.Table, answers: pa.StructArray, field: str
+) -> tuple[pa.Table, pa.StructArray]:
     """The rows of which this field of the answers is not null, and their answers."""
     rows = pc.indices_nonzero(answers.field(field).is_valid())
     return table.take(rows), answers.take(rows)

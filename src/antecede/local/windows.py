@@ -30,7 +30,7 @@ def pick_windows(events: pa.Table, findings: pa.Table, totals: pa.Table, summary
     return choose_windows(_open_source(events, findings, totals), summary)
 
 
-def view_log(events: pa.Table, findings: pa.Table, totals: pa.Table, summary: Summary) -> LogView:
+def build_log_view(events: pa.Table, findings: pa.Table, totals: pa.Table, summary: Summary) -> LogView:
     """What a page holds of audited events, given what the audit gave."""
     return build_view(_open_source(events, findings, totals), summary)
 
@@ -97,13 +97,13 @@ class _LocalSource:
             window = span["window"]
             most[window] = span["most"]
             nearest = distances[window]
-            for row, distance in self._measure_span(span):
+            for row, distance in self._list_rows_with_distances(span):
                 nearest[row] = min(distance, nearest.get(row, distance))
         return [self._take_nearest(*window) for window in zip(distances, most, strict=True)]
 
-    def _measure_span(self, span: Row) -> list[tuple[int, int]]:
+    def _list_rows_with_distances(self, span: Row) -> list[tuple[int, int]]:
         """The rows inside a span, and how far each is from its place."""
-        inside = _is_named(self._execution, span["execution"])
+        inside = _find_rows_named(self._execution, span["execution"])
         by_index = _measure_distances(self._index, span.get("at"))
         by_line = _measure_distances(self._line, span.get("line"))
         if span.get("radius") is not None:
@@ -116,13 +116,13 @@ class _LocalSource:
         """Which rows are near by their index in the process of the span; or else, having none, by line."""
         near_by_index = (by_index >= 0) & (by_index <= span["radius"])
         if span.get("process") is not None:
-            near_by_index &= _is_named(self._process, span["process"])
+            near_by_index &= _find_rows_named(self._process, span["process"])
         else:
             near_by_index &= self._process.codes[0] >= 0
         near_by_line = (by_line >= 0) & (by_line <= span["radius"])
         near_by_line &= self._index == _UNKNOWN
         if span.get("file") is not None:
-            near_by_line &= _is_named(self._file, span["file"])
+            near_by_line &= _find_rows_named(self._file, span["file"])
         return np.asarray(near_by_index | near_by_line)
 
     def _take_nearest(self, distances: dict[int, int], most: int) -> pa.Table:
@@ -151,7 +151,7 @@ class _LocalSource:
     def fetch_all_events(self) -> pa.Table:
         return self.events
 
-    def list_marks(self, most: int) -> pa.Table:
+    def list_worst_findings(self, most: int) -> pa.Table:
         findings = self.findings
         rank = pc.index_in(findings["kind"], value_set=pa.array(KINDS))
         ranked = findings.select(MARKS.names).append_column("rank", rank)
@@ -161,7 +161,7 @@ class _LocalSource:
         return findings.select(MARKS.names).take(rows)
 
 
-def _is_named(column: EncodedNames, name: str) -> Bools:
+def _find_rows_named(column: EncodedNames, name: str) -> Bools:
     """Which rows of a column have this name."""
     code: int = pc.index(column.names, name).as_py()
     codes = column.codes[0]

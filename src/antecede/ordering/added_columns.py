@@ -12,11 +12,11 @@ def name_added_columns(
 
     Names that differ only in upper and lower case are the same, as in SQL, unless they are compared exactly.
     """
-    taken = index_names(columns, exact=exact)
+    taken = normalize_column_names(columns, exact=exact)
     return {name: _find_free_name(name, taken) for name in names}
 
 
-def index_names(columns: Iterable[str], *, exact: bool = False) -> Collection[str]:
+def normalize_column_names(columns: Iterable[str], *, exact: bool = False) -> Collection[str]:
     """The names as they are compared; refuses two that are the same."""
     known: dict[str, str] = {}
     for column in columns:

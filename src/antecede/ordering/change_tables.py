@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from antecede.formats.debezium import CHANGES, Change, Commits, TransactionMark, make_row, read_change
+from antecede.formats.debezium import CHANGES, Change, Commits, TransactionMark, make_change_row, read_change
 from antecede.formats.rows import Refused
 from antecede.ordering.kafka_records import KAFKA_COLUMNS, make_kafka_column
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
@@ -29,12 +29,12 @@ class _Read(NamedTuple):
     reason: str | None
 
 
-def list_marks(lines: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def list_transaction_marks(lines: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The transactions that begin or end on these lines."""
     for batch in lines:
         rows = []
-        for file, line, text, _ in _list_lines(batch):
-            change = _read_change_text(text)
+        for file, line, text, _ in _iterate_nonblank_lines(batch):
+            change = _parse_change_text(text)
             if isinstance(change, Change) and change.kind in ("begin", "end"):
                 place = {FILE: file, LINE: line}
                 rows.append({**place, "kind": change.kind, "transaction": change.transaction})
@@ -45,7 +45,7 @@ def order_commits(marks: pa.Table) -> Commits:
     """The transactions in the order in which files tell of their begins and ends."""
     by_place = marks.sort_by([(FILE, "ascending"), (LINE, "ascending")])
     kinds, transactions = by_place["kind"].to_pylist(), by_place["transaction"].to_pylist()
-    return Commits().follow(map(TransactionMark, kinds, transactions), most=None)
+    return Commits().add_transactions(map(TransactionMark, kinds, transactions), most_remembered=None)
 
 
 def describe_commit_order(marks: pa.Table, files: list[str]) -> tuple[str, ...]:
@@ -65,10 +65,10 @@ def parse_change_lines(lines: Iterable[pa.RecordBatch], commits: Commits) -> Ite
     """The rows of lines; where there is a reason, the columns of changes are null."""
     for batch in lines:
         rows = []
-        for file, line, text, error in _list_lines(batch):
+        for file, line, text, error in _iterate_nonblank_lines(batch):
             found = _Read({}, error)
             if text is not None:
-                found = _read_text(text, f"line {line} of file {file}", line, commits)
+                found = _read_change_row(text, f"line {line} of file {file}", line, commits)
             value = None if text is None else text.decode(errors="replace")
             raw = None if found.reason is None else value
             place = {FILE: file, LINE: line, RAW: raw, REASON: found.reason}
@@ -76,7 +76,7 @@ def parse_change_lines(lines: Iterable[pa.RecordBatch], commits: Commits) -> Ite
         yield pa.RecordBatch.from_pylist(rows, FROM_LINES)
 
 
-def _list_lines(batch: pa.RecordBatch) -> Iterator[tuple[int, int, bytes | None, str | None]]:
+def _iterate_nonblank_lines(batch: pa.RecordBatch) -> Iterator[tuple[int, int, bytes | None, str | None]]:
     """File, line, text and error of all lines that are not blank."""
     for file, line, text, error in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         if text is None or text.strip():
@@ -89,7 +89,7 @@ def parse_change_records(records: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         names = ("kafka_topic", "kafka_partition", "kafka_offset", "kafka_value")
         rows, reasons = [], []
         for topic, partition, offset, value in zip(*(batch[name].to_pylist() for name in names), strict=True):
-            found = _read_text(value, f"{topic}/{partition}/{offset}", offset, Commits())
+            found = _read_change_row(value, f"{topic}/{partition}/{offset}", offset, Commits())
             if found.reason is None and found.row["kind"] == "tombstone":
                 found.row["group"], found.row["table"] = f"topic {topic}", topic
             rows.append(found.row)
@@ -100,14 +100,14 @@ def parse_change_records(records: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         yield pa.RecordBatch.from_arrays(columns, schema=FROM_RECORDS)
 
 
-def _read_text(text: bytes | None, place_name: str, place: int, commits: Commits) -> _Read:
-    change = _read_change_text(text)
+def _read_change_row(text: bytes | None, fallback_id: str, place: int, commits: Commits) -> _Read:
+    change = _parse_change_text(text)
     if isinstance(change, str):
         return _Read({}, change)
-    return _Read(make_row(change, place_name, place, commits), None)
+    return _Read(make_change_row(change, fallback_id, place, commits), None)
 
 
-def _read_change_text(text: bytes | None) -> Change | str:
+def _parse_change_text(text: bytes | None) -> Change | str:
     """What a record says, or the reason why it says nothing."""
     try:
         return read_change(None if text is None else decode_json(text.decode()))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from antecede.core.wire import LARGEST
 from antecede.events.columns import flatten_lists, rank_names, to_integers
-from antecede.kernels.ragged import Counts, Ints, narrow_type, starts_of_lengths
+from antecede.kernels.ragged import Counts, Ints, choose_unsigned_type, starts_of_lengths
 
 Mask = NDArray[np.bool_]
 ABSENT = -(2**63)
@@ -83,12 +83,12 @@ def _check_counts(
     starts: Ints, parts: list[pa.Array], names: pa.ChunkedArray | None, faults: Faults, what: str
 ) -> CountLists:
     """The counts in one array; 0 for those that cannot be, and their rows are faults."""
-    counts = [_read_part(part) for part in parts]
+    counts = [_to_numpy_counts(part) for part in parts]
     least = min((int(part.min()) for part in counts if len(part)), default=0)
     most = max((int(part.max()) for part in counts if len(part)), default=0)
     if least >= 0 and most <= LARGEST:
         parts_and_none = [*counts, np.empty(0, np.uint8)]
-        together = np.concatenate(parts_and_none, dtype=narrow_type(most), casting="unsafe")
+        together = np.concatenate(parts_and_none, dtype=choose_unsigned_type(most), casting="unsafe")
         return CountLists(starts, together, names)
     together = np.concatenate(counts)
     for is_wrong, fault in (
@@ -99,11 +99,11 @@ def _check_counts(
         rows = np.searchsorted(starts, np.flatnonzero(is_wrong), side="right") - 1
         faults.add(np.unique(rows), f"{what} has {fault}")
         together[is_wrong] = 0
-    kind = narrow_type(int(together.max(initial=0)))
+    kind = choose_unsigned_type(int(together.max(initial=0)))
     return CountLists(starts, together.astype(kind), names)
 
 
-def _read_part(part: pa.Array) -> Counts:
+def _to_numpy_counts(part: pa.Array) -> Counts:
     filled = part.cast(pa.int64()).fill_null(ABSENT) if part.null_count else part
     counts: Counts = filled.to_numpy(zero_copy_only=False)
     return counts
@@ -123,11 +123,11 @@ def read_name_lists(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
     return starts_of_lengths(lengths), pa.chunked_array(names, column.type.value_type)
 
 
-def read_integers(column: pa.ChunkedArray, missing: int) -> Ints:
+def read_integers(column: pa.ChunkedArray, null_value: int) -> Ints:
     """A column of integers, with a number for null."""
     if not column.num_chunks:
         return np.empty(0, dtype=np.int64)
-    return np.concatenate([to_integers(chunk, missing) for chunk in column.chunks])
+    return np.concatenate([to_integers(chunk, null_value) for chunk in column.chunks])
 
 
 def encode_names(*columns: pa.ChunkedArray) -> tuple[pa.Array, list[Ints]]:

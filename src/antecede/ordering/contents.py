@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from antecede.events.columns import flatten_lists
 from antecede.kernels.ragged import Ints
-from antecede.kernels.row_hashes import SEED, Hashes, chain_numbers, chain_texts
+from antecede.kernels.row_hashes import SEED, Hashes, mix_numbers_into_hashes, mix_texts_into_hashes
 from antecede.ordering.stamp_types import is_list
 
 LONGEST_LONG_DECIMAL = 18
@@ -33,16 +33,16 @@ def _hash_batch(batch: pa.RecordBatch) -> Hashes:
     hashes = np.full(len(batch), SEED, dtype=np.uint64)
     each_row = np.arange(len(batch) + 1)
     zeros = pa.array(np.zeros(len(batch), np.int32))
-    _chain_column(hashes, each_row, zeros)  # so that a row without columns has a hash, too
+    _update_hashes(hashes, each_row, zeros)  # so that a row without columns has a hash, too
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if _is_plain_map(column.type):
             flat = flatten_lists(column)
             for items in flat.items:  # all keys, then all values
-                _chain_column(hashes, flat.starts, items)
+                _update_hashes(hashes, flat.starts, items)
         elif _has_map(column.type):
-            _chain_column(hashes, each_row, _write_json(field.name, column))
+            _update_hashes(hashes, each_row, _encode_json_column(field.name, column))
         else:
-            _chain_column(hashes, each_row, column)
+            _update_hashes(hashes, each_row, column)
     return hashes
 
 
@@ -61,7 +61,7 @@ def _has_map(*kinds: pa.DataType) -> bool:
     return False
 
 
-def _chain_column(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+def _update_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain the values of each row."""
     if pt.is_dictionary(values.type):
         values = values.dictionary_decode()
@@ -69,17 +69,17 @@ def _chain_column(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
         return
     if is_list(values.type):
         flat = flatten_lists(values.cast(pa.list_(values.type.value_type)))
-        _chain_column(hashes, flat.starts[starts], flat.items[0])
+        _update_hashes(hashes, flat.starts[starts], flat.items[0])
     elif pt.is_struct(values.type):
-        _chain_structs(hashes, starts, values.flatten())
+        _update_hashes_by_structs(hashes, starts, values.flatten())
     elif pt.is_floating(values.type) or _is_stored_as_integer(values.type):
-        words, width = _find_bits(values)
-        chain_numbers(hashes, starts, words, _find_valid(values), width)
+        words, width = _get_hashed_bits(values)
+        mix_numbers_into_hashes(hashes, starts, words, _make_valid_mask(values), width)
     else:
-        _chain_bytes(hashes, starts, values)
+        _update_hashes_by_bytes(hashes, starts, values)
 
 
-def _chain_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None:
+def _update_hashes_by_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None:
     """Chain structs, which are the chain of their fields: one struct of every row after the other."""
     lengths = np.diff(starts)
     for nth in range(int(lengths.max(initial=0))):
@@ -87,14 +87,14 @@ def _chain_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None
         some = hashes[rows]
         at = pa.array(starts[rows] + nth)
         for field in fields:
-            _chain_column(some, np.arange(len(rows) + 1), field.take(at))
+            _update_hashes(some, np.arange(len(rows) + 1), field.take(at))
         hashes[rows] = some
 
 
-def _chain_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+def _update_hashes_by_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain texts, bytes and what else is hashed as bytes."""
     if pt.is_decimal(values.type):
-        unscaled = [_write_unscaled_bytes(value) for value in values.to_pylist()]
+        unscaled = [_encode_unscaled_bytes(value) for value in values.to_pylist()]
         values = pa.array(unscaled, pa.binary())
     is_bytes = pt.is_binary(values.type) or pt.is_large_binary(values.type)
     texts = values.cast(pa.large_binary() if is_bytes else pa.large_string())
@@ -104,13 +104,13 @@ def _chain_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     data = np.empty(0, np.uint8)
     if data_buffer is not None:
         data = np.frombuffer(data_buffer, np.uint8)
-    chain_texts(hashes, starts, offsets, data, _find_valid(values))
+    mix_texts_into_hashes(hashes, starts, offsets, data, _make_valid_mask(values))
 
 
-def _find_bits(values: pa.Array) -> tuple[Hashes, int]:
+def _get_hashed_bits(values: pa.Array) -> tuple[Hashes, int]:
     """The bits of numbers, and how many bytes each is hashed as."""
     if pt.is_floating(values.type):
-        return _find_float_bits(values)
+        return _get_float_bits(values)
     integers = _to_integers(values)
     is_short = integers.type.bit_width <= 32 and integers.type != pa.uint32()
     plain = integers.fill_null(0).to_numpy(zero_copy_only=False)
@@ -120,7 +120,7 @@ def _find_bits(values: pa.Array) -> tuple[Hashes, int]:
     return plain.astype(np.int64).view(np.uint64), 8
 
 
-def _find_float_bits(values: pa.Array) -> tuple[Hashes, int]:
+def _get_float_bits(values: pa.Array) -> tuple[Hashes, int]:
     """There is one 0 and one not-a-number, whatever their bits are."""
     size = 4 if values.type.bit_width <= 32 else 8
     floats = values.cast(pa.float32() if size == 4 else pa.float64())
@@ -136,7 +136,7 @@ def _to_integers(values: pa.Array) -> pa.Array:
     if pt.is_integer(kind):
         return values
     if pt.is_decimal(kind):
-        unscaled = [_find_unscaled(value) for value in values.to_pylist()]
+        unscaled = [_get_unscaled_integer(value) for value in values.to_pylist()]
         return pa.array(unscaled, pa.int64())
     if pt.is_timestamp(kind):
         micros = values.cast(pa.timestamp("us", kind.tz), safe=False)
@@ -152,24 +152,24 @@ def _is_stored_as_integer(kind: pa.DataType) -> bool:
     return bool(pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_temporal(kind) or is_short_decimal)
 
 
-def _find_unscaled(value: Any) -> int | None:
+def _get_unscaled_integer(value: Any) -> int | None:
     return None if value is None else int(value.scaleb(-value.as_tuple().exponent))
 
 
-def _write_unscaled_bytes(value: Any) -> bytes | None:
+def _encode_unscaled_bytes(value: Any) -> bytes | None:
     """As Java writes one: the fewest bytes of its two's complement, the highest first."""
-    unscaled = _find_unscaled(value)
+    unscaled = _get_unscaled_integer(value)
     if unscaled is None:
         return None
     bits = unscaled.bit_length() if unscaled >= 0 else (unscaled + 1).bit_length()
     return unscaled.to_bytes(bits // 8 + 1, "big", signed=True)
 
 
-def _find_valid(values: pa.Array) -> NDArray[np.bool_]:
+def _make_valid_mask(values: pa.Array) -> NDArray[np.bool_]:
     return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _write_json(name: str, values: pa.Array) -> pa.Array:
+def _encode_json_column(name: str, values: pa.Array) -> pa.Array:
     """Values as JSON, as Spark writes a struct of the one column; keys that are null are left out."""
     texts = []
     with warnings.catch_warnings():

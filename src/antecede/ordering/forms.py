@@ -102,7 +102,7 @@ FORMS: dict[str, StampForm] = {
 }
 
 
-def list_forms() -> str:
+def join_form_names() -> str:
     """The names of all forms, for a sentence."""
     return ", ".join(FORMS)
 

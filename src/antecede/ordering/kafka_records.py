@@ -21,11 +21,11 @@ from antecede.core.errors import CallerError
 from antecede.ordering.message_plan import MessageOptions
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_stamps import (
+    as_json_text,
     choose_stamp_kind,
+    decode_if_json,
     list_stamp_kinds,
     match_stamp_kinds,
-    read_json,
-    write_json,
 )
 from antecede.ordering.text_tables import REASON, TextPlan, TextQuestion, convert_record, make_user_column
 
@@ -72,7 +72,7 @@ def list_asked_columns(options: MessageOptions) -> list[str]:
     return list(dict.fromkeys(asked))
 
 
-def list_possible_kinds(options: MessageOptions) -> list[str]:
+def list_possible_stamp_kinds(options: MessageOptions) -> list[str]:
     """The kinds that stamps may have in text."""
     kinds = list_stamp_kinds(options.form, has_id=options.id is not None)
     if options.form == "vector" and options.members is not None:
@@ -80,15 +80,15 @@ def list_possible_kinds(options: MessageOptions) -> list[str]:
     return kinds
 
 
-def choose_kind(batches: Iterable[pa.RecordBatch], options: MessageOptions) -> str:
+def choose_stamp_kind_of_records(batches: Iterable[pa.RecordBatch], options: MessageOptions) -> str:
     """The kind that most stamps have among some records."""
-    kinds = list_possible_kinds(options)
+    kinds = list_possible_stamp_kinds(options)
     counts: dict[str, int] = {}
     for batch in batches:
         values, headers = batch["kafka_value"].to_pylist(), batch["kafka_headers"].to_pylist()
         for value, listed in zip(values, headers, strict=True):
             record, _ = _read_record(value, listed, [options.stamp])
-            for kind in _find_kinds(record.get(options.stamp), kinds):
+            for kind in _find_stamp_kinds(record.get(options.stamp), kinds):
                 counts[kind] = counts.get(kind, 0) + 1
     if not counts:
         raise CallerError(
@@ -98,9 +98,9 @@ def choose_kind(batches: Iterable[pa.RecordBatch], options: MessageOptions) -> s
     return choose_stamp_kind(kinds, counts)
 
 
-def _find_kinds(stamp: Any, kinds: list[str]) -> list[str]:
+def _find_stamp_kinds(stamp: Any, kinds: list[str]) -> list[str]:
     try:
-        return [] if stamp is None else match_stamp_kinds(read_json(stamp), kinds)
+        return [] if stamp is None else match_stamp_kinds(decode_if_json(stamp), kinds)
     except RepeatedKeyError:
         return []
 
@@ -113,7 +113,7 @@ def plan_records(options: MessageOptions, stamp_kind: str) -> RecordPlan:
     columns: dict[str, Any] = {}
     for name in list_asked_columns(options):
         columns[name] = "double" if name in moments else "string"
-    kinds = list_possible_kinds(options)
+    kinds = list_possible_stamp_kinds(options)
     question = TextQuestion(options.sender, options.stamp, options.number, kinds, None)
     return RecordPlan(TextPlan(question, columns, stamp_kind), moments)
 
@@ -148,13 +148,13 @@ def _make_row(
 ) -> tuple[dict[str, Any], str | None]:
     record, reason = _read_record(value, headers, asked)
     if reason is None:
-        record, reason = convert_record(_list_parent(record, plan), plan.text)
+        record, reason = convert_record(_wrap_single_parent(record, plan), plan.text)
     for name in plan.moments if reason is None else ():
-        record[name], reason = _convert_moment(record.get(name), name)
+        record[name], reason = _convert_to_number(record.get(name), name)
     return record, reason
 
 
-def _list_parent(record: dict[str, Any], plan: RecordPlan) -> dict[str, Any]:
+def _wrap_single_parent(record: dict[str, Any], plan: RecordPlan) -> dict[str, Any]:
     """The record; where stamps are lists of parents, one that is a text has this one parent."""
     name = plan.text.question.stamp
     stamp = record.get(name)
@@ -171,17 +171,17 @@ def _read_record(
         texts = _read_headers(headers or [], asked)
         if all(name in texts for name in asked):
             return texts, None
-        members = _read_value(value, is_needed=not texts)
+        members = _read_value_members(value, is_needed=not texts)
     except _RecordError as error:
         return {}, str(error)
     for name in asked:
-        if name in texts and name in members and _differ(texts[name], members[name]):
+        if name in texts and name in members and _differ_as_json(texts[name], members[name]):
             return {}, f"{name} is in a header and in the value, and not the same"
     return {name: members.get(name, texts.get(name)) for name in asked}, None
 
 
-def _differ(text: str | None, member: Any) -> bool:
-    return write_json(read_json(text)) != write_json(read_json(member))
+def _differ_as_json(text: str | None, member: Any) -> bool:
+    return as_json_text(decode_if_json(text)) != as_json_text(decode_if_json(member))
 
 
 class _RecordError(Exception):
@@ -202,7 +202,7 @@ def _read_headers(headers: list[dict[str, Any]], asked: list[str]) -> dict[str, 
     return texts
 
 
-def _read_value(value: bytes | None, *, is_needed: bool) -> dict[str, Any]:
+def _read_value_members(value: bytes | None, *, is_needed: bool) -> dict[str, Any]:
     """The members of the value; none, if they are not needed and it is something else."""
     try:
         members = None if value is None else decode_json(value.decode())
@@ -217,7 +217,7 @@ def _read_value(value: bytes | None, *, is_needed: bool) -> dict[str, Any]:
     return {}
 
 
-def _convert_moment(value: Any, name: str) -> tuple[float | None, str | None]:
+def _convert_to_number(value: Any, name: str) -> tuple[float | None, str | None]:
     if value is None:
         return None, None
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from antecede.ordering.contents import hash_rows
-from antecede.ordering.message_plan import MessagePlan
+from antecede.ordering.message_plan import RECORD_PLACES, MessagePlan
 from antecede.ordering.plain_types import to_plain_types, to_text_column
 from antecede.ordering.stamp_types import is_name
 
@@ -14,8 +14,11 @@ def make_kernel_table(table: pa.Table, plan: MessagePlan) -> pa.Table:
     """The columns of the plan, the group of each row, and a hash of what each row says."""
     columns = {name: to_plain_types(table[column]) for name, column in plan.columns.items()}
     columns["group"] = find_groups(table, plan)
-    contents = table.drop_columns(sorted(plan.hashed_columns_without & set(table.column_names)))
+    contents = table.drop_columns(sorted(plan.unhashed_columns & set(table.column_names)))
     columns["content"] = hash_rows(contents)
+    places = [name for name in RECORD_PLACES if name in table.column_names]
+    if places:
+        columns["record_place"] = hash_rows(table.select(places))
     return pa.table(columns)
 
 

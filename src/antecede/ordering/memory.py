@@ -26,7 +26,7 @@ class Holes(NamedTuple):
     last: Ints
 
     @classmethod
-    def none(cls) -> Holes:
+    def make_empty(cls) -> Holes:
         return cls(*(np.empty(0, dtype=np.int64) for _ in cls._fields))
 
 
@@ -39,10 +39,10 @@ class Memory(NamedTuple):
     holes: Holes
 
     @classmethod
-    def empty(cls, size: int) -> Memory:
+    def empty(cls, slot_count: int) -> Memory:
         """Nothing came out of any of so many slots."""
-        have, top, assumed = (np.zeros(size, dtype=np.int64) for _ in range(3))
-        return cls(have, top, assumed, Holes.none())
+        have, top, assumed = (np.zeros(slot_count, dtype=np.int64) for _ in range(3))
+        return cls(have, top, assumed, Holes.make_empty())
 
     def find_delivered(self, slot: Ints, key: Ints) -> Mask:
         """Which of these messages came out before."""
@@ -50,7 +50,7 @@ class Memory(NamedTuple):
             return np.zeros(len(key), dtype=bool)
         came_out: Mask = key <= self.top[slot]
         if len(self.holes.slot):
-            came_out &= ~_find_inside(self.holes, slot, key)
+            came_out &= ~_find_keys_in_holes(self.holes, slot, key)
         return came_out
 
     def add_delivered(self, slot: Ints, key: Ints) -> Memory:
@@ -64,10 +64,10 @@ class Memory(NamedTuple):
         if is_plain.all():
             return self._replace(top=top)
         odd_slots = np.flatnonzero(~is_plain)
-        return self._replace(top=top, holes=_cut_holes(self, top, odd_slots, slot, key))
+        return self._replace(top=top, holes=_update_holes(self, top, odd_slots, slot, key))
 
 
-def _find_inside(holes: Holes, slot: Ints, key: Ints) -> Mask:
+def _find_keys_in_holes(holes: Holes, slot: Ints, key: Ints) -> Mask:
     """Which numbers lie in a hole."""
     # Holes and numbers in one line by slot and number: the last hole before a number is the one to look at.
     count = len(holes.slot)
@@ -83,7 +83,7 @@ def _find_inside(holes: Holes, slot: Ints, key: Ints) -> Mask:
     return is_inside
 
 
-def _cut_holes(memory: Memory, top: Ints, odd_slots: Ints, slot: Ints, key: Ints) -> Holes:
+def _update_holes(memory: Memory, top: Ints, odd_slots: Ints, slot: Ints, key: Ints) -> Holes:
     """The holes of all slots behind a delivery; only those of the odd slots are not as they were."""
     is_odd = np.zeros(len(top), dtype=bool)
     is_odd[odd_slots] = True
@@ -100,16 +100,18 @@ def _cut_holes(memory: Memory, top: Ints, odd_slots: Ints, slot: Ints, key: Ints
         )
         if top[one] > memory.top[one]:
             open_stretches.append((int(memory.top[one]) + 1, int(top[one])))
-        stretches += [(one, first, last) for first, last in _cut_stretches(open_stretches, sorted(keys))]
+        stretches += [
+            (one, first, last) for first, last in _remove_numbers_from_ranges(open_stretches, sorted(keys))
+        ]
     flat = np.array(sorted(stretches), dtype=np.int64).reshape(-1, 3)
     return Holes(flat[:, 0].copy(), flat[:, 1].copy(), flat[:, 2].copy())
 
 
-def _cut_stretches(stretches: list[tuple[int, int]], numbers: list[int]) -> list[tuple[int, int]]:
+def _remove_numbers_from_ranges(ranges: list[tuple[int, int]], numbers: list[int]) -> list[tuple[int, int]]:
     """What is left of ascending stretches without some numbers, which all lie in them."""
     left = []
     at = 0
-    for first, last in stretches:
+    for first, last in ranges:
         while at < len(numbers) and numbers[at] <= last:
             if numbers[at] > first:
                 left.append((first, numbers[at] - 1))

@@ -6,6 +6,7 @@ protocol packets are of, whether a column has names or places) the engine looks 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -14,14 +15,16 @@ import pyarrow.types as pt
 
 from antecede.core.errors import CallerError
 from antecede.ordering.forms import FOR_ONE_RECEIVER, FORMS, OPTION_MEANINGS
-from antecede.ordering.notes import describe_kept_order, describe_left_out_causes
+from antecede.ordering.notes import describe_left_out_causes, describe_order_weaker_than_causal
 from antecede.ordering.partition import order_partition
 from antecede.ordering.projection import StampPlan, choose_reading, project_columns
-from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_moment
+from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_orderable_type
 from antecede.ordering.stamps import Reading
-from antecede.protocols.registry import get_protocol, list_protocols
+from antecede.protocols.registry import get_protocol_class, list_protocols
 from antecede.tables import MESSAGES
 
+RECORD_PLACES = ("kafka_partition", "kafka_offset", "kafka_timestamp")
+"""Where and when a record lies in a topic: one that was sent twice is there twice, and says the same."""
 ADDED = ("position", "arrival", "missing", "since", "reason")
 """The columns that an order adds to those of its input."""
 PACKET_COLUMNS = tuple(MESSAGES.names[:6])
@@ -53,12 +56,17 @@ class TableColumns(NamedTuple):
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column; refuses one that is not there."""
         if name not in self.names:
-            raise refuse_missing_column(name, self.names)
+            raise make_missing_column_error(name, self.names)
         return self.look_up(name)
 
 
-def refuse_missing_column(name: str, names: Collection[str]) -> CallerError:
+def make_missing_column_error(name: str, names: Collection[str]) -> CallerError:
     """The error of a table that has no such column."""
+    if not names:
+        return CallerError(
+            f"there is no column {name!r}, nor any other: no row can be read; name a table in UTF-8, as JSON "
+            "lines, CSV with a header, or Parquet"
+        )
     return CallerError(f"there is no column {name!r}; there are: {', '.join(names)}")
 
 
@@ -75,9 +83,10 @@ class MessagePlan(NamedTuple):
     """Columns of texts that must all be places, since no members are named."""
 
     @property
-    def hashed_columns_without(self) -> set[str]:
+    def unhashed_columns(self) -> set[str]:
         """Columns that are no part of what a message says: two copies may differ in them."""
         left_out = {self.columns[name] for name in ("arrival", "time") if name in self.columns}
+        left_out.update(RECORD_PLACES)
         if self.stamps.form == "packets":
             left_out.add("arrived")
         if self.reading.whole:  # the kernel compares the stamps themselves
@@ -89,7 +98,7 @@ class MessagePlan(NamedTuple):
         """The column of the receivers, if the rows of a group are put in order for each of them."""
         return self.columns.get("receiver") if self.stamps.form in FOR_ONE_RECEIVER else None
 
-    def name_arrival(self, names: dict[str, str]) -> dict[str, str]:
+    def keep_arrival_name(self, names: dict[str, str]) -> dict[str, str]:
         """The names of added columns; the arrivals in a column of this name need no other one."""
         return names | {"arrival": "arrival"} if self.arrival == "arrival" else names
 
@@ -97,12 +106,12 @@ class MessagePlan(NamedTuple):
     def shares_entries(self) -> bool:
         """Whether senders count on entries of others, so that a process's own broadcasts must be there."""
         protocol = self.stamps.protocol
-        return bool(protocol) and get_protocol(protocol).shares_entries
+        return bool(protocol) and get_protocol_class(protocol).shares_entries
 
     @property
     def notes(self) -> list[str]:
         """What a user must know of the order before any row is seen."""
-        return describe_kept_order(self.stamps) + describe_left_out_causes(self.stamps)
+        return describe_order_weaker_than_causal(self.stamps) + describe_left_out_causes(self.stamps)
 
     def run_kernel(self, table: pa.Table) -> pa.StructArray:
         """What becomes of each row of some groups; the table has the columns of the plan."""
@@ -121,8 +130,8 @@ def _project_batch(batch: pa.RecordBatch, stamps: StampPlan) -> pa.RecordBatch:
 
 def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     """The plan for a table; a sentence for the caller if there can be none."""
-    members = None if options.members is None else tuple(options.members)
-    arrival = options.arrival or _find_arrival(table)
+    members = None if options.members is None else _check_members(options.members)
+    arrival = options.arrival or _find_arrival_column(table)
     is_timed = arrival is not None or options.time is not None
     form = _find_form(table, options)
     group = options.group
@@ -132,10 +141,10 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
         stamps, places = StampPlan(form, members, wants_past=not is_timed), []
         reading = Reading("packets")
     else:
-        stamp = _name_stamp(form, options)
+        stamp = _choose_stamp_column(form, options)
         kind = table.type_of(stamp)
         _check_options(table, options, form, kind)
-        columns = _list_columns(form, stamp, options)
+        columns = _list_columns_to_read(form, stamp, options)
         stamps = StampPlan(form, members, wants_past=not is_timed)
         reading = choose_reading(stamps, kind)
         places = _list_place_columns(table, options, form, kind) if members is None else []
@@ -143,7 +152,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
             group = options.receiver
     for name, column in (("arrival", arrival), ("time", options.time)):
         if column is not None:
-            _check_moment(table, column)
+            _check_time_column(table, column)
             columns[name] = column
     if group is not None:
         columns["group"] = group
@@ -152,9 +161,17 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     return MessagePlan(stamps, reading, columns, group, arrival, places)
 
 
-def _find_arrival(table: TableColumns) -> str | None:
+def _check_members(members: Sequence[str]) -> tuple[str, ...]:
+    """The members; a name that stands for two entries of a stamp is refused."""
+    twice = [name for name, count in Counter(members).items() if count > 1]
+    if twice:
+        raise CallerError(f"members=, the processes in the order of the entries, names {twice[0]!r} twice")
+    return tuple(members)
+
+
+def _find_arrival_column(table: TableColumns) -> str | None:
     """A column called arrival tells when rows arrived, if it can; else it is one of the user's."""
-    is_there = "arrival" in table.names and is_moment(table.type_of("arrival"))
+    is_there = "arrival" in table.names and is_orderable_type(table.type_of("arrival"))
     return "arrival" if is_there else None
 
 
@@ -166,7 +183,7 @@ def _find_form(table: TableColumns, options: MessageOptions) -> str:
         raise CallerError(f"form 'packets' needs the columns {needed}, the stamp as binary")
     if options.form is None and is_packets:
         return "packets"
-    kind = table.type_of(_name_stamp(options.form, options))
+    kind = table.type_of(_choose_stamp_column(options.form, options))
     if options.form is not None:
         check_form(options.form, options.stamp, kind)
         return options.form
@@ -174,7 +191,7 @@ def _find_form(table: TableColumns, options: MessageOptions) -> str:
     return choose_form(options.stamp, kind, has_keys=has_keys, has_id=has_id)
 
 
-def _name_stamp(form: str | None, options: MessageOptions) -> str:
+def _choose_stamp_column(form: str | None, options: MessageOptions) -> str:
     """The column with the stamp: in a sequence the number is all of it."""
     return options.number if form == "sequence" and options.number else options.stamp
 
@@ -188,7 +205,7 @@ def _check_options(table: TableColumns, options: MessageOptions, form: str, kind
         if getattr(options, option) is None:
             raise CallerError(f"form {form!r} needs {option}=, the column with {OPTION_MEANINGS[option]}")
     if options.number is not None and form in ("log", "predecessors", "shared", "sequence"):
-        _check_integers(table, options.number)
+        _check_integer_column(table, options.number)
     if form == "shared":
         keys = table.type_of(str(options.keys))
         if not is_list(keys) or not pt.is_integer(keys.value_type):
@@ -197,7 +214,7 @@ def _check_options(table: TableColumns, options: MessageOptions, form: str, kind
             )
 
 
-def _check_integers(table: TableColumns, column: str) -> None:
+def _check_integer_column(table: TableColumns, column: str) -> None:
     kind = table.type_of(column)
     if not pt.is_integer(kind):
         raise CallerError(
@@ -206,16 +223,16 @@ def _check_integers(table: TableColumns, column: str) -> None:
         )
 
 
-def _check_moment(table: TableColumns, column: str) -> None:
+def _check_time_column(table: TableColumns, column: str) -> None:
     kind = table.type_of(column)
-    if not is_moment(kind):
+    if not is_orderable_type(kind):
         raise CallerError(
             f"column {column!r} is {describe_type(kind)}; rows are in order of a number or a timestamp: "
             "cast it"
         )
 
 
-def _list_columns(form: str, stamp: str, options: MessageOptions) -> dict[str, str]:
+def _list_columns_to_read(form: str, stamp: str, options: MessageOptions) -> dict[str, str]:
     """The columns that a projection reads."""
     columns = {"stamp": stamp, "sender": options.sender}
     if form == "parents":
@@ -233,7 +250,7 @@ def _list_place_columns(
     table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType
 ) -> list[str]:
     """The columns of processes that stamps call by places, and that are no integers."""
-    sender, receiver = _find_named_types(form, kind)
+    sender, receiver = _find_process_name_types(form, kind)
     columns = []
     for column, inside in ((options.sender, sender), (options.receiver, receiver)):
         is_called_by_place = inside is not None and pt.is_integer(inside)
@@ -242,7 +259,7 @@ def _list_place_columns(
     return columns
 
 
-def _find_named_types(form: str, kind: pa.DataType) -> tuple[pa.DataType | None, pa.DataType | None]:
+def _find_process_name_types(form: str, kind: pa.DataType) -> tuple[pa.DataType | None, pa.DataType | None]:
     """How stamps of this type call senders and receivers; None where they do not."""
     if form in ("vector", "clock"):
         named = kind.key_type if pt.is_map(kind) else pa.int64()
@@ -262,7 +279,7 @@ def _find_named_types(form: str, kind: pa.DataType) -> tuple[pa.DataType | None,
     return None, None
 
 
-def refuse_names(column: str, example: str | None) -> CallerError:
+def make_names_not_places_error(column: str, example: str | None) -> CallerError:
     """The error of a column that has names where stamps have places."""
     such = "" if example is None else f", such as {example[:80]!r}"
     return CallerError(
@@ -278,7 +295,7 @@ def plan_packets(plan: MessagePlan, named_protocols: set[str], members: Collecti
             f"packets of {', '.join(sorted(named_protocols))}: order those of one known protocol at a time"
         )
     name = min(named_protocols, default="vector")  # of no packets at all any will do
-    protocol = get_protocol(name)
+    protocol = get_protocol_class(name)
     names = plan.stamps.members or tuple(sorted(members))
     reading = Reading(
         "packets",

@@ -22,13 +22,13 @@ _BLOCK = 100_000
 def describe_gaps(stamps: Stamps, reading: Reading, slot: Ints, first: Ints, last: Ints) -> pa.Array:
     """What is missing: from the first to the last place of each slot."""
     if stamps.add:
-        return _describe_stretch("count", stamps.slots.names(slot), first, last, " of entry ")
+        return _describe_range("count", stamps.slots.names(slot), first, last, " of entry ")
     if reading.shape == "parents":
         return stamps.slots.names(slot)
-    return _describe_stretch(reading.noun, stamps.slots.names(slot), first, last, " of ")
+    return _describe_range(reading.noun, stamps.slots.names(slot), first, last, " of ")
 
 
-def _describe_stretch(noun: str, names: pa.Array, first: Ints, last: Ints, of: str) -> pa.Array:
+def _describe_range(noun: str, names: pa.Array, first: Ints, last: Ints, of: str) -> pa.Array:
     one = join_texts(f"{noun} ", pa.array(last), of, names)
     several = join_texts(f"{noun}s ", pa.array(first), " to ", pa.array(last), of, names)
     return pc.if_else(pa.array(first == last), one, several)
@@ -45,6 +45,8 @@ def describe_cycles(stamps: Stamps, reading: Reading, held: Ints, cycles: Cycles
 
 
 def _describe_cycle(members: list[str]) -> str:
+    if len(members) == 1:
+        return f"a cycle: {members[0]} waits for itself"
     more = f" and {len(members) - SHOWN} more" if len(members) > SHOWN else ""
     return f"a cycle: {', '.join(members[:SHOWN])}{more} wait for each other"
 
@@ -59,7 +61,7 @@ def list_missing(
     rows, texts = [], []
     for low in range(0, len(unmet.starts) - 1, _BLOCK):
         starts = unmet.starts[low : low + _BLOCK + 1]
-        block_rows, block_texts = _list_block(stamps, reading, have, unmet, starts)
+        block_rows, block_texts = _list_missing_of_block(stamps, reading, have, unmet, starts)
         rows.append(low + block_rows)
         texts.append(block_texts)
     sizes = np.diff(cycles.starts)
@@ -69,7 +71,7 @@ def list_missing(
     return np.concatenate(rows), pa.concat_arrays(texts)
 
 
-def _list_block(
+def _list_missing_of_block(
     stamps: Stamps, reading: Reading, have: Ints, unmet: Rows, starts: Ints
 ) -> tuple[Ints, pa.Array]:
     """The same for some held rows; the needs of the i-th are `starts[i]:starts[i + 1]`."""

@@ -2,7 +2,7 @@
 
 from antecede.ordering.forms import LEAVE_OUT_CAUSES
 from antecede.ordering.projection import StampPlan
-from antecede.protocols.registry import get_protocol
+from antecede.protocols.registry import get_protocol_class
 
 _BY_SENDER = "in the order of each sender alone"
 _MOSTLY_CAUSAL = "in causal order most of the time, since senders share entries"
@@ -16,10 +16,10 @@ _ORDERS_OF_FORMS = {"sequence": _BY_SENDER, "shared": _MOSTLY_CAUSAL}
 """How rows come where stamps keep less than causal order."""
 
 
-def describe_kept_order(stamps: StampPlan) -> list[str]:
+def describe_order_weaker_than_causal(stamps: StampPlan) -> list[str]:
     """A sentence if stamps keep less than causal order."""
     if stamps.protocol:
-        kept = _ORDERS_OF_PROTOCOLS.get(get_protocol(stamps.protocol).facts.order)
+        kept = _ORDERS_OF_PROTOCOLS.get(get_protocol_class(stamps.protocol).facts.order)
         what = f"packets of {stamps.protocol!r}"
     else:
         kept = _ORDERS_OF_FORMS.get(stamps.form)
@@ -32,7 +32,7 @@ def describe_left_out_causes(stamps: StampPlan) -> list[str]:
     if not stamps.wants_past:
         return []
     if stamps.protocol:
-        protocol = get_protocol(stamps.protocol)
+        protocol = get_protocol_class(stamps.protocol)
         if protocol.names_all_causes or not protocol.facts.exact:
             return []
         what = f"packets of {stamps.protocol!r}"

@@ -11,21 +11,27 @@ from antecede.core.errors import InputError
 from antecede.core.gate import Pairs
 from antecede.kernels.ragged import Ints, Rows
 from antecede.ordering.columns import Faults, read_integers
-from antecede.ordering.slots import Places, number_slots, place_singly
-from antecede.ordering.stamps import Reading, Stamps, find_last_present_messages, read_shared, sum_rows
-from antecede.protocols.keys import count_sets, unrank_keys
+from antecede.ordering.slots import Places, make_single_places, number_slots
+from antecede.ordering.stamps import (
+    Reading,
+    Stamps,
+    find_last_present_messages,
+    read_shared,
+    sum_counts_by_row,
+)
+from antecede.protocols.keys import count_key_sets, unrank_keys
 from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
-from antecede.protocols.registry import get_protocol
+from antecede.protocols.registry import get_protocol_class
 
 
-def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_packets(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
     """Every stamp is read by its protocol; packets that no gate counts need and gain nothing."""
     numbers = read_integers(table["number"], 0)
     faults.add(numbers < 1, "the number of the packet is null or below 1")
     faults.add(np.asarray(table["needs"].is_null()), "the stamp is null")
-    protocol = get_protocol(reading.protocol)
+    protocol = get_protocol_class(reading.protocol)
     if protocol.shares_entries:
-        return read_shared(_open_shared(table, group, faults), reading, group, groups, faults)
+        return read_shared(_decode_shared_stamps(table, group, faults), reading, group, group_count, faults)
     labels = pa.array(reading.members or (), pa.string())
     source = read_integers(pc.index_in(table["sender"], value_set=labels), -1)
     me = read_integers(pc.index_in(table["receiver"], value_set=labels), -1)
@@ -35,13 +41,13 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     packets = _read_stamps(table, protocol, source, me, len(labels), faults, reads_past)
     needs, gains, past = (Rows.of(pairs) for pairs in packets)
     if protocol.facts.monitor:
-        needs = _keep_needs_at_one_place(needs, gains, numbers, group, groups)
+        needs = _keep_needs_at_one_place(needs, gains, numbers, group, group_count)
 
     need_places = Places(needs.starts, needs.slots.astype(np.int64))
     gain_places = Places(gains.starts, gains.slots.astype(np.int64))
     past_places = Places(past.starts, past.slots.astype(np.int64))
-    places = [place_singly(np.maximum(source, 0)), need_places, gain_places, past_places]
-    slots, (own_places, *pair_places) = number_slots(group, groups, len(labels), places, labels)
+    places = [make_single_places(np.maximum(source, 0)), need_places, gain_places, past_places]
+    slots, (own_places, *pair_places) = number_slots(group, group_count, len(labels), places, labels)
     own = own_places.slots
     needs, gains, past = (
         numbered.list_pairs(rows.counts)
@@ -53,7 +59,7 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     counts = np.where(np.diff(gains.starts) > 0, first_gain, 0)
     if protocol.brings_past:
         needs = needs._replace(counts=find_last_present_messages(needs.slots, needs.counts, own, counts))
-    causal_rank = sum_rows(gains) if protocol.gains_time else None
+    causal_rank = sum_counts_by_row(gains) if protocol.gains_time else None
     return Stamps(
         needs,
         gains,
@@ -69,9 +75,9 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
 def _read_stamps(
     table: pa.Table,
     protocol: type[Endpoint],
-    source: Ints,
-    me: Ints,
-    n: int,
+    sender: Ints,
+    receiver: Ints,
+    process_count: int,
     faults: Faults,
     reads_past: bool,
 ) -> tuple[list[Pairs], list[Pairs], list[Pairs]]:
@@ -84,16 +90,16 @@ def _read_stamps(
     all_pasts: list[Pairs] = []
     rows, reasons = [], []
     kinds, stamps = table["kind"].to_pylist(), table["needs"].to_pylist()
-    packets = zip(kinds, stamps, source.tolist(), me.tolist(), strict=True)
+    packets = zip(kinds, stamps, sender.tolist(), receiver.tolist(), strict=True)
     for row, (kind, stamp, i, j) in enumerate(packets):
         needs: Pairs = []
         gains: Pairs = []
         past: Pairs = []
         if not faults.bad[row]:
             try:
-                needs, gains = protocol.read_needs(kind, stamp, i, j, n)
+                needs, gains = protocol.read_needs_and_gains(kind, stamp, i, j, process_count)
                 if reads_past:
-                    past = protocol.read_past(kind, stamp, i, j, n)
+                    past = protocol.read_past_counts(kind, stamp, i, j, process_count)
             except InputError as error:
                 rows.append(row)
                 reasons.append(str(error))
@@ -104,7 +110,7 @@ def _read_stamps(
     return all_needs, all_gains, all_pasts
 
 
-def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, groups: int) -> Rows:
+def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, group_count: int) -> Rows:
     """The needs where the protocol keeps order, and 0 elsewhere.
 
     Everything that arrives at that process has the number that its stamp counts; elsewhere it has not.
@@ -113,12 +119,12 @@ def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Int
     has_gains = np.diff(gains.starts) > 0
     first_gain = gains.counts[gains.starts[:-1][has_gains]]
     is_odd[has_gains] = first_gain != numbers[has_gains]
-    is_elsewhere = np.bincount(group[is_odd], minlength=groups) > 0
+    is_elsewhere = np.bincount(group[is_odd], minlength=group_count) > 0
     is_kept = np.repeat(~is_elsewhere[group], np.diff(needs.starts))
     return needs._replace(counts=np.where(is_kept, needs.counts, 0))
 
 
-def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
+def _decode_shared_stamps(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
     """The entries and keys of packets whose senders share entries.
 
     How many keys a sender has is no part of a stamp: a broadcast adds 1 on each, so it divides all sums.
@@ -137,7 +143,7 @@ def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
     key_count = np.zeros(int(group.max(initial=0)) + 1, dtype=np.int64)
     np.gcd.at(key_count, group, totals)
     counts_of_keys = key_count[group].tolist()
-    keys = [_find_keys(stamp, k) for stamp, k in zip(stamps, counts_of_keys, strict=True)]
+    keys = [_find_sender_keys(stamp, k) for stamp, k in zip(stamps, counts_of_keys, strict=True)]
     counts = pa.list_(pa.int64())
     columns = {
         "needs": pa.array([stamp.vector for stamp in stamps], counts),
@@ -148,9 +154,9 @@ def _open_shared(table: pa.Table, group: Ints, faults: Faults) -> pa.Table:
     return pa.table(columns)
 
 
-def _find_keys(stamp: ProbabilisticStamp, k: int) -> tuple[int, ...]:
+def _find_sender_keys(stamp: ProbabilisticStamp, key_count: int) -> tuple[int, ...]:
     """The k entries that the sender counts on; none if the stamp does not fit."""
     r = len(stamp.vector)
-    if not 0 < k <= r or stamp.set_id >= count_sets(k, r):
+    if not 0 < key_count <= r or stamp.set_id >= count_key_sets(key_count, r):
         return ()
-    return unrank_keys(stamp.set_id, k, r)
+    return unrank_keys(stamp.set_id, key_count, r)

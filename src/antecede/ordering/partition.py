@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from antecede.events.columns import Floats
-from antecede.kernels.gate import Released, release
-from antecede.kernels.ragged import Ints, Rows, Runs, narrow_type, rank_within_groups, take_rows
+from antecede.kernels.gate import Released, release_items
+from antecede.kernels.ragged import Ints, Rows, Runs, choose_unsigned_type, rank_within_groups, take_rows
 from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
 from antecede.ordering.memory import Memory
 from antecede.ordering.packets import read_packets
@@ -33,7 +33,7 @@ from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import (
     Reading,
     Stamps,
-    add_rows_before,
+    add_previous_row_needs,
     find_last_present_messages,
     read_entries,
     read_pairs,
@@ -94,11 +94,11 @@ def read_partition(table: pa.Table, reading: Reading) -> PartitionRows:
         faults.add(np.asarray(fault.is_valid()), fault.drop_null())
     group, group_count = encode_groups(table["group"], faults)
     if "ordered_at" in table.column_names:
-        group, group_count = _split_by_receiver(group, table["ordered_at"])
+        group, group_count = _split_groups_by_receiver(group, table["ordered_at"])
     read_stamps = _READERS[reading.shape]
     stamps = read_stamps(table, reading, group, group_count, faults)
     if reading.silent:
-        stamps = add_rows_before(stamps, faults)
+        stamps = add_previous_row_needs(stamps, faults)
     content = read_integers(table["content"], 0)
     return PartitionRows(table, reading, faults, group, group_count, stamps, content)
 
@@ -117,14 +117,14 @@ def admit_rows(partition: PartitionRows, waiting: Ints, memory: Memory) -> Ints:
     if len(copies):
         faults.add(copies, _describe_copies(partition, copies, " came before"))
         arriving = arriving[~came_out]
-    rows = np.concatenate((waiting, _arrival_order(partition, arriving)))
+    rows = np.concatenate((waiting, _sort_by_arrival(partition, arriving)))
     rows = _drop_duplicates(partition, rows)
-    code_type = narrow_type(partition.group_count)
+    code_type = choose_unsigned_type(partition.group_count)
     by_group = np.argsort(partition.group[rows].astype(code_type), kind="stable")
     return rows[by_group]
 
 
-def _split_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, int]:
+def _split_groups_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, int]:
     """Groups that have one receiver each: a stamp that is made for its receiver tells nothing elsewhere."""
     _, (code,) = encode_names(receiver)
     width = int(code.max(initial=0)) + 2
@@ -135,10 +135,10 @@ def _split_by_receiver(group: Ints, receiver: pa.ChunkedArray) -> tuple[Ints, in
 # -- the order of arrival ------------------------------------------------------------------------------
 
 
-def _arrival_order(partition: PartitionRows, rows: Ints) -> Ints:
+def _sort_by_arrival(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows in the order of arrival; more keys are read only where the first leaves rows equal."""
     table, stamps = partition.table, partition.stamps
-    keys = [_sort_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
+    keys = [_make_sort_key(table[name]) for name in ("arrival", "time") if name in table.column_names]
     if not keys and stamps.causal_rank is not None:
         keys = [stamps.causal_rank]
     same = np.ones(max(len(rows) - 1, 0), dtype=bool)
@@ -147,10 +147,12 @@ def _arrival_order(partition: PartitionRows, rows: Ints) -> Ints:
         first_key = keys[0][rows]
         same = first_key[1:] == first_key[:-1]
     more_keys = [*keys[1:], stamps.own, stamps.number, stamps.message_key, partition.content]
+    if "record_place" in table.column_names:  # of copies that say the same, always the same one counts
+        more_keys.append(read_integers(table["record_place"], 0))
     rows, same = _sort_ties(rows, same, more_keys)
     if same.any():
         digest = np.zeros(len(table), dtype=np.uint64)
-        tied = rows[_touches_tie(same)]
+        tied = rows[_find_tied_rows(same)]
         digest[tied] = _digest_needs(stamps.needs, tied)
         rows, _ = _sort_ties(rows, same, [digest])
     if stamps.past is not None:
@@ -165,7 +167,7 @@ def _put_causes_first(stamps: Stamps, past: Rows, rows: Ints, faults: Faults) ->
     before = Rows(past.starts, past.slots, present)
     own = Rows(np.arange(len(stamps.own) + 1), stamps.own, stamps.number)
     have = np.zeros(stamps.slots.size, dtype=np.int64)
-    released = release(have, before, own, arrivals=rows)
+    released = release_items(have, before, own, arrivals=rows)
     return np.concatenate((released.order, released.held))
 
 
@@ -176,7 +178,7 @@ def _sort_ties(rows: Ints, same: Mask, keys: Sequence[AnyInts]) -> tuple[Ints, M
     """
     if not same.any():
         return rows, same
-    tied = _touches_tie(same)
+    tied = _find_tied_rows(same)
     run = np.cumsum(~np.append(False, same))[tied]
     tied_rows = rows[tied]
     sort_keys = [key[tied_rows] for key in keys]
@@ -189,14 +191,14 @@ def _sort_ties(rows: Ints, same: Mask, keys: Sequence[AnyInts]) -> tuple[Ints, M
     return rows, same
 
 
-def _touches_tie(same: Mask) -> Mask:
+def _find_tied_rows(same: Mask) -> Mask:
     """Rows that are like the one before or the one behind."""
     like_next, like_previous = np.append(same, False), np.append(False, same)
     tied: Mask = like_next | like_previous
     return tied
 
 
-def _sort_key(column: pa.ChunkedArray) -> Ints | Floats:
+def _make_sort_key(column: pa.ChunkedArray) -> Ints | Floats:
     """Numbers to sort by; null and not-a-number come last."""
     if pa.types.is_integer(column.type):
         return read_integers(column, _LAST)
@@ -227,7 +229,7 @@ def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
     """The rows without messages that came before; these are faults."""
     stamps, content, faults = partition.stamps, partition.content, partition.faults
     own, key = stamps.own[rows], stamps.message_key[rows]
-    if _are_distinct(own, key):
+    if _are_messages_distinct(own, key):
         return rows
     # Copies of a message lie together, and the first arrival is the original.
     by_message = np.lexsort((key, own))
@@ -246,7 +248,7 @@ def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
     return rows[~faults.bad[rows]]
 
 
-def _are_distinct(own: Ints, key: Ints) -> bool:
+def _are_messages_distinct(own: Ints, key: Ints) -> bool:
     """Whether no two messages of one sender have one key; may say no where it would take long to tell."""
     span = int(key.max(initial=0)) + 1
     if int(own.max(initial=0)) >= (2**62) // span:  # own * span + key would not fit into 63 bits
@@ -278,8 +280,8 @@ def release_rows(stamps: Stamps, rows: Ints, have: Ints) -> Released:
     gains = Rows(starts, slots.astype(np.int64), counts.astype(np.int64))
     needs_taken, gains_taken = _take_uniform_rows(stamps.needs, rows), _take_uniform_rows(gains, rows)
     if needs_taken is None or gains_taken is None:
-        return release(have, stamps.needs, gains, add=stamps.add, arrivals=rows)
-    released = release(have, needs_taken, gains_taken, add=stamps.add)
+        return release_items(have, stamps.needs, gains, add=stamps.add, arrivals=rows)
+    released = release_items(have, needs_taken, gains_taken, add=stamps.add)
     return released._replace(order=rows[released.order], held=rows[released.held])
 
 

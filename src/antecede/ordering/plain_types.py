@@ -18,7 +18,7 @@ def to_plain_types(column: pa.ChunkedArray) -> pa.ChunkedArray:
     ones; a struct of counts, which is what libraries without maps make of dictionaries, becomes a map.
     """
     if _is_struct_of_counts(column.type):
-        return pa.chunked_array([_make_maps(chunk) for chunk in column.chunks], _COUNTS)
+        return pa.chunked_array([_structs_to_maps(chunk) for chunk in column.chunks], _COUNTS)
     plain = choose_plain_type(column.type)
     if plain.equals(column.type):
         return column
@@ -56,7 +56,7 @@ def choose_plain_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _make_maps(structs: pa.StructArray) -> pa.MapArray:
+def _structs_to_maps(structs: pa.StructArray) -> pa.MapArray:
     """Structs of counts as maps; a field that is null is not in the map."""
     maps = []
     for record in structs.to_pylist():

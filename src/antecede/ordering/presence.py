@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from antecede.kernels.ragged import Ints, expand_ranges, list_owners
+from antecede.kernels.ragged import Ints, expand_ranges, list_item_rows
 from antecede.ordering.columns import Mask
 
 
@@ -24,27 +24,27 @@ class NamedRows(NamedTuple):
     keys: Ints
 
 
-def find_absent(own: Ints, is_good: Mask, present: NamedRows) -> NamedRows:
-    """What has not come of that which must have come before each row; `own` are the keys of the rows."""
-    rows = list_owners(present.starts)
-    came, at = np.unique(own[is_good], return_inverse=True)
+def find_absent_keys(own_keys: Ints, is_good: Mask, required: NamedRows) -> NamedRows:
+    """What has not come of that which must have come before each row; `own_keys` are those of the rows."""
+    rows = list_item_rows(required.starts)
+    came, at = np.unique(own_keys[is_good], return_inverse=True)
     # For each key that came, one row that has it.
     row_of_key = np.zeros(len(came) + 1, dtype=np.int64)
     row_of_key[at] = np.flatnonzero(is_good)
-    place = np.searchsorted(came, present.keys)
-    has_come = np.append(came, -1)[place] == present.keys
+    place = np.searchsorted(came, required.keys)
+    has_come = np.append(came, -1)[place] == required.keys
     named_row = np.where(has_come, row_of_key[place], -1)
-    is_whole = _find_whole(len(own), rows, named_row)
-    absent = _drop_repeated(np.stack((rows[~has_come], present.keys[~has_come])))
+    is_whole = _find_complete_rows(len(own_keys), rows, named_row)
+    absent = _sort_unique_pairs(np.stack((rows[~has_come], required.keys[~has_come])))
     is_link = has_come & ~is_whole[named_row]
-    absent = _pass_on(absent, rows[is_link], named_row[is_link], len(own))
-    starts = np.searchsorted(absent[0], np.arange(len(own) + 1))
+    absent = _propagate_absent_keys(absent, rows[is_link], named_row[is_link], len(own_keys))
+    starts = np.searchsorted(absent[0], np.arange(len(own_keys) + 1))
     return NamedRows(starts, absent[1])
 
 
-def _find_whole(size: int, rows: Ints, named_row: Ints) -> Mask:
+def _find_complete_rows(row_count: int, rows: Ints, named_row: Ints) -> Mask:
     """Which rows are whole; -1 names one that has not come."""
-    is_whole = np.ones(size + 1, dtype=bool)
+    is_whole = np.ones(row_count + 1, dtype=bool)
     is_whole[-1] = False
     while True:
         broken = np.unique(rows[~is_whole[named_row]])
@@ -53,20 +53,20 @@ def _find_whole(size: int, rows: Ints, named_row: Ints) -> Mask:
         is_whole[broken] = False
 
 
-def _pass_on(absent: Ints, to_row: Ints, from_row: Ints, size: int) -> Ints:
+def _propagate_absent_keys(absent: Ints, to_row: Ints, from_row: Ints, row_count: int) -> Ints:
     """Pairs of a row and a key that it lacks, with what rows lack because of those that they name."""
     while True:
-        starts = np.searchsorted(absent[0], np.arange(size + 1))
+        starts = np.searchsorted(absent[0], np.arange(row_count + 1))
         lengths = np.diff(starts)[from_row]
         keys = absent[1][expand_ranges(starts[from_row], lengths)]
         more = np.stack((np.repeat(to_row, lengths), keys))
-        grown = _drop_repeated(np.concatenate((absent, more), axis=1))
+        grown = _sort_unique_pairs(np.concatenate((absent, more), axis=1))
         if grown.shape == absent.shape:
             return absent
         absent = grown
 
 
-def _drop_repeated(pairs: Ints) -> Ints:
+def _sort_unique_pairs(pairs: Ints) -> Ints:
     """The pairs of a row and a key, sorted, each once."""
     pairs = pairs[:, np.lexsort((pairs[1], pairs[0]))]
     is_new = np.ones(pairs.shape[1], dtype=bool)

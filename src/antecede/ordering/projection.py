@@ -51,16 +51,16 @@ def project_columns(columns: Columns, plan: StampPlan) -> Columns:
     projected = _PROJECTIONS[plan.form](columns, plan)
     if not plan.wants_past:
         projected.pop("past", None)
-    for name in ("group", "content", "unseen"):
+    for name in ("group", "content", "record_place", "unseen"):
         if name in columns:
             projected[name] = columns[name]
     for name in ("arrival", "time"):
         if name in columns:
-            projected[name] = to_number(columns[name])
+            projected[name] = times_to_numbers(columns[name])
     return projected
 
 
-def to_number(moments: pa.Array) -> pa.Array:
+def times_to_numbers(moments: pa.Array) -> pa.Array:
     """Numbers, times or days as numbers in the same order."""
     kind = moments.type
     if pt.is_timestamp(kind):
@@ -105,23 +105,23 @@ def to_stamp_names(names: pa.Array, like: pa.DataType, members: Members) -> pa.A
 def _project_vector(columns: Columns, plan: StampPlan) -> Columns:
     """A count for each sender; the sender's own counts the message."""
     stamp = columns["stamp"]
-    return {"needs": stamp, **_name_processes(columns, stamp, plan)}
+    return {"needs": stamp, **_project_sender_and_receiver(columns, stamp, plan)}
 
 
-def _name_processes(columns: Columns, time: pa.Array, plan: StampPlan) -> Columns:
+def _project_sender_and_receiver(columns: Columns, vector: pa.Array, plan: StampPlan) -> Columns:
     """Sender and receiver as a vector of times names them, and the sender's own entry."""
     projected = {}
-    if pt.is_map(time.type):
-        sender = to_stamp_names(columns["sender"], time.type.key_type, plan.members)
-        projected["number"] = _take_entry_named(time, sender)
+    if pt.is_map(vector.type):
+        sender = to_stamp_names(columns["sender"], vector.type.key_type, plan.members)
+        projected["number"] = _take_entry_named(vector, sender)
         projected["sender"] = to_text(sender)
         if "receiver" in columns:
             projected["receiver"] = to_text(
-                to_stamp_names(columns["receiver"], time.type.key_type, plan.members)
+                to_stamp_names(columns["receiver"], vector.type.key_type, plan.members)
             )
         return projected
     projected["sender"] = find_places(columns["sender"], plan.members)
-    projected["number"] = _take_entry_at(time, projected["sender"])
+    projected["number"] = _take_entry_at(vector, projected["sender"])
     if "receiver" in columns:
         projected["receiver"] = find_places(columns["receiver"], plan.members)
     return projected
@@ -144,11 +144,11 @@ def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
         (~is_square, not_square),
         (is_unknown, UNKNOWN_RECEIVER),
     )
-    apart = _order_apart(columns)
+    apart = _project_ordered_at(columns)
     return {"needs": column, "sender": sender, "number": number, "fault": fault, **apart}
 
 
-def _order_apart(columns: Columns) -> Columns:
+def _project_ordered_at(columns: Columns) -> Columns:
     """Stamps that are made for their receiver tell nothing elsewhere: each receiver has its own order."""
     return {"ordered_at": to_text(columns["receiver"])} if "receiver" in columns else {}
 
@@ -174,17 +174,17 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
     source, to, count = flat.items[0].flatten()
     receiver = to_stamp_names(columns["receiver"], to.type, plan.members)
     sender = to_stamp_names(columns["sender"], source.type, plan.members)
-    is_for_receiver = _equal_names(to, receiver, rows)
-    is_own = is_for_receiver & _equal_names(source, sender, rows)
-    sent_before = _take_first(count, is_own, rows, len(stamp))
+    is_for_receiver = _match_names_of_rows(to, receiver, rows)
+    is_own = is_for_receiver & _match_names_of_rows(source, sender, rows)
+    sent_before = _take_first_chosen(count, is_own, rows, len(stamp))
     number = pc.add(sent_before.fill_null(0), 1)
-    is_odd = _has_null(flat, source, to, count)
+    is_odd = _find_rows_with_null(flat, source, to, count)
     fault = _choose_fault(
-        *_find_wrong_receivers(columns, receiver),
+        *_list_receiver_faults(columns, receiver),
         (is_odd, "the stamp has an entry without from, to or count"),
     )
     needs = _make_pairs(flat.starts, is_for_receiver, source, count, stamp)
-    apart = _order_apart(columns)
+    apart = _project_ordered_at(columns)
     return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault, **apart}
 
 
@@ -197,21 +197,24 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     entries = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
     process, times = entries
     receiver = to_stamp_names(columns["receiver"], process.type, plan.members)
-    is_for_receiver = _equal_names(process, receiver, rows)
-    entry = _take_first(times, is_for_receiver, rows, len(stamp))
+    is_for_receiver = _match_names_of_rows(process, receiver, rows)
+    entry = _take_first_chosen(times, is_for_receiver, rows, len(stamp))
     empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)
     needs = pc.if_else(entry.is_valid(), entry, empty)
     needs = pc.if_else(stamp.is_valid(), needs, null)
     times_of_receiver = np.bincount(rows[is_for_receiver], minlength=len(stamp))
     has_no_last = pc.and_(stamp.is_valid(), last.is_null())
     fault = _choose_fault(
-        *_find_wrong_receivers(columns, receiver),
+        *_list_receiver_faults(columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
-        (_has_null(flat, process, times), "the stamp has a last message without a process or a time"),
+        (
+            _find_rows_with_null(flat, process, times),
+            "the stamp has a last message without a process or a time",
+        ),
         (times_of_receiver > 1, "the stamp has two last messages to the receiver"),
     )
-    projected = _name_processes(columns, time, plan)
-    return {"needs": needs, "gains": time, "fault": fault, **projected, **_order_apart(columns)}
+    projected = _project_sender_and_receiver(columns, time, plan)
+    return {"needs": needs, "gains": time, "fault": fault, **projected, **_project_ordered_at(columns)}
 
 
 def _project_log(columns: Columns, plan: StampPlan) -> Columns:
@@ -221,7 +224,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     source, count, *destinations = flat.items[0].flatten()
     sender = to_text(to_stamp_names(columns["sender"], source.type, plan.members))
     number = columns["number"].cast(pa.int64())
-    projected = {"sender": sender, "number": number, **_order_apart(columns)}
+    projected = {"sender": sender, "number": number, **_project_ordered_at(columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
         (to,) = destinations
@@ -229,9 +232,9 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
         is_needed = _has_receiver_among(to, receiver, flat.rows)
         past = _make_pairs(flat.starts, True, source, count, stamp)
         projected["past"] = _add_own_past(past, sender, number)
-        is_odd = _has_null(flat, source, count, to) | _has_null_inside(flat, to)
+        is_odd = _find_rows_with_null(flat, source, count, to) | _find_rows_with_null_name(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
-        projected["fault"] = _choose_fault(*_find_wrong_receivers(columns, receiver), (is_odd, fault))
+        projected["fault"] = _choose_fault(*_list_receiver_faults(columns, receiver), (is_odd, fault))
     projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
     if "receiver" in columns:
         receiver = to_stamp_names(columns["receiver"], source.type, plan.members)
@@ -243,7 +246,7 @@ def _has_receiver_among(destinations: pa.Array, receiver: pa.Array, row_of_entry
     """Which entries have the receiver of their row among their destinations."""
     flat = flatten_lists(destinations)
     entry_of_name = flat.rows
-    is_receiver = _equal_names(flat.items[0], receiver, row_of_entry[entry_of_name])
+    is_receiver = _match_names_of_rows(flat.items[0], receiver, row_of_entry[entry_of_name])
     entries = entry_of_name[is_receiver]
     return np.bincount(entries, minlength=len(destinations)) > 0
 
@@ -354,20 +357,20 @@ def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
     flat = flatten_lists(counts)
     rows = flat.rows
     keys, values = flat.items
-    is_named = _equal_names(keys, names, rows)
-    entries = _take_first(values, is_named, rows, len(counts))
+    is_named = _match_names_of_rows(keys, names, rows)
+    entries = _take_first_chosen(values, is_named, rows, len(counts))
     return entries.cast(pa.int64())
 
 
-def _take_first(values: pa.Array, is_chosen: Bools, rows: Ints, size: int) -> pa.Array:
+def _take_first_chosen(values: pa.Array, is_chosen: Bools, rows: Ints, row_count: int) -> pa.Array:
     """For each row its first entry that is chosen, or null."""
     chosen = np.flatnonzero(is_chosen)[::-1]
-    at = np.full(size, -1, dtype=np.int64)
+    at = np.full(row_count, -1, dtype=np.int64)
     at[rows[chosen]] = chosen
     return values.take(pa.array(at, mask=at < 0))
 
 
-def _equal_names(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
+def _match_names_of_rows(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
     """Which entries have the name of their row; null is no name."""
     if not pt.is_integer(entries.type):
         encoded = entries.dictionary_encode()
@@ -377,7 +380,7 @@ def _equal_names(entries: pa.Array, names: pa.Array, rows: Ints) -> Bools:
     return np.asarray(to_integers(entries, -1) == name_of_row[rows])
 
 
-def _has_null(flat: FlatLists, *fields: pa.Array) -> Bools:
+def _find_rows_with_null(flat: FlatLists, *fields: pa.Array) -> Bools:
     """Which rows have an entry without one of its fields."""
     is_null = np.zeros(len(fields[0]), dtype=bool)
     for field in fields:
@@ -387,7 +390,7 @@ def _has_null(flat: FlatLists, *fields: pa.Array) -> Bools:
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
-def _has_null_inside(flat: FlatLists, names: pa.Array) -> Bools:
+def _find_rows_with_null_name(flat: FlatLists, names: pa.Array) -> Bools:
     """Which rows have an entry with a null in its list of names."""
     inner = flatten_lists(names)
     is_null = inner.items[0].is_null().to_numpy(zero_copy_only=False)
@@ -395,7 +398,7 @@ def _has_null_inside(flat: FlatLists, names: pa.Array) -> Bools:
     return np.bincount(rows, minlength=len(flat.starts) - 1) > 0
 
 
-def _find_wrong_receivers(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
+def _list_receiver_faults(columns: Columns, receiver: pa.Array) -> list[tuple[pa.Array, str]]:
     """Rows whose receiver is null, or not to be found among those inside stamps."""
     is_missing = columns["receiver"].is_null()
     return [(is_missing, NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]

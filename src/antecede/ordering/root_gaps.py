@@ -12,11 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.kernels.gate import Released
-from antecede.kernels.ragged import Ints, Rows, list_owners, starts_of_lengths, take_rows
-from antecede.kernels.root_gaps import HeldPlaces, RootGaps, find_root_gaps, play_root_gaps, select_unmet
+from antecede.kernels.ragged import Ints, Rows, list_item_rows, starts_of_lengths, take_rows
+from antecede.kernels.root_gaps import (
+    HeldPlaces,
+    RootGaps,
+    find_root_gaps,
+    find_root_gaps_by_replay,
+    select_unmet_needs,
+)
 from antecede.ordering.columns import Mask
 from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
-from antecede.ordering.stamps import Reading, Stamps, count_present, sum_rows
+from antecede.ordering.stamps import Reading, Stamps, count_present_messages, sum_counts_by_row
 
 HOLES = 3
 """One hole for so many messages is no accident."""
@@ -28,7 +34,7 @@ TICKS = (
 )
 
 
-def list_gap_keys(columns: Iterable[str]) -> list[tuple[str, str]]:
+def list_gap_sort_keys(columns: Iterable[str]) -> list[tuple[str, str]]:
     """By what a table of gaps is sorted: those that most rows wait for come first, and no two are equal."""
     places = [name for name in columns if name not in ("missing", "waiting")]
     return [("waiting", "descending"), *((name, "ascending") for name in ("missing", *places))]
@@ -45,11 +51,11 @@ def explain_held_rows(
     seen = released.held[is_seen[released.held]]
     unseen = released.held[~is_seen[released.held]]
     held, have = np.concatenate((seen, unseen)), released.have
-    unmet = select_unmet(stamps.needs, held, have)
+    unmet = select_unmet_needs(stamps.needs, held, have)
     if reading.silent or reading.shape == "parents":  # these may name one thing twice
-        unmet = _drop_repeated(unmet)
+        unmet = _drop_repeated_pairs(unmet)
     if stamps.add:
-        roots = play_root_gaps(have, unmet, take_rows(stamps.gains, held), counted=len(seen))
+        roots = find_root_gaps_by_replay(have, unmet, take_rows(stamps.gains, held), counted=len(seen))
     else:
         places = HeldPlaces(stamps.own[held], stamps.number[held], np.arange(len(held)))
         is_dense = reading.stretches and reading.shape != "parents"
@@ -58,16 +64,16 @@ def explain_held_rows(
     rows, texts = list_missing(stamps, reading, have, unmet, roots.cycles, cycle_texts)
     is_answer = rows < len(seen)
     answer_rows = held[rows[is_answer]]
-    missing = _list_by_row(answer_rows, texts.filter(pa.array(is_answer)), len(group))
+    missing = _group_items_by_row(answer_rows, texts.filter(pa.array(is_answer)), len(group))
     gaps = _list_root_gaps(stamps, reading, group, seen, roots, cycle_texts)
     if not reading.counted or reading.ticks:
         return missing, gaps, pa.nulls(len(group), pa.string())
-    return missing, gaps, _note_ticks(stamps, group, released, roots)
+    return missing, gaps, _note_overcounting_clocks(stamps, group, released, roots)
 
 
-def _drop_repeated(pairs: Rows) -> Rows:
+def _drop_repeated_pairs(pairs: Rows) -> Rows:
     """The pairs without those that stand in their row before."""
-    row = list_owners(pairs.starts)
+    row = list_item_rows(pairs.starts)
     by_pair = np.lexsort((pairs.counts, pairs.slots, row))  # equal ones stay in the order of the row
     is_same = np.ones(max(len(row) - 1, 0), dtype=bool)
     for part in (row, pairs.slots, pairs.counts):
@@ -94,10 +100,10 @@ def _list_root_gaps(
     is_awaited = waiting > 0  # not so if only rows that are not seen wait
     groups, first_held = np.unique(group[held], return_index=True)
     item_row = held[first_held][np.searchsorted(groups, item_group[is_awaited])]
-    return _list_by_row(item_row, items.filter(pa.array(is_awaited)), len(group))
+    return _group_items_by_row(item_row, items.filter(pa.array(is_awaited)), len(group))
 
 
-def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps) -> pa.Array:
+def _note_overcounting_clocks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps) -> pa.Array:
     """A note at the first held row of groups whose clocks look as if they counted more than messages.
 
     Such a clock leaves holes before many messages: a third as many holes between the messages of a sender as
@@ -112,7 +118,9 @@ def _note_ticks(stamps: Stamps, group: Ints, released: Released, roots: RootGaps
     holes = _count_holes_between(stamps, held, roots, group_count)
     receives = _count_likely_receives(stamps, group, arrived, messages)
     is_small = messages <= FEW_ROWS
-    shows_none = np.bincount(group[_find_free_knowledge(stamps, arrived)], minlength=group_count) > 0
+    shows_none = (
+        np.bincount(group[_find_rows_after_unnumbered_receives(stamps, arrived)], minlength=group_count) > 0
+    )
     receives[shows_none] = 0
     holes[shows_none & is_small] = 0
     is_ticking = is_small & (receives > 0)
@@ -147,8 +155,8 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
     missing = number[is_last] - rows_of_sender
 
     needs = take_rows(stamps.needs, last_rows)
-    owner = list_owners(needs.starts)
-    present = count_present(needs.slots, needs.counts, own, number)
+    owner = list_item_rows(needs.starts)
+    present = count_present_messages(needs.slots, needs.counts, own, number)
     present[needs.slots == stamps.own[last_rows][owner]] = 0
     known = np.bincount(owner, weights=present, minlength=len(last_rows))
     if stamps.of_receiver is not None:
@@ -162,14 +170,14 @@ def _sort_by_number(stamps: Stamps, rows: Ints) -> Ints:
     return rows[np.lexsort((stamps.number[rows], stamps.own[rows]))]
 
 
-def _find_free_knowledge(stamps: Stamps, arrived: Ints) -> Ints:
+def _find_rows_after_unnumbered_receives(stamps: Stamps, arrived: Ints) -> Ints:
     """Rows that know more of others than the last one of their sender, without a hole between the two.
 
     If receives had numbers, there would be one.
     """
     rows = _sort_by_number(stamps, arrived)
     own, number = stamps.own[rows], stamps.number[rows]
-    of_others = sum_rows(stamps.needs)[rows] - (number - 1)
+    of_others = sum_counts_by_row(stamps.needs)[rows] - (number - 1)
     if stamps.of_receiver is not None:
         of_others += stamps.of_receiver[rows]
     is_first = np.append(True, own[1:] != own[:-1])
@@ -179,9 +187,9 @@ def _find_free_knowledge(stamps: Stamps, arrived: Ints) -> Ints:
     return rows[is_free]
 
 
-def _list_by_row(rows: Ints, items: pa.Array, size: int) -> pa.Array:
+def _group_items_by_row(rows: Ints, items: pa.Array, row_count: int) -> pa.Array:
     """Items as lists by row, in the order in which they lie; null for rows without any."""
-    counts = np.bincount(rows, minlength=size)
+    counts = np.bincount(rows, minlength=row_count)
     starts = starts_of_lengths(counts).astype(np.int32)
     sorted_items = items.take(pa.array(np.argsort(rows, kind="stable")))
     is_null = np.append(counts == 0, False)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.events.columns import to_integers
-from antecede.kernels.ragged import Counts, Ints, Rows, Runs, narrow_type
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, choose_unsigned_type
 
 _SPARE = 4
 """So many slots for each one in use are no waste."""
@@ -32,12 +32,12 @@ class Slots(NamedTuple):
 
     def names(self, slots: Ints) -> pa.Array:
         """What the slots are called inside their groups."""
-        place = pa.array(self._keys(slots) % self.width)
+        place = pa.array(self._find_group_place_keys(slots) % self.width)
         return place.cast(pa.string()) if self.labels is None else self.labels.take(place)
 
     def groups(self, slots: Ints) -> Ints:
         """The groups of slots."""
-        return self._keys(slots) // self.width
+        return self._find_group_place_keys(slots) // self.width
 
     def find(self, groups: Ints, names: pa.Array) -> Ints:
         """The slots that are called so inside these groups; -1 where there is none."""
@@ -56,7 +56,7 @@ class Slots(NamedTuple):
             return np.asarray(names.cast(pa.int64()), dtype=np.int64)
         return to_integers(pc.index_in(names, value_set=self.labels), -1)
 
-    def _keys(self, slots: Ints) -> Ints:
+    def _find_group_place_keys(self, slots: Ints) -> Ints:
         return slots if self.used is None else self.used[slots]
 
 
@@ -78,7 +78,7 @@ class Places(NamedTuple):
         is_process = self.places == np.repeat(process, lengths)
         return np.flatnonzero(is_process & np.repeat(is_chosen, lengths))
 
-    def make_keys(self, group: Ints, width: int, dtype: Any) -> Counts:
+    def make_slot_keys(self, group: Ints, width: int, dtype: Any) -> Counts:
         """group * width + place of each place; the dtype holds the largest."""
         lengths = np.diff(self.starts)
         base = (group * width).astype(dtype)
@@ -97,7 +97,7 @@ class NumberedPlaces(NamedTuple):
     slots: Counts
     width: int | None = None
 
-    def as_needs(self, counts: Counts) -> Rows | Runs:
+    def pair_with_counts(self, counts: Counts) -> Rows | Runs:
         """Pairs of a slot and a count, in the form that the gate reads fastest."""
         if self.width is None:
             return Rows(self.starts, self.slots, counts)
@@ -114,19 +114,19 @@ class NumberedPlaces(NamedTuple):
 
 
 def number_slots(
-    group: Ints, groups: int, width: int, parts: Sequence[Places], labels: pa.Array | None
+    group: Ints, group_count: int, width: int, parts: Sequence[Places], labels: pa.Array | None
 ) -> tuple[Slots, list[NumberedPlaces]]:
     """The slots of several columns of places, with one numbering."""
     width = max(width, 1)
     in_use = sum(int(part.starts[-1]) for part in parts)
-    if groups * width <= _SPARE * in_use + _FEW:
-        dtype = narrow_type(groups * width)
+    if group_count * width <= _SPARE * in_use + _FEW:
+        dtype = choose_unsigned_type(group_count * width)
         numbered = [_number_places(part, group, width, dtype) for part in parts]
-        return Slots(groups * width, width, None, labels), numbered
-    keys = [part.make_keys(group, width, np.int64) for part in parts]
+        return Slots(group_count * width, width, None, labels), numbered
+    keys = [part.make_slot_keys(group, width, np.int64) for part in parts]
     used, slots = np.unique(np.concatenate(keys), return_inverse=True)
     cuts = np.cumsum([len(part) for part in keys])[:-1]
-    parts_of_slots = np.split(slots.astype(narrow_type(len(used))), cuts)
+    parts_of_slots = np.split(slots.astype(choose_unsigned_type(len(used))), cuts)
     numbered = [
         NumberedPlaces(part.starts, own_slots) for part, own_slots in zip(parts, parts_of_slots, strict=True)
     ]
@@ -137,9 +137,9 @@ def _number_places(part: Places, group: Ints, width: int, dtype: Any) -> Numbere
     """The slots of places where every place of every group has one."""
     if part.places is None:
         return NumberedPlaces(part.starts, group * width, width)
-    return NumberedPlaces(part.starts, part.make_keys(group, width, dtype))
+    return NumberedPlaces(part.starts, part.make_slot_keys(group, width, dtype))
 
 
-def place_singly(place: Ints) -> Places:
+def make_single_places(place: Ints) -> Places:
     """One place for each row."""
     return Places(np.arange(len(place) + 1), place)

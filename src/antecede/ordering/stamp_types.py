@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from antecede.core.errors import CallerError
-from antecede.ordering.forms import FORMS, list_forms
+from antecede.ordering.forms import FORMS, join_form_names
 
 TypeCheck = Callable[[pa.DataType], bool]
 
@@ -54,7 +54,7 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pt.is_list(kind) or pt.is_large_list(kind) or pt.is_fixed_size_list(kind))
 
 
-def is_moment(kind: pa.DataType) -> bool:
+def is_orderable_type(kind: pa.DataType) -> bool:
     """Whether rows can be in order of a column of this type."""
     is_number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)
     return bool(is_number or pt.is_timestamp(kind) or pt.is_date(kind))
@@ -133,7 +133,7 @@ TYPE_CHECKS: dict[str, TypeCheck] = {
 """For each form, whether stamps can have a type."""
 
 
-def choose_form(stamp: str, kind: pa.DataType, *, has_keys: bool, has_id: bool) -> str:
+def choose_form(stamp_column: str, kind: pa.DataType, *, has_keys: bool, has_id: bool) -> str:
     """The form of stamps of this type: of several that fit, the one that other columns tell, or the first."""
     fitting = [name for name, fits in TYPE_CHECKS.items() if fits(kind)]
     if has_keys and "shared" in fitting:
@@ -142,20 +142,21 @@ def choose_form(stamp: str, kind: pa.DataType, *, has_keys: bool, has_id: bool) 
         return "parents"
     if not fitting:
         raise CallerError(
-            f"{describe_type(kind)!r} is no form of stamps in column {stamp!r}: give form=, "
-            f"one of {list_forms()}"
+            f"{describe_type(kind)!r} is no form of stamps in column {stamp_column!r}: give form=, "
+            f"one of {join_form_names()}"
         )
     return fitting[0]
 
 
-def check_form(form: str, stamp: str, kind: pa.DataType) -> None:
+def check_form(form: str, stamp_column: str, kind: pa.DataType) -> None:
     """Refuse a form that does not exist, or that stamps of this type cannot have."""
     if form not in FORMS:
         raise CallerError(
-            f"{form!r} is no form of stamps in column {stamp!r}: give form=, one of {list_forms()}"
+            f"{form!r} is no form of stamps in column {stamp_column!r}: give form=, "
+            f"one of {join_form_names()}"
         )
     if not TYPE_CHECKS[form](kind):
         raise CallerError(
-            f"column {stamp!r} is {describe_type(kind)}; stamps of form {form!r} are {FORMS[form].type}: "
-            "name another column or form, or cast it"
+            f"column {stamp_column!r} is {describe_type(kind)}; stamps of form {form!r} are "
+            f"{FORMS[form].type}: name another column or form, or cast it"
         )

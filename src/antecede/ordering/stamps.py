@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.wire import LARGEST
-from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots, list_owners
-from antecede.kernels.repeats import find_repeats
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots, list_item_rows
+from antecede.kernels.repeats import find_lists_with_repeats
 from antecede.ordering.columns import (
     CountLists,
     Faults,
@@ -24,8 +24,8 @@ from antecede.ordering.columns import (
     read_integers,
     read_name_lists,
 )
-from antecede.ordering.presence import NamedRows, find_absent
-from antecede.ordering.slots import Places, Slots, number_slots, place_singly
+from antecede.ordering.presence import NamedRows, find_absent_keys
+from antecede.ordering.slots import Places, Slots, make_single_places, number_slots
 
 
 class Reading(NamedTuple):
@@ -74,26 +74,26 @@ class _PlacedCounts(NamedTuple):
     counts: Counts
 
 
-def read_entries(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_entries(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
     """Stamps with an entry for each process by its place."""
     lists = [read_counts(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
         lists.append(read_counts(table["gains"], faults, "the time of the message"))
     lengths = np.diff(lists[-1].starts)
-    size = _find_sizes(lengths, group, reading.members)
-    _check_lengths(lengths, size, faults)
+    size = _find_stamp_sizes(lengths, group, reading.members)
+    _check_stamp_lengths(lengths, size, faults)
     if len(lists) > 1:  # who has written nothing to the receiver has no entry for it
         need_lengths = np.diff(lists[0].starts)
-        _check_lengths(need_lengths, np.where(need_lengths == 0, 0, size), faults)
+        _check_stamp_lengths(need_lengths, np.where(need_lengths == 0, 0, size), faults)
     placed = [_PlacedCounts(Places(part.starts, None), part.counts) for part in lists]
     labels = None if reading.members is None else pa.array(reading.members, pa.string())
     sender = _read_place(table, "sender", size, faults)
     receiver = _read_place(table, "receiver", size, faults) if "receiver" in table.column_names else None
     processes = _Processes(sender, receiver, int(size.max(initial=0)), labels)
-    return _build_stamps(table, reading, group, groups, faults, processes, placed)
+    return _build_stamps(table, reading, group, group_count, faults, processes, placed)
 
 
-def read_pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_pairs(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
     """Stamps with counts for some processes, which are named."""
     lists = [read_counts(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
@@ -109,32 +109,35 @@ def read_pairs(table: pa.Table, reading: Reading, group: Ints, groups: int, faul
     for part, code in zip(lists, list_codes, strict=True):
         faults.add(np.unique(part.rows[code < 0]), "the stamp has an entry without a name")
         if not reading.silent:  # a log may name several messages of one sender
-            faults.add(find_repeats(part.starts, code, len(names)), "the stamp has two entries for one name")
+            faults.add(
+                find_lists_with_repeats(part.starts, code, len(names)),
+                "the stamp has two entries for one name",
+            )
     placed = [
         _PlacedCounts(Places(part.starts, np.maximum(code, 0)), part.counts)
         for part, code in zip(lists, list_codes, strict=True)
     ]
     sender, *receivers = (np.maximum(code, 0) for code in role_codes)
     processes = _Processes(sender, receivers[0] if receivers else None, len(names), names)
-    return _build_stamps(table, reading, group, groups, faults, processes, placed)
+    return _build_stamps(table, reading, group, group_count, faults, processes, placed)
 
 
-def read_sequence(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_sequence(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
     """No stamp but the number of the message at its sender."""
     names, (code,) = encode_names(table["sender"])
     faults.add(code < 0, "there is no sender")
     sender = np.maximum(code, 0)
     before = np.maximum(read_integers(table["number"], 0) - 1, 0)
-    needs = _PlacedCounts(place_singly(sender), before)
+    needs = _PlacedCounts(make_single_places(sender), before)
     processes = _Processes(sender, None, len(names), names)
-    return _build_stamps(table, reading, group, groups, faults, processes, [needs])
+    return _build_stamps(table, reading, group, group_count, faults, processes, [needs])
 
 
 def _build_stamps(
     table: pa.Table,
     reading: Reading,
     group: Ints,
-    groups: int,
+    group_count: int,
     faults: Faults,
     processes: _Processes,
     lists: list[_PlacedCounts],
@@ -145,12 +148,12 @@ def _build_stamps(
     needs_list, *other_lists = lists
     if reading.counted:
         needs_list.counts[needs_list.places.find(processes.sender, good)] -= 1
-    places = [place_singly(processes.sender), *(part.places for part in lists)]
+    places = [make_single_places(processes.sender), *(part.places for part in lists)]
     slots, (own_places, need_places, *other_places) = number_slots(
-        group, groups, processes.width, places, processes.labels
+        group, group_count, processes.width, places, processes.labels
     )
     own = own_places.slots.astype(np.int64)
-    needs = need_places.as_needs(needs_list.counts)
+    needs = need_places.pair_with_counts(needs_list.counts)
     of_receiver = receiver_slot = None
     if processes.receiver is not None:
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
@@ -182,7 +185,7 @@ def _build_stamps(
     other = other_places[0].list_pairs(other_lists[0].counts)
     if "past" in table.column_names:
         return Stamps(needs, gains, slots, own, number, number, past=other)
-    return Stamps(needs, other, slots, own, number, number, causal_rank=sum_rows(other))
+    return Stamps(needs, other, slots, own, number, number, causal_rank=sum_counts_by_row(other))
 
 
 def find_last_present_messages(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> Ints:
@@ -190,7 +193,7 @@ def find_last_present_messages(slots: Counts, counts: Counts, own: Ints | Counts
 
     The messages of the table are those with the slots `own` and these numbers.
     """
-    values, table_keys, needed_keys = _join_keys(slots, counts, own, numbers)
+    values, table_keys, needed_keys = _encode_message_keys(slots, counts, own, numbers)
     width = len(values)
     at = np.searchsorted(table_keys, needed_keys, side="right") - 1
     last_key = np.append(table_keys, -1)[at]
@@ -199,16 +202,18 @@ def find_last_present_messages(slots: Counts, counts: Counts, own: Ints | Counts
     return last
 
 
-def count_present(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> Ints:
+def count_present_messages(slots: Counts, counts: Counts, own: Ints, numbers: Ints) -> Ints:
     """How many messages of each slot up to the count are in the table."""
-    values, table_keys, needed_keys = _join_keys(slots, counts, own, numbers)
+    values, table_keys, needed_keys = _encode_message_keys(slots, counts, own, numbers)
     first_keys = slots.astype(np.int64) * len(values)
     before_slot = np.searchsorted(table_keys, first_keys)
     up_to_count: Ints = np.searchsorted(table_keys, needed_keys, side="right")
     return up_to_count - before_slot
 
 
-def _join_keys(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints) -> tuple[Ints, Ints, Ints]:
+def _encode_message_keys(
+    slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints
+) -> tuple[Ints, Ints, Ints]:
     """All counts and numbers by their codes, the sorted keys of the table, and those that are needed.
 
     Counts are coded by their order, so that slot * codes + code fits into 63 bits, and keys are in the order
@@ -221,7 +226,7 @@ def _join_keys(slots: Counts, counts: Counts, own: Ints | Counts, numbers: Ints)
     return values, table_keys, needed_keys
 
 
-def add_rows_before(stamps: Stamps, faults: Faults) -> Stamps:
+def add_previous_row_needs(stamps: Stamps, faults: Faults) -> Stamps:
     """The stamps with one more need in each row: the row of its sender before it, if there is one.
 
     A stamp that leaves out what its sender knows the receiver to have may be silent about that row; and if a
@@ -237,7 +242,7 @@ def add_rows_before(stamps: Stamps, faults: Faults) -> Stamps:
     return stamps._replace(needs=Rows(starts + np.arange(len(starts)), slots, counts))
 
 
-def sum_rows(rows: Rows | Runs) -> Ints:
+def sum_counts_by_row(rows: Rows | Runs) -> Ints:
     """The sum of the counts of each row."""
     sums = np.cumsum(rows.counts, dtype=np.int64)
     sum_before = np.concatenate(([0], sums))
@@ -256,7 +261,7 @@ def _read_numbers(table: pa.Table, reading: Reading, faults: Faults) -> Ints:
     return np.clip(number, 0, LARGEST)
 
 
-def _find_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> Ints:
+def _find_stamp_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> Ints:
     """How many entries a stamp of each row's group has: as told, or as most of them have, or the larger."""
     if members is not None:
         return np.full(len(group), len(members))
@@ -271,7 +276,7 @@ def _find_sizes(lengths: Ints, group: Ints, members: tuple[str, ...] | None) -> 
     return usual[group]
 
 
-def _check_lengths(lengths: Ints, size: Ints, faults: Faults) -> None:
+def _check_stamp_lengths(lengths: Ints, size: Ints, faults: Faults) -> None:
     is_wrong = lengths != size
     if is_wrong.any():
         length, needed = pa.array(lengths[is_wrong]), pa.array(size[is_wrong])
@@ -288,30 +293,30 @@ def _read_place(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
     return np.where(is_unknown, 0, place)
 
 
-def read_shared(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_shared(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
     """Entries shared by several senders: one less is needed on the keys of the sender, which it counts on."""
     needs = read_counts(table["needs"], faults, "the stamp")
     keys = read_counts(table["keys"], faults, "the list of keys")
     lengths = np.diff(needs.starts)
-    size = _find_sizes(lengths, group, None)
-    _check_lengths(lengths, size, faults)
+    size = _find_stamp_sizes(lengths, group, None)
+    _check_stamp_lengths(lengths, size, faults)
     _check_keys(needs, keys, size, faults)
     key_rows, key = keys.rows, keys.counts.astype(np.int64)
     is_good = ~faults.bad[key_rows]
-    total = sum_rows(Rows(needs.starts, needs.counts, needs.counts))
+    total = sum_counts_by_row(Rows(needs.starts, needs.counts, needs.counts))
     needs.counts[(needs.starts[key_rows] + key)[is_good]] -= 1
 
     width = int(size.max(initial=0))
     key_places = Places(keys.starts, np.minimum(key, max(width - 1, 0)))
     places = [Places(needs.starts, None), key_places]
-    slots, (need_numbers, key_numbers) = number_slots(group, groups, width, places, None)
+    slots, (need_numbers, key_numbers) = number_slots(group, group_count, width, places, None)
     _, (sender,) = encode_names(table["sender"])
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
     # Without a number, messages of a sender are told apart by what their stamp counts in all.
     number = read_integers(table["number"], -1) if "number" in table.column_names else total
     gains = key_numbers.list_pairs(np.ones(len(key), dtype=np.int64))
-    need_rows = need_numbers.as_needs(needs.counts)
+    need_rows = need_numbers.pair_with_counts(needs.counts)
     return Stamps(need_rows, gains, slots, own, number, number, add=True)
 
 
@@ -333,12 +338,12 @@ def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults)
 
 def _append_lists(starts: Ints, items: Ints, more_starts: Ints, more_items: Ints) -> tuple[Ints, Ints]:
     """Lists with the items of others behind their own."""
-    rows = np.concatenate((list_owners(starts), list_owners(more_starts)))
+    rows = np.concatenate((list_item_rows(starts), list_item_rows(more_starts)))
     by_row = np.argsort(rows, kind="stable")
     return starts + more_starts, np.concatenate((items, more_items))[by_row]
 
 
-def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, faults: Faults) -> Stamps:
+def read_parents(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
     """Ids of what must come before, and of what must have come; a list that is null has none."""
     starts, parent_names = read_name_lists(table["needs"])
     has_present = "present" in table.column_names
@@ -346,26 +351,26 @@ def read_parents(table: pa.Table, reading: Reading, group: Ints, groups: int, fa
     if has_present:
         present_starts, present_names = read_name_lists(table["present"])
     names, (own_id, parent, present) = encode_names(table["id"], parent_names, present_names)
-    rows = list_owners(starts)
+    rows = list_item_rows(starts)
     faults.add(own_id < 0, "there is no id")
     faults.add(np.unique(rows[parent < 0]), "a parent is null")
     if has_present:
-        faults.add(np.unique(list_owners(present_starts)[present < 0]), "what must have come is null")
+        faults.add(np.unique(list_item_rows(present_starts)[present < 0]), "what must have come is null")
         # The keys fit into 63 bits: there are no more groups, nor names, than rows and entries in memory.
         base = group * len(names)
         named = NamedRows(present_starts, np.repeat(base, np.diff(present_starts)) + present)
-        absent = find_absent(base + own_id, ~faults.bad, named)
+        absent = find_absent_keys(base + own_id, ~faults.bad, named)
         starts, parent = _append_lists(starts, parent, absent.starts, absent.keys % max(len(names), 1))
-        rows = list_owners(starts)
+        rows = list_item_rows(starts)
     is_self = (parent == own_id[rows]) & (parent >= 0)
     selves = np.unique(rows[is_self])
     own_names = names.take(pa.array(own_id[selves]))
     faults.add(selves, join_texts("names itself as its parent: ", own_names))
     parent_places = Places(starts, np.maximum(parent, 0))
-    places = [place_singly(np.maximum(own_id, 0)), parent_places]
-    slots, (own_places, need_places) = number_slots(group, groups, len(names), places, names)
+    places = [make_single_places(np.maximum(own_id, 0)), parent_places]
+    slots, (own_places, need_places) = number_slots(group, group_count, len(names), places, names)
     own = own_places.slots.astype(np.int64)
     ones = np.ones(len(own), dtype=np.int64)
-    needs = need_places.as_needs(np.ones(len(parent), dtype=np.uint16))
+    needs = need_places.pair_with_counts(np.ones(len(parent), dtype=np.uint16))
     gains = Rows(np.arange(len(own) + 1), own, ones)
     return Stamps(needs, gains, slots, own, ones, ones)

@@ -24,7 +24,7 @@ def decode_json(text: str) -> Any:
     """The value of a JSON text. Raises RepeatedKeyError, or what msgspec raises if it is no JSON."""
     value = msgspec.json.decode(text)
     if text.count('":') > _count_keys(value) or _SPACED_KEY.search(text):
-        json.loads(text, object_pairs_hook=_check_keys)
+        json.loads(text, object_pairs_hook=_refuse_repeated_keys)
     return value
 
 
@@ -41,7 +41,7 @@ def _count_keys(value: Any) -> int:
     return count
 
 
-def _check_keys(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
     keys = set()
     for key, _ in pairs:
         if key in keys:

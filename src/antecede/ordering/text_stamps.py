@@ -19,8 +19,9 @@ from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 SHOWN = 80
 """Characters of a value that a reason shows."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
+"""A whole number; those with more digits are out of range, and Python would not read all of them."""
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,100}")
 """A whole number as it is written back."""
 _COUNTS = pa.map_(pa.string(), pa.int64())
 _PLACED = pa.list_(pa.int64())
@@ -63,7 +64,7 @@ def _to_count(value: Any) -> int | None:
 
 
 def _to_name(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else write_json(value)
+    return value if value is None or isinstance(value, str) else as_json_text(value)
 
 
 def _check_type(value: Any, kind: type) -> None:
@@ -125,7 +126,7 @@ def _to_log(value: Any) -> list[dict[str, Any] | None]:
     return _to_entries(value, sender=_to_name, number=_to_count, destinations=_to_destinations)
 
 
-def _to_direct_log(value: Any) -> list[dict[str, Any] | None]:
+def _to_senders_and_numbers(value: Any) -> list[dict[str, Any] | None]:
     return _to_entries(value, sender=_to_name, number=_to_count)
 
 
@@ -196,7 +197,7 @@ KINDS: dict[str, StampKind] = {
     "direct": StampKind(
         pa.list_(pa.struct(_DIRECT)),
         'a list of messages, as in [{"sender": "a", "number": 1}]',
-        _to_direct_log,
+        _to_senders_and_numbers,
     ),
     "ids": StampKind(pa.list_(pa.string()), 'a list of ids, as in ["x", "y"]', _to_ids),
     "number": StampKind(pa.int64(), "a whole number, as in 3", _to_number),
@@ -251,7 +252,7 @@ def choose_stamp_kind(kinds: list[str], counts: Mapping[str, int]) -> str:
     return max(candidates, key=lambda kind: counts.get(kind, 0))
 
 
-def read_json(value: Any) -> Any:
+def decode_if_json(value: Any) -> Any:
     """What a value means: text that is JSON is what it says. Raises RepeatedKeyError."""
     if not isinstance(value, str):
         return value
@@ -264,7 +265,7 @@ def read_json(value: Any) -> Any:
     return text
 
 
-def write_json(value: Any) -> str:
+def as_json_text(value: Any) -> str:
     """A value as text; texts are as they are."""
     if isinstance(value, str):
         return value
@@ -276,14 +277,14 @@ def convert_stamp(value: Any, kind: str) -> tuple[Any, str | None]:
     if value is None:
         return None, None
     try:
-        return KINDS[kind].convert(read_json(value)), None
+        return KINDS[kind].convert(decode_if_json(value)), None
     except OtherKindError:
         reason = f"the stamp is not {KINDS[kind].example}"
     except CountError:
         reason = "the stamp has a count that is no whole number"
     except RepeatedKeyError as error:
         reason = f"the stamp {error}"
-    return None, f"{reason}: {_show(value)}"
+    return None, f"{reason}: {_shorten_value(value)}"
 
 
 def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
@@ -293,19 +294,19 @@ def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
     try:
         return _to_number(value.strip() if isinstance(value, str) else value), None
     except CountError:
-        return None, f"{column} is no whole number: {_show(value)}"
+        return None, f"{column} is no whole number: {_shorten_value(value)}"
 
 
 def find_sender_fault(value: Any) -> str | None:
     """The reason of a sender that is a list or an object."""
     try:
-        is_name = not isinstance(read_json(value), list | dict)
+        is_name = not isinstance(decode_if_json(value), list | dict)
     except RepeatedKeyError:
         is_name = False
     if not is_name:
-        return f"the sender is not a name but a list or an object: {_show(value)}"
+        return f"the sender is not a name but a list or an object: {_shorten_value(value)}"
     return None
 
 
-def _show(value: Any) -> str:
-    return write_json(value).strip()[:SHOWN]
+def _shorten_value(value: Any) -> str:
+    return as_json_text(value).strip()[:SHOWN]

@@ -22,24 +22,24 @@ import pyarrow as pa
 from antecede.core.errors import CallerError, InputError, NewColumnsError
 from antecede.formats.csv_table import find_separator
 from antecede.formats.text_lines import LineRange, read_lines
-from antecede.ordering.added_columns import index_names
+from antecede.ordering.added_columns import normalize_column_names
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
 from antecede.ordering.text_stamps import (
     KINDS,
     choose_stamp_kind,
     convert_number,
     convert_stamp,
+    decode_if_json,
     find_sender_fault,
     list_stamp_kinds,
     match_stamp_kinds,
-    read_json,
 )
 from antecede.ordering.text_types import (
     TextType,
     find_cell_type,
-    find_type,
+    find_json_type,
     make_cell_column,
-    make_column,
+    make_json_column,
     merge_types,
     to_arrow_type,
 )
@@ -51,8 +51,9 @@ RAW, REASON = "antecede raw", "antecede reason"
 PLACE_TYPES = {FILE: pa.int32(), LINE: pa.int64(), RAW: pa.string(), REASON: pa.string()}
 
 NO_OBJECT = "is no JSON object"
+NO_UTF8 = "is no UTF-8: convert the file"
 OPEN_CELL = "a quoted cell does not end on its line"
-_OPEN_CELL = '(?:^|{sign})"(?:[^"]++|"")*+$'
+_OPEN_CELL = '(?:^|{separator})"(?:[^"]++|"")*+$'
 """A cell that is opened by a quote and not closed before the line's end."""
 _PLAIN_TYPES = {bool: "boolean", int: "bigint", float: "double", str: "string"}
 
@@ -61,7 +62,7 @@ class CsvHeader(NamedTuple):
     """The header of CSV files, and the line on which it stands in each."""
 
     names: list[str]
-    sign: str
+    separator: str
     lines: dict[int, int]
 
 
@@ -75,6 +76,10 @@ class TextQuestion(NamedTuple):
     """The kinds that stamps may have; none if they stand for themselves."""
     header: CsvHeader | None
     """None for JSON lines."""
+    names: tuple[str, ...] = ()
+    """Columns of names beside the sender's: in CSV they are texts, since 01 and 1 are two names."""
+    moments: tuple[str, ...] = ()
+    """Columns that rows are put in order by: in CSV 01 and 1 are one number there."""
 
 
 class TextSummary(NamedTuple):
@@ -117,7 +122,7 @@ class _Row(NamedTuple):
     fault: str | None
 
 
-def ask_text_table(
+def make_text_question(
     format: str,
     files: list[str],
     ranges: list[LineRange],
@@ -126,14 +131,20 @@ def ask_text_table(
     form: str | None = None,
     number: str | None = None,
     id: str | None = None,
+    group: str | None = None,
+    receiver: str | None = None,
+    arrival: str | None = None,
+    time: str | None = None,
 ) -> TextQuestion:
     """What is to be found in these files; the header of CSV is read here."""
     stamp_kinds = list_stamp_kinds(form, has_id=id is not None)
-    header = _find_header(files, ranges) if format == "csv" else None
-    return TextQuestion(sender, stamp, number, stamp_kinds, header)
+    header = _find_csv_header(files, ranges) if format == "csv" else None
+    names = tuple(name for name in (id, group, receiver) if name is not None)
+    moments = tuple(name for name in ("arrival", arrival, time) if name is not None)
+    return TextQuestion(sender, stamp, number, stamp_kinds, header, names, moments)
 
 
-def _find_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
+def _find_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
     first_lines = {part.number: _find_first_line(part) for part in ranges if part.low == 0}
     headers = {number: first for number, first in first_lines.items() if first is not None}
     if not headers:
@@ -146,14 +157,14 @@ def _find_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
                 f"{files[first_file]} and {files[number]} have different headers: "
                 "order files of one header at a time"
             )
-    sign = find_separator(text)
+    separator = find_separator(text)
     try:
-        cells = next(csv.reader([text], delimiter=sign))
+        cells = next(csv.reader([text], delimiter=separator))
     except csv.Error as error:
         reason = f"{files[first_file]}: its first line is no header of CSV ({error})"
         raise InputError(f"{reason}; name a table of messages") from None
-    names = _name_cells(cells)
-    return CsvHeader(names, sign, {number: line for number, (line, _) in headers.items()})
+    names = _make_column_names(cells)
+    return CsvHeader(names, separator, {number: line for number, (line, _) in headers.items()})
 
 
 def _find_first_line(part: LineRange) -> tuple[int, str] | None:
@@ -166,11 +177,11 @@ def _find_first_line(part: LineRange) -> tuple[int, str] | None:
     return None
 
 
-def _name_cells(cells: list[str]) -> list[str]:
+def _make_column_names(header_cells: list[str]) -> list[str]:
     """Names for the columns: a name that is there twice, or not at all, gets its number."""
-    counts = Counter(cell.lower() for cell in cells)
+    counts = Counter(cell.lower() for cell in header_cells)
     names = []
-    for place, cell in enumerate(cells):
+    for place, cell in enumerate(header_cells):
         if not cell:
             names.append(f"_c{place}")
         else:
@@ -184,7 +195,7 @@ def summarize_lines(batches: Iterable[pa.RecordBatch], question: TextQuestion) -
     kinds: Counter[str] = Counter()
     for batch in batches:
         records = [row.record for row in _read_rows(batch, question) if row.record is not None]
-        for name, kind in _find_types(records, question).items():
+        for name, kind in _find_column_types(records, question).items():
             types[name] = merge_types(types.get(name, "null"), kind)
         if len(question.stamp_kinds) > 1:
             for record in records:
@@ -194,21 +205,23 @@ def summarize_lines(batches: Iterable[pa.RecordBatch], question: TextQuestion) -
 
 def _find_stamp_kinds(stamp: Any, kinds: list[str]) -> list[str]:
     try:
-        return match_stamp_kinds(read_json(stamp), kinds)
+        return match_stamp_kinds(decode_if_json(stamp), kinds)
     except RepeatedKeyError:
         return []
 
 
-def _find_types(records: list[dict[str, Any]], question: TextQuestion) -> dict[str, TextType]:
-    if question.header is not None:
-        names = question.header.names
-        return {name: find_cell_type(_collect_cells(records, name)) for name in names}
+def _find_column_types(records: list[dict[str, Any]], question: TextQuestion) -> dict[str, TextType]:
     types: dict[str, TextType] = {}
+    if question.header is not None:
+        for name in question.header.names:
+            cells = _collect_cells(records, name)
+            types[name] = find_cell_type(cells, is_moment=name in question.moments)
+        return types
     for record in records:
         for name, value in record.items():
             known = types.get(name, "null")
             if known != _PLAIN_TYPES.get(type(value)) or type(value) is int:
-                types[name] = merge_types(known, find_type(value))
+                types[name] = merge_types(known, find_json_type(value))
     return types
 
 
@@ -230,9 +243,11 @@ def merge_summaries(summaries: Iterable[TextSummary]) -> TextSummary:
 def plan_text_table(question: TextQuestion, summary: TextSummary, *, exact_names: bool = False) -> TextPlan:
     """How all lines are read. The columns of JSON are in the order of their names."""
     names = sorted(summary.columns) if question.header is None else question.header.names
-    index_names(names, exact=exact_names)
+    normalize_column_names(names, exact=exact_names)
     columns = {name: summary.columns.get(name, "null") for name in names}
-    texts = [question.stamp] if question.header is None else [question.stamp, question.sender]
+    texts = [question.stamp]
+    if question.header is not None:
+        texts += [question.sender, *question.names]
     for name in texts:
         if name in columns:
             columns[name] = "string"
@@ -247,7 +262,7 @@ def parse_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[p
     """Rows with the columns of the plan; where there is a reason, the user's columns are null."""
     schema = plan.schema
     for batch in batches:
-        yield _make_batch(_read_rows(batch, plan.question), plan, schema)
+        yield _make_row_batch(_read_rows(batch, plan.question), plan, schema)
 
 
 def parse_new_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[pa.RecordBatch]:
@@ -258,14 +273,14 @@ def parse_new_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterat
     schema = plan.schema
     for batch in batches:
         rows = _read_rows(batch, plan.question)
-        _check_columns(rows, plan)
-        yield _make_batch(rows, plan, schema)
+        _check_no_new_columns(rows, plan)
+        yield _make_row_batch(rows, plan, schema)
 
 
-def _check_columns(rows: list[_Row], plan: TextPlan) -> None:
+def _check_no_new_columns(rows: list[_Row], plan: TextPlan) -> None:
     records = [row.record for row in rows if row.record is not None]
     changed = []
-    for name, kind in _find_types(records, plan.question).items():
+    for name, kind in _find_column_types(records, plan.question).items():
         known = plan.columns.get(name)
         if known is None or merge_types(known, kind) != known:
             changed.append(name)
@@ -274,7 +289,7 @@ def _check_columns(rows: list[_Row], plan: TextPlan) -> None:
         raise NewColumnsError(f"columns are new, or of another type than before: {names[:300]}")
 
 
-def _make_batch(rows: list[_Row], plan: TextPlan, schema: pa.Schema) -> pa.RecordBatch:
+def _make_row_batch(rows: list[_Row], plan: TextPlan, schema: pa.Schema) -> pa.RecordBatch:
     records, reasons = _convert_rows(rows, plan)
     columns = [make_user_column(records, name, plan) for name in plan.columns]
     raws = [None if reason is None else row.text for row, reason in zip(rows, reasons, strict=True)]
@@ -317,20 +332,21 @@ def make_user_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -
         return pa.array(values, plan.find_column_type(name))
     if question.header is not None:
         return make_cell_column(pa.array(values, pa.string()), plan.columns[name])
-    return make_column(values, plan.columns[name])
+    return make_json_column(values, plan.columns[name])
 
 
 def _read_rows(batch: pa.RecordBatch, question: TextQuestion) -> list[_Row]:
     """The records of some lines; blank lines and headers are none."""
     rows: list[_Row] = []
     header = question.header
-    parse = _parse_json if header is None else _make_csv_parser(header)
+    parse = _parse_json_line if header is None else _make_csv_parser(header)
     for file, line, data, error in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         text = _decode_line(data)
         if text is None:
             rows.append(_Row(file, line, None, None, error))
         elif text.strip() and (header is None or header.lines.get(file) != line):
-            rows += [_Row(file, line, record, text, fault) for record, fault in parse(text)]
+            records = parse(text) if _is_utf8(data, text) else [(None, NO_UTF8)]
+            rows += [_Row(file, line, record, text, fault) for record, fault in records]
     return rows
 
 
@@ -338,11 +354,16 @@ def _decode_line(data: bytes | None) -> str | None:
     return None if data is None else data.decode(errors="replace").removesuffix("\r")
 
 
+def _is_utf8(data: bytes, text: str) -> bool:
+    """Whether a line was decoded as it is: nothing stands in for bytes that are no text."""
+    return "\ufffd" not in text or data.removesuffix(b"\r") == text.encode()
+
+
 Parsed = tuple[dict[str, Any] | None, str | None]
 """A record, or the reason why there is none."""
 
 
-def _parse_json(text: str) -> list[Parsed]:
+def _parse_json_line(text: str) -> list[Parsed]:
     """The object on a line; a line that is a list of objects has a row for each."""
     try:
         value = decode_json(text)
@@ -355,18 +376,18 @@ def _parse_json(text: str) -> list[Parsed]:
 
 
 def _make_csv_parser(header: CsvHeader) -> Callable[[str], list[Parsed]]:
-    names, sign = header.names, header.sign
-    open_cell = re.compile(_OPEN_CELL.format(sign=re.escape(sign)))
+    names, separator = header.names, header.separator
+    open_cell = re.compile(_OPEN_CELL.format(separator=re.escape(separator)))
     wrong_size = f"does not have the {len(names)} cells that the header has"
 
     def parse(text: str) -> list[Parsed]:
         if '"' not in text:
-            cells = text.split(sign)
+            cells = text.split(separator)
         elif open_cell.search(text):
             return [(None, OPEN_CELL)]
         else:
             try:
-                cells = next(csv.reader([text], delimiter=sign))
+                cells = next(csv.reader([text], delimiter=separator))
             except csv.Error as error:
                 return [(None, f"is no record of CSV ({error})")]
         if len(cells) != len(names):

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.ordering.text_stamps import LARGEST, SMALLEST, write_json
+from antecede.ordering.text_stamps import LARGEST, SMALLEST, as_json_text
 
 TextType = Any
 """A word, or a list as above."""
@@ -35,8 +35,9 @@ _WIDER = {
 }
 """What holds the values of two types."""
 
-_INTEGER = r"^-?[0-9]+$"
-_FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# A zero in front belongs to a code, as of a region or an article, and would be lost in a number.
+_INTEGER = r"^-?(0|[1-9][0-9]*)$"
+_FLOAT = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DATE = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
@@ -63,7 +64,7 @@ def merge_types(one: TextType, other: TextType) -> TextType:
     return ["struct", fields]
 
 
-def find_type(value: Any) -> TextType:
+def find_json_type(value: Any) -> TextType:
     """The type of a value of JSON."""
     if value is None:
         return "null"
@@ -76,10 +77,10 @@ def find_type(value: Any) -> TextType:
     if isinstance(value, list):
         item: TextType = "null"
         for each in value:
-            item = merge_types(item, find_type(each))
+            item = merge_types(item, find_json_type(each))
         return ["list", item]
     if isinstance(value, dict):
-        return ["struct", {name: find_type(value[name]) for name in sorted(value)}]
+        return ["struct", {name: find_json_type(value[name]) for name in sorted(value)}]
     return "string"
 
 
@@ -94,7 +95,7 @@ def to_arrow_type(kind: TextType) -> pa.DataType:
     return pa.struct([(name, to_arrow_type(field)) for name, field in kind[1].items()])
 
 
-def make_column(values: list[Any], kind: TextType) -> pa.Array:
+def make_json_column(values: list[Any], kind: TextType) -> pa.Array:
     """Values of JSON as a column."""
     arrow_type = to_arrow_type(kind)
     try:
@@ -107,7 +108,7 @@ def _conform_value(value: Any, kind: TextType, arrow_type: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_string(arrow_type):
-        return write_json(value)
+        return as_json_text(value)
     if kind == "double":
         return float(value)
     if isinstance(kind, str):
@@ -118,22 +119,33 @@ def _conform_value(value: Any, kind: TextType, arrow_type: pa.DataType) -> Any:
     return {name: _conform_value(value.get(name), field, to_arrow_type(field)) for name, field in fields}
 
 
-def find_cell_type(cells: pa.Array) -> TextType:
-    """The type that holds all cells of a column of CSV."""
+def find_cell_type(cells: pa.Array, *, is_moment: bool = False) -> TextType:
+    """The type that holds all cells of a column of CSV; those of a moment may have zeros in front."""
     texts = cells.drop_null()
+    if is_moment:
+        texts = pc.replace_substring_regex(texts, r"^([+-]?)0+([0-9]+(\.|$))", r"\1\2")
     if not len(texts):
         return "null"
     if _all_match(texts, _INTEGER):
         return _find_integer_type(texts)
     patterns = {"double": _FLOAT, "date": _DATE, "timestamp": _TIMESTAMP, "boolean": _BOOLEAN}
     for kind, pattern in patterns.items():
-        if _all_match(texts, pattern):
+        if _all_match(texts, pattern) and _can_be_cells(texts, kind):
             return kind
     return "string"
 
 
 def _all_match(texts: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _can_be_cells(texts: pa.Array, kind: str) -> bool:
+    """Whether the type holds all texts that look like it: there is no 30th of February."""
+    try:
+        make_cell_column(texts, kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _find_integer_type(texts: pa.Array) -> str:

@@ -18,7 +18,7 @@ from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.optimal import Optimal, Stamp
 
-_decode_ack = wire.make_reader(wire.Number, "acknowledgement of 'acknowledged'")
+_decode_ack = wire.make_decoder(wire.Number, "acknowledgement of 'acknowledged'")
 _decode_any = msgspec.msgpack.Decoder(int | list[object]).decode
 """Reads an acknowledgement or a stamp, unchecked."""
 
@@ -46,23 +46,25 @@ class Acknowledged(Optimal, kw_only=True):
         super()._send_message(payload, targets)
         self.awaited.update((d, self.clock) for d in targets)
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
-        super()._learn_from(source, stamp)
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+        super()._merge_delivered_stamp(source, stamp)
         clock, *_ = stamp
         self._emit_packet(source, wire.encode(clock), kind="ack")
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
         """By the rule of `optimal`; an acknowledgement needs and gains nothing."""
         if kind == "ack":
             _decode_ack(stamp)
             return [], []
-        return super().read_needs(kind, stamp, source, me, n)
+        return super().read_needs_and_gains(kind, stamp, source, receiver, group_size)
 
     @classmethod
-    def read_past(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> Pairs:
+    def read_past_counts(cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int) -> Pairs:
         """Of a message, the newest one of each process that the sender knew of."""
-        return [] if kind == "ack" else super().read_past(kind, stamp, source, me, n)
+        return [] if kind == "ack" else super().read_past_counts(kind, stamp, source, receiver, group_size)
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:
@@ -70,24 +72,24 @@ class Acknowledged(Optimal, kw_only=True):
         is_ack = isinstance(_decode_any(stamp), int)
         return 1 if is_ack else Optimal.count_entries(stamp)
 
-    def _read_packet(self, packet: Packet) -> Stamp | int:
+    def _decode_packet_stamp(self, packet: Packet) -> Stamp | int:
         if packet.kind != "ack":
-            stamp: Stamp = super()._read_packet(packet)
+            stamp: Stamp = super()._decode_packet_stamp(packet)
             return stamp
         clock = _decode_ack(packet.stamp)
         if (self.index[packet.source], clock) not in self.awaited:
             raise InputError(f"{packet.source} acknowledges a message that {self.process} does not wait for")
         return clock
 
-    def _take_in(self, packet: Packet, stamp: Stamp | int) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Stamp | int) -> Delivery | None:
         if not isinstance(stamp, int):
-            return super()._take_in(packet, stamp)
+            return super()._accept_packet(packet, stamp)
         destination = self.index[packet.source]
         self.awaited.remove((destination, stamp))
-        self._settle_delivery(destination, stamp)
+        self._remove_delivered_from_log(destination, stamp)
         return None
 
-    def _settle_delivery(self, destination: int, clock: int) -> None:
+    def _remove_delivered_from_log(self, destination: int, clock: int) -> None:
         """Take a destination out of LOG, unless a later message to it waits there, which is another one."""
         pair = self.me * self.n + destination
         if self.waiting.get(pair) == clock:

@@ -26,10 +26,10 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, empty_counts, list_nonzero, zero_counts
-from antecede.protocols.stamps import check_ids, check_own_row, refuse_kind
+from antecede.protocols.counts import Counts, list_nonzero, make_empty_counts, make_zero_counts
+from antecede.protocols.stamps import check_claimed_row, check_process_ids, refuse_kind
 
-_decode_stamp = wire.make_reader(list[wire.Count], "stamp of 'bounded'")
+_decode_stamp = wire.make_decoder(list[wire.Count], "stamp of 'bounded'")
 
 
 class Bounded(VectorGated, kw_only=True):
@@ -55,17 +55,17 @@ class Bounded(VectorGated, kw_only=True):
     k: Annotated[int, msgspec.Meta(le=wire.LARGEST)]
     rule: Literal[">=", ">"] = ">="
     own_row: bool = True
-    m: Counts = msgspec.field(default_factory=empty_counts)
+    m: Counts = msgspec.field(default_factory=make_empty_counts)
 
-    def _lay_out_state(self) -> None:
+    def _init_state(self) -> None:
         least = self._find_least_threshold()
         if self.k < least:
             raise CallerError(
                 f"k={self.k} is too small: with {self.n} processes and rule {self.rule!r} the extra messages "
                 f"would never end; use k >= {least}"
             )
-        self.m = zero_counts(self.n, self.n)
-        self._count_from_zero(self.n)
+        self.m = make_zero_counts(self.n, self.n)
+        self._zero_slot_counts(self.n)
 
     def _find_least_threshold(self) -> int:
         """The smallest k with which the extras end."""
@@ -79,22 +79,22 @@ class Bounded(VectorGated, kw_only=True):
             triples = np.stack((rows, columns, counts), axis=1).ravel()
             stamp = wire.encode(triples.tolist())
             self._emit_packet(target, stamp, payload)
-            self._replace_column(target)
-        self._shrink_matrix()
+            self._reset_column_after_send(target)
+        self._emit_extras_to_shrink()
 
-    def _replace_column(self, target: int) -> None:
+    def _reset_column_after_send(self, target: int) -> None:
         own = self.m[self.me, target]
         self.m[:, target] = 0
         self.m[self.me, target] = own + 1
 
-    def _shrink_matrix(self) -> None:
+    def _emit_extras_to_shrink(self) -> None:
         limit = self.k if self.rule == ">=" else self.k + 1
         while (entries := self._count_entries_by_column()).sum() >= limit:
             fullest = int(entries.argmax())
             column = list_nonzero(self.m[:, fullest])
             stamp = wire.encode([*chain.from_iterable(column)])
             self._emit_packet(fullest, stamp, kind="extra")
-            self._replace_column(fullest)
+            self._reset_column_after_send(fullest)
 
     def _count_entries_by_column(self) -> Counts:
         """How many entries of each column count against k."""
@@ -105,18 +105,18 @@ class Bounded(VectorGated, kw_only=True):
         return entries
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Counts:
-        """M of the sender before this message; of an extra, the column of `me` only."""
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Counts:
+        """M of the sender before this message; of an extra, the column of `receiver` only."""
         if kind == "message":
-            return _read_matrix(data, n)
+            return _read_matrix(data, group_size)
         if kind == "extra":
-            return _read_column(data, me, n)
+            return _read_column(data, receiver, group_size)
         refuse_kind("bounded", kind)
 
     @staticmethod
-    def find_needs_and_gains(stamp: Counts, source: int, me: int) -> tuple[list[int], Pairs]:
-        """What M of the sender asks for at `me` comes first."""
-        column = stamp[:, me].tolist()
+    def find_needs_and_gains(stamp: Counts, source: int, receiver: int) -> tuple[list[int], Pairs]:
+        """What M of the sender asks for at `receiver` comes first."""
+        column = stamp[:, receiver].tolist()
         return column, [(source, column[source] + 1)]
 
     @staticmethod
@@ -124,51 +124,51 @@ class Bounded(VectorGated, kw_only=True):
         """Three numbers for each entry of M, or two for each entry of a column."""
         return len(_decode_stamp(stamp))
 
-    def _check_own_sends(self, stamp: Counts) -> None:
-        check_own_row(stamp[self.me], self.m[self.me])
+    def _check_claimed_own_sends(self, stamp: Counts) -> None:
+        check_claimed_row(stamp[self.me], self.m[self.me])
 
-    def _take_in(self, packet: Packet, stamp: Counts) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
-            return super()._take_in(packet, stamp)
-        needs, gains = self._find_needs(self.index[packet.source], stamp)
+            return super()._accept_packet(packet, stamp)
+        needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
         arrival = self.gate.offer(packet, needs, gains)
         self.stamps[arrival] = stamp
-        self._absorb_extras()
+        self._take_ready_extras()
         return None
 
-    def _absorb_extras(self) -> None:
-        while (extra := self.gate.find(_is_extra)) is not None:
-            self._take_packet(extra)
+    def _take_ready_extras(self) -> None:
+        while (extra := self.gate.find_ready(_is_extra)) is not None:
+            self._pop_ready_packet(extra)
 
-    def _learn_from(self, source: int, stamp: Counts) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
-        self._shrink_matrix()
-        self._absorb_extras()
+        self._emit_extras_to_shrink()
+        self._take_ready_extras()
 
 
 def _is_extra(packet: Packet) -> bool:
     return packet.kind == "extra"
 
 
-def _read_matrix(data: bytes, n: int) -> Counts:
+def _read_matrix(data: bytes, group_size: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 3:
         raise InputError("stamp of 'bounded': not a list of (from, to, count)")
     rows, columns = flat[::3], flat[1::3]
-    check_ids(rows, n)
-    check_ids(columns, n)
-    matrix = zero_counts(n, n)
+    check_process_ids(rows, group_size)
+    check_process_ids(columns, group_size)
+    matrix = make_zero_counts(group_size, group_size)
     matrix[rows, columns] = flat[2::3]
     return matrix
 
 
-def _read_column(data: bytes, me: int, n: int) -> Counts:
+def _read_column(data: bytes, receiver: int, group_size: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 2:
         raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")
     rows = flat[::2]
-    check_ids(rows, n)
-    matrix = zero_counts(n, n)
-    matrix[rows, me] = flat[1::2]
+    check_process_ids(rows, group_size)
+    matrix = make_zero_counts(group_size, group_size)
+    matrix[rows, receiver] = flat[1::2]
     return matrix

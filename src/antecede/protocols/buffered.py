@@ -25,7 +25,7 @@ from antecede.core.packet import Gap, Held, Missing, Packet
 COPY = wire.encode(True)
 """Stamp of a copy with several destinations: a release will follow."""
 
-_decode_stamp = wire.make_reader(wire.Count, "stamp of 'buffered'")
+_decode_stamp = wire.make_decoder(wire.Count, "stamp of 'buffered'")
 
 
 class Posting(msgspec.Struct):
@@ -79,10 +79,10 @@ class Buffered(Boxed, kw_only=True):
         if targets:
             number = self.posted + len(self.outgoing)
             self.outgoing[number] = Posting(payload, targets)
-            self._post_messages()
+            self._send_allowed_messages()
 
-    def _post_messages(self) -> None:
-        while self.outgoing and self._may_post(self.outgoing[self.posted].targets):
+    def _send_allowed_messages(self) -> None:
+        while self.outgoing and self._may_send_to(self.outgoing[self.posted].targets):
             posting = self.outgoing.pop(self.posted)
             self.posted += 1
             stamp = COPY if len(posting.targets) > 1 else b""
@@ -93,7 +93,7 @@ class Buffered(Boxed, kw_only=True):
             self.awaiting.update(posted)
             self.copies = posted if stamp else []
 
-    def _may_post(self, targets: list[int]) -> bool:
+    def _may_send_to(self, targets: list[int]) -> bool:
         if self.multicast == "hold" and self.unreleased:
             return False
         if not self.awaiting:
@@ -103,7 +103,7 @@ class Buffered(Boxed, kw_only=True):
         target, _ = next(iter(self.awaiting))  # without copies they all have one target
         return [self.group[t] for t in targets] == [target]
 
-    def _read_packet(self, packet: Packet) -> int:
+    def _decode_packet_stamp(self, packet: Packet) -> int:
         next_number = self.seen[packet.source].low + 1
         if self.pipelined and packet.number != next_number:
             raise InputError(
@@ -121,25 +121,25 @@ class Buffered(Boxed, kw_only=True):
             raise InputError(f"a {packet.kind!r} packet from {packet.source} that nothing here waits for")
         return number
 
-    def _take_in(self, packet: Packet, stamp: int) -> None:
+    def _accept_packet(self, packet: Packet, stamp: int) -> None:
         if packet.kind == "message":
-            self._get_packet(packet)
+            self._receive_message(packet)
             return
         if packet.kind == "release":
             self.unreleased.remove((packet.source, stamp))
         else:
             self.awaiting.remove((packet.source, stamp))
             if not self.awaiting:
-                self._release_copies()
-        self._post_messages()
+                self._emit_releases()
+        self._send_allowed_messages()
 
-    def _get_packet(self, packet: Packet) -> None:
+    def _receive_message(self, packet: Packet) -> None:
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
         if packet.stamp == COPY:
             self.unreleased.add((packet.source, packet.number))
         self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
 
-    def _release_copies(self) -> None:
+    def _emit_releases(self) -> None:
         for target, number in self.copies:
             self._emit_packet(target, wire.encode(number), kind="release")
         self.copies = []
@@ -147,10 +147,10 @@ class Buffered(Boxed, kw_only=True):
     def _is_unreleased(self, letter: Letter) -> bool:
         return self.multicast == "two-phase" and (letter.sender, letter.number) in self.unreleased
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         if self.inbox and self._is_unreleased(self.inbox[0]):
             return None
-        return super()._find_next(sender)
+        return super()._find_next_deliverable(sender)
 
     @property
     def backlog(self) -> int:

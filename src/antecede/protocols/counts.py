@@ -23,26 +23,26 @@ _CODES = (0, 0, 1, 2, 2, 3, 3, 3, 3)
 """The width of a count of so many bytes."""
 
 
-def _load(value: tuple[list[int], bytes]) -> Counts:
+def _decode_array(value: tuple[list[int], bytes]) -> Counts:
     if not isinstance(value, list) or len(value) != 2:
         raise ValueError("an array is its shape and its entries")
     shape, entries = value
     return np.frombuffer(entries, "<i8").reshape(shape).astype(np.int64)
 
 
-def _dump(array: Counts) -> tuple[tuple[int, ...], bytes]:
+def _encode_array(array: Counts) -> tuple[tuple[int, ...], bytes]:
     return array.shape, array.astype("<i8").tobytes()
 
 
-wire.register_type(np.ndarray, _dump, _load)
+wire.register_type(np.ndarray, _encode_array, _decode_array)
 
 
-def empty_counts() -> Counts:
-    """The place of an array that `_start` will lay out."""
+def make_empty_counts() -> Counts:
+    """The place of an array that `_init_state` will make."""
     return np.zeros(0, np.int64)
 
 
-def zero_counts(*shape: int) -> Counts:
+def make_zero_counts(*shape: int) -> Counts:
     """An array of counts, all 0."""
     return np.zeros(shape, np.int64)
 
@@ -55,11 +55,11 @@ def pack_counts(array: Counts) -> bytes:
 
 
 def unpack_counts(data: bytes, *shape: int) -> Counts:
-    """The array that `pack` packed; raises InputError unless it has exactly this shape."""
-    return view_counts(data, *shape).astype(np.int64)
+    """The array that `pack_counts` packed; raises InputError unless it has exactly this shape."""
+    return view_packed_counts(data, *shape).astype(np.int64)
 
 
-def view_counts(data: bytes, *shape: int) -> Counts:
+def view_packed_counts(data: bytes, *shape: int) -> Counts:
     """The same as it lies in the data: as wide as it is there, and not to be changed."""
     size = prod(shape)
     code = data[0] if data else len(_WIDTHS)
@@ -78,22 +78,22 @@ def narrow_counts(array: Counts) -> Counts:
     return array.astype(_WIDTHS[_CODES[needed_bytes]])
 
 
-def count_up(array: Counts, x: int, y: int) -> Counts:
-    """One more in an entry of a narrow array: the array itself, or a wider one if that no longer fits."""
-    return raise_count(array, x, y, array.item(x, y) + 1)
+def increment_count(matrix: Counts, row: int, column: int) -> Counts:
+    """One more in an entry of a narrow matrix: the matrix itself, or a wider one if that no longer fits."""
+    return raise_count_to(matrix, row, column, matrix.item(row, column) + 1)
 
 
-def raise_count(array: Counts, x: int, y: int, count: int) -> Counts:
-    """An entry of a narrow array raised to a count that is at most one more than fits."""
-    if array.item(x, y) >= count:
-        return array
-    if count >> 8 * array.itemsize:
-        array = array.astype(_WIDTHS[_CODE_OF[array.dtype] + 1])
-    array[x, y] = count
-    return array
+def raise_count_to(matrix: Counts, row: int, column: int, count: int) -> Counts:
+    """An entry of a narrow matrix raised to a count that is at most one more than fits."""
+    if matrix.item(row, column) >= count:
+        return matrix
+    if count >> 8 * matrix.itemsize:
+        matrix = matrix.astype(_WIDTHS[_CODE_OF[matrix.dtype] + 1])
+    matrix[row, column] = count
+    return matrix
 
 
-def raise_counts(array: Counts, other: Counts) -> Counts:
+def merge_maximum_counts(array: Counts, other: Counts) -> Counts:
     """The larger of each two entries, in a narrow array: the array itself, or a wider one if need be."""
     if other.itemsize > array.itemsize:
         other = narrow_counts(other)
@@ -114,6 +114,6 @@ def list_nonzero(column: Counts) -> list[tuple[int, int]]:
     return list(zip(slots.tolist(), counts.tolist(), strict=True))
 
 
-def count_packed(data: bytes) -> int:
+def count_packed_entries(data: bytes) -> int:
     """How many counts a packed array holds."""
     return (len(data) - 1) // _WIDTHS[data[0]].itemsize

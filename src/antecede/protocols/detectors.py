@@ -24,16 +24,16 @@ class Recent(msgspec.Struct, array_like=True):
 
 
 def find_alarms(
-    keys: Sequence[int], vector: list[int], before: dict[int, int], recent: Sequence[Recent]
+    keys: Sequence[int], vector: list[int], entries_before: dict[int, int], recent: Sequence[Recent]
 ) -> tuple[str, ...]:
     """The detectors that suspect the message with this stamp, whose sender owns `keys`, to be late."""
-    uncovered = [x for x in keys if before.get(x, 0) < vector[x]]
+    uncovered = [x for x in keys if entries_before.get(x, 0) < vector[x]]
     if uncovered:
         return ()
     covering = [old for old in recent if _accounts_for_entries(old, keys, vector)]
     if not covering:
         return (ALGORITHM_4,)
-    if any(_may_follow(old, vector) for old in covering):
+    if any(_may_causally_follow(old, vector) for old in covering):
         return (ALGORITHM_4, ALGORITHM_5, SHARPER)
     return (ALGORITHM_4, ALGORITHM_5)
 
@@ -43,7 +43,7 @@ def _accounts_for_entries(old: Recent, keys: Sequence[int], vector: list[int]) -
     return all(old.vector[x] >= vector[x] for x in keys)
 
 
-def _may_follow(old: Recent, vector: list[int]) -> bool:
+def _may_causally_follow(old: Recent, vector: list[int]) -> bool:
     """Whether the stamp of `old` is one that an effect of the message could have."""
     nowhere_less = all(map(ge, old.vector, vector))
     more_on_own_keys = all(old.vector[x] > vector[x] for x in old.keys)

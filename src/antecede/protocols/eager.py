@@ -22,8 +22,8 @@ from antecede.core.packet import Gap, Held, Missing, Packet
 from antecede.protocols.numbered import Numbered
 from antecede.protocols.stamps import refuse_kind
 
-_decode_stamp = wire.make_reader(tuple[wire.Count, bool], "stamp of 'eager'")
-_decode_number = wire.make_reader(wire.Number, "acknowledgement or release of 'eager'")
+_decode_stamp = wire.make_decoder(tuple[wire.Count, bool], "stamp of 'eager'")
+_decode_number = wire.make_decoder(wire.Number, "acknowledgement or release of 'eager'")
 
 Stamp = tuple[str, int, bool]
 """The kind of the packet; of a message, how many to its target came before and whether it is flagged; of an
@@ -70,16 +70,16 @@ class Eager(Numbered, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         if targets:
-            self.outgoing.offer(Outgoing(payload, targets), self._list_flags(), [])
-            self._transmit_messages()
+            self.outgoing.offer(Outgoing(payload, targets), self._list_needed_clearances(), [])
+            self._emit_ready_messages()
 
-    def _list_flags(self) -> Pairs:
+    def _list_needed_clearances(self) -> Pairs:
         return sorted(self.flags.items())
 
-    def _transmit_messages(self) -> None:
-        while (ready := self.outgoing.find()) is not None:
+    def _emit_ready_messages(self) -> None:
+        while (ready := self.outgoing.find_ready()) is not None:
             message = self.outgoing.take(ready)
-            numbers = {target: self._count_packet(target) + 1 for target in message.targets}
+            numbers = {target: self._increment_sent_count(target) + 1 for target in message.targets}
             needs = self._list_unacknowledged(message.targets)
             for target, number in numbers.items():
                 stamp = wire.encode((number - 1, bool(needs)))
@@ -97,7 +97,7 @@ class Eager(Numbered, kw_only=True):
         ]
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Stamp:
         """As `Stamp` says."""
         if kind == "message":
             return kind, *_decode_stamp(data)
@@ -106,7 +106,7 @@ class Eager(Numbered, kw_only=True):
         refuse_kind("eager", kind)
 
     @staticmethod
-    def find_needs_and_gains(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
         """All earlier messages of the pair come first."""
         kind, number, _ = stamp
         if kind != "message":
@@ -118,8 +118,8 @@ class Eager(Numbered, kw_only=True):
         """The number and the flag, or the number alone."""
         return 2 if isinstance(msgspec.msgpack.decode(stamp), list) else 1
 
-    def _read_packet(self, packet: Packet) -> Stamp:
-        stamp: Stamp = super()._read_packet(packet)
+    def _decode_packet_stamp(self, packet: Packet) -> Stamp:
+        stamp: Stamp = super()._decode_packet_stamp(packet)
         kind, number, _ = stamp
         if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
@@ -127,28 +127,28 @@ class Eager(Numbered, kw_only=True):
             raise InputError(f"{packet.source} clears a message that it has not sent")
         return stamp
 
-    def _take_up_packet(self, packet: Packet, stamp: Stamp) -> None:
+    def _process_ordered_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier, flagged = stamp
         source, number = self.index[packet.source], earlier + 1
-        self._put_in_box(packet.source, packet)
+        self._append_to_inbox(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(number), kind="ack")
         if flagged and self.outgoing.have.get(source, 0) < number:  # a clearance may overtake its message
             self.flags[source] = number
 
-    def _obey_packet(self, packet: Packet, stamp: Stamp) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: Stamp) -> None:
         kind, number, _ = stamp
         source = self.index[packet.source]
         if kind == "ack":
-            self.uncleared.gain(source, number)
-            self._clear_messages()
+            self.uncleared.advance_slot(source, number)
+            self._emit_clearances()
             return
-        self.outgoing.gain(source, number)
+        self.outgoing.advance_slot(source, number)
         if self.flags.get(source, 0) <= number:
             self.flags.pop(source, None)
-        self._transmit_messages()
+        self._emit_ready_messages()
 
-    def _clear_messages(self) -> None:
-        while (ready := self.uncleared.find()) is not None:
+    def _emit_clearances(self) -> None:
+        while (ready := self.uncleared.find_ready()) is not None:
             flagged = self.uncleared.take(ready)
             for target, number in flagged.numbers.items():
                 self._emit_packet(target, wire.encode(number), kind="release")
@@ -161,7 +161,7 @@ class Eager(Numbered, kw_only=True):
     def held(self) -> list[Held]:
         """What came before an earlier message of its pair; then the own messages that wait for clearances."""
         waiting = super().held()
-        for message, unmet in self.outgoing.held():
+        for message, unmet in self.outgoing.iterate_held():
             missing = [Missing(self._name_clearance(slot), have, count) for slot, have, count in unmet]
             waiting.append(Held(self.process, 0, message.payload, "message", tuple(missing)))
         return waiting

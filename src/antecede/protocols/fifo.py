@@ -6,7 +6,7 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
 from antecede.protocols.stamps import refuse_kind
 
-_decode_stamp = wire.make_reader(wire.Count, "stamp of 'fifo'")
+_decode_stamp = wire.make_decoder(wire.Count, "stamp of 'fifo'")
 
 
 class Fifo(Gated, kw_only=True):
@@ -34,14 +34,14 @@ class Fifo(Gated, kw_only=True):
             self.sequence[target] = earlier + 1
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> int:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> int:
         """How many messages the sender has sent here before."""
         if kind != "message":
             refuse_kind("fifo", kind)
         return _decode_stamp(data)
 
     @staticmethod
-    def find_needs_and_gains(stamp: int, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: int, source: int, receiver: int) -> tuple[Pairs, Pairs]:
         """All earlier messages of this sender come first."""
         return [(source, stamp)], [(source, stamp + 1)]
 

@@ -37,7 +37,7 @@ from antecede.core.gate import Pairs
 from antecede.core.packet import Effects, Held, Packet
 from antecede.core.seen import Seen
 from antecede.protocols.numbered import Numbered
-from antecede.protocols.stamps import check_ids, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_process_ids, refuse_kind
 
 Overlay = dict[str, list[str]]
 """To whom each process has a link."""
@@ -69,9 +69,9 @@ class Opening(msgspec.Struct):
     kept: list[Flooded]
 
 
-_decode_message = wire.make_reader(tuple[wire.Count, wire.Number, wire.Count], "stamp of 'flood'")
-_decode_ping = wire.make_reader(tuple[wire.Count, wire.Number, wire.Count, wire.Count], "ping of 'flood'")
-_decode_pong = wire.make_reader(wire.Number, "pong of 'flood'")
+_decode_message = wire.make_decoder(tuple[wire.Count, wire.Number, wire.Count], "stamp of 'flood'")
+_decode_ping = wire.make_decoder(tuple[wire.Count, wire.Number, wire.Count, wire.Count], "ping of 'flood'")
+_decode_pong = wire.make_decoder(wire.Number, "pong of 'flood'")
 
 
 class Flood(Numbered, kw_only=True):
@@ -102,7 +102,7 @@ class Flood(Numbered, kw_only=True):
     opening: dict[int, Opening] = {}
     known: list[Seen] = []
 
-    def _lay_out_state(self) -> None:
+    def _init_state(self) -> None:
         if isinstance(self.overlay, dict):
             self.overlay = _check_overlay(self.overlay, self.group)
             self.linked = [self.index[name] for name in self.overlay[self.process]]
@@ -117,17 +117,17 @@ class Flood(Numbered, kw_only=True):
 
     def add_link(self, peer: str) -> Effects:
         """Open a link to another process, as soon as it has answered; the packets are the ping."""
-        target = self._find_peer(peer)
+        target = self._get_peer_id(peer)
         if target in self.linked or target in self.opening:
             raise CallerError(f"{self.process} has a link to {peer}, or is opening one")
-        ping = self._number_own()
-        self._pass_on(Flooded("ping", self.me, ping, target, b""))
+        ping = self._increment_own_number()
+        self._forward_over_links(Flooded("ping", self.me, ping, target, b""))
         self.opening[target] = Opening(ping, [])
-        return self._collect_effects([])
+        return self._deliver_ready_and_take_outbox([])
 
     def remove_link(self, peer: str) -> None:
         """Send nothing more over a link, or give up to open it; the others must keep the group connected."""
-        target = self._find_peer(peer)
+        target = self._get_peer_id(peer)
         if self.linked == [target]:
             raise CallerError(f"the link to {peer} is the last one of {self.process}; open another one first")
         if target in self.opening:
@@ -137,21 +137,21 @@ class Flood(Numbered, kw_only=True):
         else:
             raise CallerError(f"{self.process} has no link to {peer}; it has links to {self.links}")
 
-    def _find_peer(self, peer: str) -> int:
+    def _get_peer_id(self, peer: str) -> int:
         if not isinstance(peer, str) or peer not in self.seen:
             raise CallerError(f"{peer!r} is not another member of the group {self.group}")
         return self.index[peer]
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
-        number = self._number_own()
-        self._pass_on(Flooded("message", self.me, number, 0, payload))
+        number = self._increment_own_number()
+        self._forward_over_links(Flooded("message", self.me, number, 0, payload))
 
-    def _number_own(self) -> int:
+    def _increment_own_number(self) -> int:
         own = self.known[self.me]
         own.add(own.low + 1)
         return own.low
 
-    def _pass_on(self, flooded: Flooded, source: int | None = None) -> None:
+    def _forward_over_links(self, flooded: Flooded, source: int | None = None) -> None:
         """Send over all links, but not back to where it came from: (*) holds there already."""
         for target in self.linked:
             if target != source:
@@ -161,14 +161,14 @@ class Flood(Numbered, kw_only=True):
                 opening.kept.append(flooded)
 
     def _send_over_link(self, target: int, flooded: Flooded) -> None:
-        earlier = self._count_packet(target)
+        earlier = self._increment_sent_count(target)
         fields = [flooded.origin, flooded.number, earlier]
         if flooded.kind == "ping":
             fields.append(flooded.end)
         self._emit_packet(target, wire.encode(fields), flooded.payload, flooded.kind)
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> FloodStamp | int:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> FloodStamp | int:
         """What is flooded and its place on the link; of a pong, the number of the ping."""
         if kind == "pong":
             return _decode_pong(data)
@@ -178,11 +178,11 @@ class Flood(Numbered, kw_only=True):
             stamp = FloodStamp(*_decode_ping(data))
         else:
             refuse_kind("flood", kind)
-        check_ids((stamp.origin, stamp.end), n)
+        check_process_ids((stamp.origin, stamp.end), group_size)
         return stamp
 
     @staticmethod
-    def find_needs_and_gains(stamp: FloodStamp | int, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: FloodStamp | int, source: int, receiver: int) -> tuple[Pairs, Pairs]:
         """All that went over the link before comes first."""
         if isinstance(stamp, int):
             return [], []
@@ -194,28 +194,28 @@ class Flood(Numbered, kw_only=True):
         read = msgspec.msgpack.decode(stamp)
         return len(read) if isinstance(read, list) else 1
 
-    def _check_own_sends(self, stamp: FloodStamp | int) -> None:
+    def _check_claimed_own_sends(self, stamp: FloodStamp | int) -> None:
         own = self.known[self.me].low
         if isinstance(stamp, int):
             if stamp > own:
                 raise InputError(f"answers ping {stamp} of {self.process}, which was never sent")
         elif stamp.origin == self.me:
-            check_own(stamp.number, own)
+            check_claimed_count(stamp.number, own)
 
-    def _take_up_packet(self, packet: Packet, stamp: FloodStamp) -> None:
+    def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         known = self.known[stamp.origin]
         if known.has(stamp.number):
             return
         known.add(stamp.number)
         kind: Literal["message", "ping"] = "ping" if packet.kind == "ping" else "message"
         flooded = Flooded(kind, stamp.origin, stamp.number, stamp.end, packet.payload)
-        self._pass_on(flooded, self.index[packet.source])
+        self._forward_over_links(flooded, self.index[packet.source])
         if kind == "message":
-            self._put_in_box(self.group[stamp.origin], packet)
+            self._append_to_inbox(self.group[stamp.origin], packet)
         elif stamp.end == self.me:
             self._emit_packet(stamp.origin, wire.encode(stamp.number), kind="pong")
 
-    def _obey_packet(self, packet: Packet, stamp: int) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: int) -> None:
         """Open the link whose ping this pong answers, unless it was given up."""
         target = self.index[packet.source]
         opening = self.opening.get(target)
@@ -229,21 +229,25 @@ class Flood(Numbered, kw_only=True):
     def held(self) -> list[Held]:
         """Every message that waits here, once, with what is before its first copy on the link of that."""
         waiting: dict[tuple[int, int], Held] = {}
-        for packet, unmet in self.gate.held():
-            stamp = self._read_packet(packet)
+        for packet, unmet in self.gate.iterate_held():
+            stamp = self._decode_packet_stamp(packet)
             flooded = stamp.origin, stamp.number
             if flooded not in waiting and not self.known[stamp.origin].has(stamp.number):
                 waiting[flooded] = self._describe_held(packet, unmet)
         return list(waiting.values())
 
 
-def _choose_links(overlay: str, me: int, n: int) -> list[int]:
-    """The links of process number `me` of n in an overlay by name."""
+def _choose_links(overlay: str, process_id: int, group_size: int) -> list[int]:
+    """The links of a process in an overlay by name."""
     if overlay == "full":
-        return [other for other in range(n) if other != me]
-    steps = [1] if overlay == "ring" else [2**power for power in range(n.bit_length()) if 2**power < n]
-    ends = {(me + way * step) % n for step in steps for way in (1, -1)}
-    return sorted(ends - {me})
+        return [other for other in range(group_size) if other != process_id]
+    steps = (
+        [1]
+        if overlay == "ring"
+        else [2**power for power in range(group_size.bit_length()) if 2**power < group_size]
+    )
+    ends = {(process_id + way * step) % group_size for step in steps for way in (1, -1)}
+    return sorted(ends - {process_id})
 
 
 def _check_overlay(overlay: Overlay, group: list[str]) -> Overlay:
@@ -258,13 +262,13 @@ def _check_overlay(overlay: Overlay, group: list[str]) -> Overlay:
         for end in ends:
             backwards[end].append(name)
     for ways in (links, backwards):
-        unreached = {*group} - _find_reached(group[0], ways)
+        unreached = {*group} - _find_reachable(group[0], ways)
         if unreached:
             raise CallerError(f"the overlay does not connect {group[0]} with {sorted(unreached)}, both ways")
     return links
 
 
-def _find_reached(start: str, links: Overlay) -> set[str]:
+def _find_reachable(start: str, links: Overlay) -> set[str]:
     reached, news = {start}, [start]
     while news:
         unseen = [name for name in links[news.pop()] if name not in reached]

@@ -15,7 +15,13 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.packet import Packet
-from antecede.protocols.stamps import check_destinations, check_ids, check_length, check_own, refuse_kind
+from antecede.protocols.stamps import (
+    check_claimed_count,
+    check_destinations,
+    check_process_ids,
+    check_vector_length,
+    refuse_kind,
+)
 
 
 class Past(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -35,7 +41,7 @@ class HistoryStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     log: list[Past]
 
 
-_decode_stamp = wire.make_reader(HistoryStamp, "stamp of 'history'")
+_decode_stamp = wire.make_decoder(HistoryStamp, "stamp of 'history'")
 
 
 class History(Boxed, kw_only=True):
@@ -60,7 +66,7 @@ class History(Boxed, kw_only=True):
     past: list[int] = []
     log: list[Past] = []
 
-    def _lay_out_state(self) -> None:
+    def _init_state(self) -> None:
         self.past = [0] * self.n
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
@@ -73,15 +79,15 @@ class History(Boxed, kw_only=True):
             self.log.append(Past(self.me, count, set(targets), payload))
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> HistoryStamp:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> HistoryStamp:
         """The past of the message, its destinations and what it brings along."""
         if kind != "message":
             refuse_kind("history", kind)
         stamp = _decode_stamp(data)
-        check_length(stamp.past, n)
-        check_destinations(stamp.dests, source, me, n)
+        check_vector_length(stamp.past, group_size)
+        check_destinations(stamp.dests, source, receiver, group_size)
         for old in stamp.log:
-            check_ids((old.sender, *old.waiting), n)
+            check_process_ids((old.sender, *old.waiting), group_size)
             if not 0 < old.count <= stamp.past[old.sender]:
                 raise InputError("stamp of 'history': a message of the log is not covered by the past")
         if stamp.past[source] >= wire.LARGEST:
@@ -92,15 +98,17 @@ class History(Boxed, kw_only=True):
         return stamp
 
     @staticmethod
-    def find_needs_and_gains(stamp: HistoryStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: HistoryStamp, source: int, receiver: int) -> tuple[list[int], Pairs]:
         """All of the past comes first, to whomever it was sent; an endpoint has it with the message."""
         return stamp.past, [(source, stamp.past[source] + 1)]
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
         """By the protocol's rule."""
-        read = cls.read_stamp(kind, stamp, source, me, n)
-        past, gains = cls.find_needs_and_gains(read, source, me)
+        read = cls.read_stamp(kind, stamp, source, receiver, group_size)
+        past, gains = cls.find_needs_and_gains(read, source, receiver)
         return list(enumerate(past)), gains
 
     @staticmethod
@@ -110,13 +118,13 @@ class History(Boxed, kw_only=True):
         brought = sum(2 + len(old.waiting) for old in read.log)
         return len(read.past) + len(read.dests) + brought
 
-    def _read_packet(self, packet: Packet) -> HistoryStamp:
+    def _decode_packet_stamp(self, packet: Packet) -> HistoryStamp:
         source = self.index[packet.source]
         stamp = self.read_stamp(packet.kind, packet.stamp, source, self.me, self.n)
-        check_own(stamp.past[self.me], self.past[self.me])
+        check_claimed_count(stamp.past[self.me], self.past[self.me])
         return stamp
 
-    def _take_in(self, packet: Packet, stamp: HistoryStamp) -> None:
+    def _accept_packet(self, packet: Packet, stamp: HistoryStamp) -> None:
         source = self.index[packet.source]
         _, gains = self.find_needs_and_gains(stamp, source, self.me)
         [(_, count)] = gains
@@ -126,10 +134,10 @@ class History(Boxed, kw_only=True):
             news.append(Past(source, count, set(stamp.dests), packet.payload))
             stamp.past[source] = count
         for message in news:
-            self._file_message(message, packet.number)
+            self._deliver_or_keep_for_others(message, packet.number)
         self.past = list(map(max, self.past, stamp.past))
 
-    def _file_message(self, message: Past, number: int) -> None:
+    def _deliver_or_keep_for_others(self, message: Past, number: int) -> None:
         if self.me in message.waiting:
             message.waiting.remove(self.me)
             sender = self.group[message.sender]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import comb
 
 
-def count_sets(k: int, r: int) -> int:
+def count_key_sets(k: int, r: int) -> int:
     """How many sets of k keys there are among r entries: set ids are below it."""
     return comb(r, k)
 
@@ -29,7 +29,7 @@ def unrank_keys(set_id: int, k: int, r: int) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def draw_set_id(process: str, k: int, r: int) -> int:
+def derive_set_id(process: str, k: int, r: int) -> int:
     """A set id drawn from the name alone, so that nobody has to agree and nobody's set ever changes."""
     digest = hashlib.blake2b(process.encode(), digest_size=16).digest()
-    return int.from_bytes(digest, "big") % count_sets(k, r)
+    return int.from_bytes(digest, "big") % count_key_sets(k, r)

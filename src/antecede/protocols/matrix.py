@@ -16,17 +16,17 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.protocols.counts import (
     Counts,
-    count_packed,
-    count_up,
-    empty_counts,
+    count_packed_entries,
+    increment_count,
+    make_empty_counts,
+    make_zero_counts,
+    merge_maximum_counts,
     narrow_counts,
     pack_counts,
-    raise_count,
-    raise_counts,
-    view_counts,
-    zero_counts,
+    raise_count_to,
+    view_packed_counts,
 )
-from antecede.protocols.stamps import check_destinations, check_own_row, refuse_kind
+from antecede.protocols.stamps import check_claimed_row, check_destinations, refuse_kind
 
 
 class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -39,7 +39,7 @@ class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 Read = tuple[list[int], Counts]
 """Destinations, and SENT before the message."""
 
-_decode_stamp = wire.make_reader(MatrixStamp, "stamp of 'matrix'")
+_decode_stamp = wire.make_decoder(MatrixStamp, "stamp of 'matrix'")
 
 
 class Matrix(VectorGated, kw_only=True):
@@ -58,51 +58,51 @@ class Matrix(VectorGated, kw_only=True):
         stamp="n^2",
     )
 
-    sent: Counts = msgspec.field(default_factory=empty_counts)
+    sent: Counts = msgspec.field(default_factory=make_empty_counts)
 
     def __post_init__(self) -> None:
         self.sent = narrow_counts(self.sent)  # from a snapshot it comes wide
 
-    def _lay_out_state(self) -> None:
-        self.sent = narrow_counts(zero_counts(self.n, self.n))
-        self._count_from_zero(self.n)
+    def _init_state(self) -> None:
+        self.sent = narrow_counts(make_zero_counts(self.n, self.n))
+        self._zero_slot_counts(self.n)
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         dests = targets if len(targets) > 1 else ()
         stamp = wire.encode((dests, pack_counts(self.sent)))
         self._emit_copies(targets, stamp, payload)
         for target in targets:
-            self.sent = count_up(self.sent, self.me, target)
+            self.sent = increment_count(self.sent, self.me, target)
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Read:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Read:
         """The destinations, and SENT of the sender before this message."""
         if kind != "message":
             refuse_kind("matrix", kind)
         stamp = _decode_stamp(data)
         if stamp.dests:
-            check_destinations(stamp.dests, source, me, n)
-        return stamp.dests or [me], view_counts(stamp.sent, n, n)
+            check_destinations(stamp.dests, source, receiver, group_size)
+        return stamp.dests or [receiver], view_packed_counts(stamp.sent, group_size, group_size)
 
     @staticmethod
-    def find_needs_and_gains(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
-        """All that the sender knows to be sent to `me` comes first: the column of `me` in SENT."""
-        column = stamp[1][:, me].tolist()
+    def find_needs_and_gains(stamp: Read, source: int, receiver: int) -> tuple[list[int], Pairs]:
+        """All that the sender knows was sent to `receiver` comes first: the column of `receiver` in SENT."""
+        column = stamp[1][:, receiver].tolist()
         return column, [(source, column[source] + 1)]
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:
         """The destinations, and a number for each pair of processes."""
         read = _decode_stamp(stamp)
-        return len(read.dests) + count_packed(read.sent)
+        return len(read.dests) + count_packed_entries(read.sent)
 
-    def _check_own_sends(self, stamp: Read) -> None:
+    def _check_claimed_own_sends(self, stamp: Read) -> None:
         _, sent = stamp
-        check_own_row(sent[self.me], self.sent[self.me])
+        check_claimed_row(sent[self.me], self.sent[self.me])
 
-    def _learn_from(self, source: int, stamp: Read) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
         dests, carried = stamp
-        self.sent = raise_counts(self.sent, carried)
+        self.sent = merge_maximum_counts(self.sent, carried)
         for d in dests:
             with_this_message = carried.item(source, d) + 1
-            self.sent = raise_count(self.sent, source, d, with_this_message)
+            self.sent = raise_count_to(self.sent, source, d, with_this_message)

@@ -13,7 +13,7 @@ that are still under way are taken in, and nobody is welcomed before the sponsor
 import msgspec
 
 from antecede.core import wire
-from antecede.core.endpoint import check_name
+from antecede.core.endpoint import check_process_name
 from antecede.core.errors import CallerError, InputError, TooEarlyError
 from antecede.core.facts import Facts
 from antecede.core.seen import Seen
@@ -32,7 +32,7 @@ class Welcome(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     left: dict[str, wire.Count]
 
 
-_decode_welcome = wire.make_reader(Welcome, "state of a sponsor")
+_decode_welcome = wire.make_decoder(Welcome, "state of a sponsor")
 
 
 class Probabilistic(Sharing, kw_only=True):
@@ -66,7 +66,7 @@ class Probabilistic(Sharing, kw_only=True):
 
     def admit(self, name: str) -> int:
         """Let a newcomer in; returns how many messages this process sent before."""
-        if check_name(name) in self.seen or name == self.process:
+        if check_process_name(name) in self.seen or name == self.process:
             raise CallerError(f"{name!r} is or was a member; a newcomer needs a name of its own")
         self._change_group({*self.group, name})
         self.seen[name] = Seen()
@@ -74,7 +74,7 @@ class Probabilistic(Sharing, kw_only=True):
 
     def dismiss(self, name: str, sent: int) -> None:
         """Stop sending to a member that leaves, which has broadcast `sent` messages."""
-        if check_name(name) not in self.index or name == self.process:
+        if check_process_name(name) not in self.index or name == self.process:
             raise CallerError(f"{name!r} is not another member of the group {self.group}")
         if not isinstance(sent, int) or not 0 <= sent <= wire.LARGEST:
             raise CallerError(f"sent={sent}: give the number of messages that {name} has broadcast")
@@ -90,7 +90,7 @@ class Probabilistic(Sharing, kw_only=True):
         counts = sent.values() if isinstance(sent, dict) else [None]
         if not all(isinstance(count, int) for count in counts):
             raise CallerError("`sent` has, for each member, the number that its admit() returned")
-        is_member = check_name(name) in self.index
+        is_member = check_process_name(name) in self.index
         if not is_member or set(sent) != {*self.group} - {name}:
             raise CallerError(f"admit {name!r} everywhere first, and give the answers of {self.group}")
         known = {**self.known, self.process: Seen(self.sent)}
@@ -99,13 +99,13 @@ class Probabilistic(Sharing, kw_only=True):
                 raise TooEarlyError(
                     f"too early: message {count} of {member} is not delivered here; try later"
                 )
-        welcome = Welcome(self.tag, name, self.gate.have, known, self.recent, self.left)
+        welcome = Welcome(self.group_fingerprint, name, self.gate.have, known, self.recent, self.left)
         return wire.encode(welcome)
 
     def join(self, state: bytes) -> None:
         """Begin as a newcomer, with the state of a sponsor."""
         welcome = _decode_welcome(state)
-        if welcome.tag != self.tag or welcome.name != self.process:
+        if welcome.tag != self.group_fingerprint or welcome.name != self.process:
             raise InputError(
                 f"a welcome for {welcome.name!r}; this is {self.process!r}, R={self.R}, K={self.K}"
             )
@@ -115,11 +115,11 @@ class Probabilistic(Sharing, kw_only=True):
         gone = [name for name in welcome.left if name in self.index]
         if gone:
             raise CallerError(f"{', '.join(gone)} left before {self.process} came: leave them out")
-        self._check_entries(welcome)
+        self._check_welcome_entries(welcome)
         self.gate.have = welcome.have
         self.known, self.recent, self.left = welcome.known, welcome.recent, welcome.left
 
-    def _check_entries(self, welcome: Welcome) -> None:
+    def _check_welcome_entries(self, welcome: Welcome) -> None:
         """Refuse the state of a sponsor with another number of entries."""
         places = range(self.R)
         keys = {x for recent in welcome.recent for x in recent.keys}
@@ -129,5 +129,5 @@ class Probabilistic(Sharing, kw_only=True):
 
     def _change_group(self, members: set[str]) -> None:
         self.group = sorted(members)
-        for cached in ("index", "me", "n", "others"):
+        for cached in ("index", "me", "n", "other_ids"):
             self.__dict__.pop(cached, None)

@@ -33,11 +33,11 @@ class Monitor(OnePlace, kw_only=True):
     monitor: str
 
     @property
-    def place(self) -> str:
+    def causal_receiver(self) -> str:
         """The monitor."""
         return self.monitor
 
     @staticmethod
-    def find_needs_and_gains(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: list[int], source: int, receiver: int) -> tuple[list[int], Pairs]:
         """At the monitor all that e counts comes first."""
         return stamp, [(source, stamp[source] + 1)]

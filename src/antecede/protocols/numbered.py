@@ -20,24 +20,24 @@ class Numbered(Gated, kw_only=True):
     inbox: list[Letter] = []
     sent: dict[int, int] = {}
 
-    def _count_packet(self, target: int) -> int:
+    def _increment_sent_count(self, target: int) -> int:
         """Number one more packet to a process; returns how many came before it."""
         earlier = self.sent.get(target, 0)
         self.sent[target] = earlier + 1
         return earlier
 
-    def _take_in(self, packet: Packet, stamp: Any) -> Delivery | None:
-        needs, gains = self._find_needs(self.index[packet.source], stamp)
+    def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
+        needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
         if not gains:
-            self._obey_packet(packet, stamp)
+            self._process_control_packet(packet, stamp)
             return None
         arrival = self.gate.offer(packet, needs, gains)
         self.stamps[arrival] = stamp
-        while (ready := self.gate.find()) is not None:
-            self._take_up_packet(*self._take_packet(ready))
+        while (ready := self.gate.find_ready()) is not None:
+            self._process_ordered_packet(*self._pop_ready_packet(ready))
         return None
 
-    def _find_next(self, sender: str | None) -> int | None:
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
         """The head of the box or nothing."""
         if not self.inbox or sender not in (None, self.inbox[0].sender):
             return None
@@ -47,13 +47,13 @@ class Numbered(Gated, kw_only=True):
         letter = self.inbox.pop(key)
         return Delivery(letter.sender, letter.payload)
 
-    def _put_in_box(self, sender: str, packet: Packet) -> None:
+    def _append_to_inbox(self, sender: str, packet: Packet) -> None:
         self.inbox.append(Letter(sender, packet.number, packet.payload))
 
-    def _take_up_packet(self, packet: Packet, stamp: Any) -> None:
+    def _process_ordered_packet(self, packet: Packet, stamp: Any) -> None:
         """Take up a packet when it is its turn."""
         raise NotImplementedError
 
-    def _obey_packet(self, packet: Packet, stamp: Any) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: Any) -> None:
         """Take up a packet that has no number of its pair: acknowledgements and the like."""
         raise NotImplementedError

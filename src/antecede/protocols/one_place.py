@@ -11,13 +11,13 @@ from antecede.core import wire
 from antecede.core.errors import CallerError
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_length, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_kind
 
-_decode_stamp = wire.make_reader(list[wire.Count], "stamp")
+_decode_stamp = wire.make_decoder(list[wire.Count], "stamp")
 
 
 class OnePlace(VectorGated, kw_only=True):
-    """At that place the gate's `have` counts what was delivered from each process; elsewhere it is open."""
+    """At that process the gate's `have` counts what was delivered from each process; elsewhere it is open."""
 
     counts_itself: ClassVar[bool]
     """Whether a stamp counts the message that it is on."""
@@ -25,19 +25,21 @@ class OnePlace(VectorGated, kw_only=True):
     past: list[int] = []
 
     @property
-    def place(self) -> str:
+    def causal_receiver(self) -> str:
         """The process that receives in causal order."""
         raise NotImplementedError
 
-    def _lay_out_state(self) -> None:
-        if self.place not in self.index:
-            raise CallerError(f"the {self.facts.name} {self.place!r} is not in the group {self.group}")
+    def _init_state(self) -> None:
+        if self.causal_receiver not in self.index:
+            raise CallerError(
+                f"the {self.facts.name} {self.causal_receiver!r} is not in the group {self.group}"
+            )
         self.past = [0] * self.n
-        self._count_from_zero(self.n)
+        self._zero_slot_counts(self.n)
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
-            to_place = self.group[target] == self.place
+            to_place = self.group[target] == self.causal_receiver
             if to_place and self.counts_itself:
                 self.past[self.me] += 1
             self._emit_packet(target, wire.encode(self.past), payload)
@@ -45,12 +47,12 @@ class OnePlace(VectorGated, kw_only=True):
                 self.past[self.me] += 1
 
     @classmethod
-    def read_stamp(cls, kind: str, data: bytes, source: int, me: int, n: int) -> list[int]:
+    def read_stamp(cls, kind: str, data: bytes, source: int, receiver: int, group_size: int) -> list[int]:
         """The past of the sender."""
         if kind != "message":
             refuse_kind(cls.facts.name, kind)
         stamp = _decode_stamp(data)
-        check_length(stamp, n)
+        check_vector_length(stamp, group_size)
         return stamp
 
     @staticmethod
@@ -58,15 +60,15 @@ class OnePlace(VectorGated, kw_only=True):
         """One number per process."""
         return len(_decode_stamp(stamp))
 
-    def _check_own_sends(self, stamp: list[int]) -> None:
-        check_own(stamp[self.me], self.past[self.me])
+    def _check_claimed_own_sends(self, stamp: list[int]) -> None:
+        check_claimed_count(stamp[self.me], self.past[self.me])
 
-    def _find_needs(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
-        if self.process != self.place:
+    def _find_local_needs_and_gains(self, source: int, stamp: list[int]) -> tuple[Pairs, Pairs]:
+        if self.process != self.causal_receiver:
             return [], []
-        return super()._find_needs(source, stamp)
+        return super()._find_local_needs_and_gains(source, stamp)
 
-    def _learn_from(self, source: int, stamp: list[int]) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: list[int]) -> None:
         self.past = list(map(max, self.past, stamp))
-        if self.process == self.place and not self.counts_itself:
+        if self.process == self.causal_receiver and not self.counts_itself:
             self.past[source] += 1

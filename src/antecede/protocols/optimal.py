@@ -22,7 +22,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.protocols.stamps import check_destinations, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_kind
 
 Waiting = dict[int, int]
 """Sender times n plus destination, to time."""
@@ -35,13 +35,13 @@ Stamp = tuple[int, list[int], list[int], Waiting, Pairs]
 
 
 @lru_cache
-def _make_reader(n: int, protocol: str) -> Callable[[bytes], Fields]:
-    who = Annotated[int, Meta(ge=0, lt=n)]
-    pair = Annotated[int, Meta(ge=0, lt=n * n)]
+def _make_stamp_decoder(group_size: int, protocol: str) -> Callable[[bytes], Fields]:
+    who = Annotated[int, Meta(ge=0, lt=group_size)]
+    pair = Annotated[int, Meta(ge=0, lt=group_size * group_size)]
     time = Annotated[int, Meta(ge=1, le=wire.LARGEST)]
-    newest = Annotated[list[wire.Count], Meta(min_length=n, max_length=n)]
+    newest = Annotated[list[wire.Count], Meta(min_length=group_size, max_length=group_size)]
     fields: type[Fields] = tuple[time, list[who], newest, dict[pair, time]]
-    return wire.make_reader(fields, f"stamp of {protocol!r}")
+    return wire.make_decoder(fields, f"stamp of {protocol!r}")
 
 
 _decode = msgspec.msgpack.Decoder(Fields).decode
@@ -71,11 +71,11 @@ class Optimal(Gated, kw_only=True):
     newest: list[int] = []
     waiting: Waiting = {}
 
-    def _lay_out_state(self) -> None:
+    def _init_state(self) -> None:
         self.newest = [0] * self.n
 
     @cached_property
-    def columns(self) -> list[frozenset[int]]:
+    def pairs_by_destination(self) -> list[frozenset[int]]:
         """For each destination the pairs that it is in."""
         n = self.n
         return [frozenset(range(d, n * n, n)) for d in range(n)]
@@ -84,52 +84,52 @@ class Optimal(Gated, kw_only=True):
         first = self.me * self.n
         self.clock += 1  # SND 1
         for d in targets:  # SND 2: from the unchanged LOG
-            carried = self._select_carried(targets, d)
+            carried = self._select_log_to_carry(targets, d)
             stamp = wire.encode((self.clock, targets, self.newest, carried))
             self._emit_packet(d, stamp, payload)
         for d in targets:  # SND 3
-            for pair in self.waiting.keys() & self.columns[d]:
+            for pair in self.waiting.keys() & self.pairs_by_destination[d]:
                 del self.waiting[pair]
         self.newest[self.me] = self.clock  # SND 4
         for d in targets:
             self.waiting[first + d] = self.clock
 
-    def _select_carried(self, dests: list[int], d: int) -> Waiting:
-        if len(dests) == 1:  # d is kept, and nobody else is in dests
+    def _select_log_to_carry(self, destinations: list[int], destination: int) -> Waiting:
+        if len(destinations) == 1:  # destination is kept, and nobody else is in destinations
             return self.waiting
-        others, n = set(dests) - {d}, self.n
+        others, n = set(destinations) - {destination}, self.n
         return {pair: t for pair, t in self.waiting.items() if pair % n not in others}
 
     @classmethod
-    def read_stamp(cls, kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
+    def read_stamp(cls, kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Stamp:
         """As `Stamp` says."""
         name = cls.facts.name
         if kind != "message":
             refuse_kind(name, kind)
-        clock, dests, newest, waiting = _make_reader(n, name)(data)
-        if dests != [me]:
-            check_destinations(dests, source, me, n)
+        clock, dests, newest, waiting = _make_stamp_decoder(group_size, name)(data)
+        if dests != [receiver]:
+            check_destinations(dests, source, receiver, group_size)
         if newest[source] >= clock:
             raise InputError(f"stamp of {name!r}: LOG has a message of the sender that comes after this one")
         here = []
         for pair, time in waiting.items():
-            sender = pair // n
+            sender = pair // group_size
             if time > newest[sender]:
                 raise InputError(f"stamp of {name!r}: LOG has a message newer than the newest of its sender")
-            if pair % n == me:
+            if pair % group_size == receiver:
                 here.append((sender, time))
         return clock, dests, newest, waiting, here
 
     @staticmethod
-    def find_needs_and_gains(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
-        """RCV 1 and 2: what LOG says may be undelivered at `me` comes first."""
+    def find_needs_and_gains(stamp: Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
+        """RCV 1 and 2: what LOG says may be undelivered at `receiver` comes first."""
         clock, *_, here = stamp
         return here, [(source, clock)]
 
     @classmethod
-    def read_past(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> Pairs:
+    def read_past_counts(cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int) -> Pairs:
         """The newest message of each process that the sender knew of."""
-        _, _, newest, _, _ = cls.read_stamp(kind, stamp, source, me, n)
+        _, _, newest, _, _ = cls.read_stamp(kind, stamp, source, receiver, group_size)
         return list(enumerate(newest))
 
     @staticmethod
@@ -138,11 +138,11 @@ class Optimal(Gated, kw_only=True):
         _, dests, newest, waiting = _decode(stamp)
         return 1 + len(dests) + len(newest) + 2 * len(waiting)
 
-    def _check_own_sends(self, stamp: Stamp) -> None:
+    def _check_claimed_own_sends(self, stamp: Stamp) -> None:
         _, _, newest, _, _ = stamp
-        check_own(newest[self.me], self.clock)
+        check_claimed_count(newest[self.me], self.clock)
 
-    def _learn_from(self, source: int, stamp: Stamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
         clock, dests, newest, waiting, here = stamp
         n, me = self.n, self.me
         newest[source] = clock  # RCV 3

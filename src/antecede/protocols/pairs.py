@@ -10,7 +10,7 @@ from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_ids, check_length, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_process_ids, check_vector_length, refuse_kind
 
 Time = list[wire.Count]
 
@@ -22,7 +22,7 @@ class PairsStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     last: dict[wire.Count, Time]
 
 
-_decode_stamp = wire.make_reader(PairsStamp, "stamp of 'pairs'")
+_decode_stamp = wire.make_decoder(PairsStamp, "stamp of 'pairs'")
 
 
 class Pairs89(VectorGated, kw_only=True):
@@ -48,36 +48,36 @@ class Pairs89(VectorGated, kw_only=True):
 
     last: dict[int, Time] = {}
 
-    def _lay_out_state(self) -> None:
-        self._count_from_zero(self.n)
+    def _init_state(self) -> None:
+        self._zero_slot_counts(self.n)
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         for target in targets:
             have = self.gate.have
-            self.gate.gain(self.me, have[self.me] + 1)
+            self.gate.advance_slot(self.me, have[self.me] + 1)
             time = list(have.values())
             stamp = wire.encode((time, self.last))
             self._emit_packet(target, stamp, payload)
             self.last[target] = time
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> PairsStamp:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> PairsStamp:
         """The time of this message, and V of the sender before it."""
         if kind != "message":
             refuse_kind("pairs", kind)
         stamp = _decode_stamp(data)
-        check_ids(stamp.last, n)
-        check_length(stamp.time, n)
+        check_process_ids(stamp.last, group_size)
+        check_vector_length(stamp.time, group_size)
         for time in stamp.last.values():
-            check_length(time, n)
+            check_vector_length(time, group_size)
         return stamp
 
     @staticmethod
-    def find_needs_and_gains(stamp: PairsStamp, source: int, me: int) -> tuple[list[int], Pairs]:
-        """The time of the last message to `me` must have passed; a delivery gains the message's time."""
+    def find_needs_and_gains(stamp: PairsStamp, source: int, receiver: int) -> tuple[list[int], Pairs]:
+        """The time of the last message to `receiver` must be past; a delivery gains the message's time."""
         own = (source, stamp.time[source])
         others = [(x, count) for x, count in enumerate(stamp.time) if x != source and count]
-        return stamp.last.get(me, []), [own, *others]
+        return stamp.last.get(receiver, []), [own, *others]
 
     @staticmethod
     def count_entries(stamp: bytes) -> int:
@@ -86,21 +86,21 @@ class Pairs89(VectorGated, kw_only=True):
         last = sum(1 + len(time) for time in read.last.values())
         return len(read.time) + last
 
-    def _check_own_sends(self, stamp: PairsStamp) -> None:
+    def _check_claimed_own_sends(self, stamp: PairsStamp) -> None:
         sent = self.gate.have[self.me]
-        check_own(stamp.time[self.me], sent)
+        check_claimed_count(stamp.time[self.me], sent)
         for time in stamp.last.values():
-            check_own(time[self.me], sent)
+            check_claimed_count(time[self.me], sent)
 
-    def _find_needs(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: PairsStamp) -> tuple[Pairs, Pairs]:
         """Without the gains that change nothing, which are most."""
-        needs, gains = super()._find_needs(source, stamp)
+        needs, gains = super()._find_local_needs_and_gains(source, stamp)
         have = self.gate.have
         identity, *others = gains
         others = [(slot, count) for slot, count in others if count > have[slot]]
         return needs, [identity, *others]
 
-    def _learn_from(self, source: int, stamp: PairsStamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: PairsStamp) -> None:
         for q, time in stamp.last.items():
             ours = self.last.get(q, time)
             if ours != time:

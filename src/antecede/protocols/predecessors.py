@@ -12,7 +12,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.protocols.stamps import check_destinations, check_ids, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_destinations, check_process_ids, refuse_kind
 
 Barriers = dict[wire.Count, dict[wire.Count, wire.Count]]
 """Destination to sender to count: what must be delivered there first."""
@@ -26,7 +26,7 @@ class PredecessorsStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=T
     barriers: Barriers
 
 
-_decode_stamp = wire.make_reader(PredecessorsStamp, "stamp of 'predecessors'")
+_decode_stamp = wire.make_decoder(PredecessorsStamp, "stamp of 'predecessors'")
 
 
 class Predecessors(Gated, kw_only=True):
@@ -59,23 +59,23 @@ class Predecessors(Gated, kw_only=True):
             self.barriers[target] = {self.me: self.count}
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> PredecessorsStamp:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> PredecessorsStamp:
         """The count of this message, its destinations, and CB of the sender before it."""
         if kind != "message":
             refuse_kind("predecessors", kind)
         stamp = _decode_stamp(data)
-        check_destinations(stamp.dests, source, me, n)
+        check_destinations(stamp.dests, source, receiver, group_size)
         if stamp.count == 0:
             raise InputError("stamp of 'predecessors': the count starts at 1")
-        check_ids(stamp.barriers, n)
+        check_process_ids(stamp.barriers, group_size)
         for barrier in stamp.barriers.values():
-            check_ids(barrier, n)
+            check_process_ids(barrier, group_size)
         return stamp
 
     @staticmethod
-    def find_needs_and_gains(stamp: PredecessorsStamp, source: int, me: int) -> tuple[Pairs, Pairs]:
-        """The immediate predecessors to `me` come first."""
-        barrier = stamp.barriers.get(me, {})
+    def find_needs_and_gains(stamp: PredecessorsStamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
+        """The immediate predecessors to `receiver` come first."""
+        barrier = stamp.barriers.get(receiver, {})
         return list(barrier.items()), [(source, stamp.count)]
 
     @staticmethod
@@ -85,11 +85,11 @@ class Predecessors(Gated, kw_only=True):
         barriers = sum(1 + 2 * len(barrier) for barrier in read.barriers.values())
         return 1 + len(read.dests) + barriers
 
-    def _check_own_sends(self, stamp: PredecessorsStamp) -> None:
+    def _check_claimed_own_sends(self, stamp: PredecessorsStamp) -> None:
         for barrier in stamp.barriers.values():
-            check_own(barrier.get(self.me, 0), self.count)
+            check_claimed_count(barrier.get(self.me, 0), self.count)
 
-    def _learn_from(self, source: int, stamp: PredecessorsStamp) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: PredecessorsStamp) -> None:
         for q in stamp.dests:
             if q != self.me:
                 older = stamp.barriers.get(q, {})

@@ -20,8 +20,8 @@ from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
 from antecede.core.seen import Seen
 from antecede.protocols.detectors import Recent, find_alarms
-from antecede.protocols.keys import count_sets, draw_set_id, unrank_keys
-from antecede.protocols.stamps import check_length, refuse_kind
+from antecede.protocols.keys import count_key_sets, derive_set_id, unrank_keys
+from antecede.protocols.stamps import check_vector_length, refuse_kind
 
 NOBODY = -1
 """In place of the sender's id: entries are not by process, and a sender that has left has no id."""
@@ -35,7 +35,7 @@ class ProbabilisticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=
     vector: list[wire.Count]
 
 
-decode_stamp = wire.make_reader(ProbabilisticStamp, "stamp of 'probabilistic'")
+decode_stamp = wire.make_decoder(ProbabilisticStamp, "stamp of 'probabilistic'")
 
 
 class KeyedStamp(NamedTuple):
@@ -64,20 +64,20 @@ class Sharing(VectorGated, kw_only=True):
     recent: list[Recent] = []
     sent: int = 0
 
-    def _lay_out_state(self) -> None:
+    def _init_state(self) -> None:
         if self.K > self.R:
             raise CallerError(f"K={self.K} keys cannot be chosen among R={self.R} entries; use K <= R")
-        if count_sets(self.K, self.R) > wire.LARGEST:
+        if count_key_sets(self.K, self.R) > wire.LARGEST:
             raise CallerError(f"there are too many sets of K={self.K} keys for R={self.R}; use a smaller K")
         if self.set_id is None:
             self.set_id = self._choose_set_id()
-        if not 0 <= self.set_id < count_sets(self.K, self.R):
-            raise CallerError(f"set_id={self.set_id} must be from 0 to {count_sets(self.K, self.R) - 1}")
-        self._count_from_zero(self.R)
+        if not 0 <= self.set_id < count_key_sets(self.K, self.R):
+            raise CallerError(f"set_id={self.set_id} must be from 0 to {count_key_sets(self.K, self.R) - 1}")
+        self._zero_slot_counts(self.R)
         self.gate.add = True
 
     def _choose_set_id(self) -> int:
-        return draw_set_id(self.process, self.K, self.R)
+        return derive_set_id(self.process, self.K, self.R)
 
     @property
     def keys(self) -> tuple[int, ...]:
@@ -86,14 +86,16 @@ class Sharing(VectorGated, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:  # Algorithm 1
         for x in self.keys:
-            self.gate.gain(x, 1)
+            self.gate.advance_slot(x, 1)
         self.sent += 1
         vector = list(self.gate.have.values())
         stamp = wire.encode((self.set_id, self.sent, vector))
         self._emit_copies(targets, stamp, payload)
 
     @classmethod
-    def read_needs(cls, kind: str, stamp: bytes, source: int, me: int, n: int) -> tuple[Pairs, Pairs]:
+    def read_needs_and_gains(
+        cls, kind: str, stamp: bytes, source: int, receiver: int, group_size: int
+    ) -> tuple[Pairs, Pairs]:
         """Cannot be read from one stamp, which does not say how many keys a sender has."""
         raise InputError(f"{cls.facts.name!r}: entries are shared, and needs are not by process")
 
@@ -102,13 +104,13 @@ class Sharing(VectorGated, kw_only=True):
         """The set of keys, the number of the message, and the entries."""
         return 2 + len(decode_stamp(stamp).vector)
 
-    def _read_packet(self, packet: Packet) -> KeyedStamp:
+    def _decode_packet_stamp(self, packet: Packet) -> KeyedStamp:
         name = self.facts.name
         if packet.kind != "message":
             refuse_kind(name, packet.kind)
         stamp = decode_stamp(packet.stamp)
-        check_length(stamp.vector, self.R)
-        if stamp.set_id >= count_sets(self.K, self.R):
+        check_vector_length(stamp.vector, self.R)
+        if stamp.set_id >= count_key_sets(self.K, self.R):
             raise InputError(f"stamp of {name!r}: there is no set of keys {stamp.set_id}")
         keys = unrank_keys(stamp.set_id, self.K, self.R)
         if any(stamp.vector[x] == 0 for x in keys):
@@ -116,24 +118,24 @@ class Sharing(VectorGated, kw_only=True):
         return KeyedStamp(keys, stamp.number, stamp.vector)
 
     @staticmethod
-    def find_needs_and_gains(stamp: KeyedStamp, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: KeyedStamp, source: int, receiver: int) -> tuple[list[int], Pairs]:
         """Algorithm 2: the entries must have caught up with the stamp, less 1 on those that count it."""
         wanted = stamp.vector.copy()
         for x in stamp.keys:
             wanted[x] -= 1
         return wanted, [(x, 1) for x in stamp.keys]
 
-    def passes_over(self, packet: Packet) -> bool:
+    def will_never_deliver(self, packet: Packet) -> bool:
         """Whether `receive` will not deliver this message, ever: it came with the state of a sponsor."""
         known = self.known.get(packet.source)
         return known is not None and known.has(decode_stamp(packet.stamp).number)
 
-    def _take_in(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
+    def _accept_packet(self, packet: Packet, stamp: KeyedStamp) -> Delivery | None:
         known = self.known.setdefault(packet.source, Seen())
         if known.has(stamp.number):
             return None  # came with the state of the sponsor
-        needs, gains = self._find_needs(NOBODY, stamp)
-        if not self.manual and self.gate.passes(needs, gains):
+        needs, gains = self._find_local_needs_and_gains(NOBODY, stamp)
+        if not self.manual and self.gate.pass_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
         return None

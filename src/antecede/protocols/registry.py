@@ -7,7 +7,7 @@ from typing import Literal, overload
 import msgspec
 
 from antecede.core import wire
-from antecede.core.endpoint import SNAPSHOT_VERSION, Endpoint, check_name
+from antecede.core.endpoint import SNAPSHOT_VERSION, Endpoint, check_process_name
 from antecede.core.errors import CallerError, InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Packet
@@ -38,8 +38,8 @@ _CLASSES: tuple[type[Endpoint], ...] = (
     Server, Bounded, Monitor, Buffered, Release, Eager, Semantic, Probabilistic, Plausible, Scalar,
 )  # fmt: skip
 _BY_NAME = {kind.facts.name: kind for kind in _CLASSES}
-_READERS = {name: wire.make_reader(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}
-_read_snapshot = wire.make_reader(tuple[int, str, int, bytes], "not a snapshot of antecede")
+_READERS = {name: wire.make_decoder(kind, f"snapshot of {name!r}") for name, kind in _BY_NAME.items()}
+_read_snapshot = wire.make_decoder(tuple[int, str, int, bytes], "not a snapshot of antecede")
 
 
 def list_protocols() -> dict[str, Facts]:
@@ -47,12 +47,12 @@ def list_protocols() -> dict[str, Facts]:
     return {name: kind.facts for name, kind in _BY_NAME.items()}
 
 
-def get_protocol(name: str) -> type[Endpoint]:
+def get_protocol_class(name: str) -> type[Endpoint]:
     """The class of a protocol: its rule, its sizes and what else is known without an endpoint."""
     return _BY_NAME[name]
 
 
-def count_entries(packet: Packet) -> int:
+def count_stamp_entries(packet: Packet) -> int:
     """How many numbers the stamp of a packet holds; 0 for an empty stamp."""
     return _BY_NAME[packet.protocol].count_entries(packet.stamp)
 
@@ -108,7 +108,7 @@ def build_endpoint(
     except msgspec.ValidationError as error:
         raise CallerError(f"{protocol!r}: {error}; its options: {dict(kind.facts.options)}") from None
     made.seen = {name: Seen() for name in names if name != process}
-    made._lay_out_state()
+    made._init_state()
     return made
 
 
@@ -125,7 +125,7 @@ def restore(snapshot: bytes) -> Endpoint:
 def _check_group(group: list[str], process: str) -> list[str]:
     if isinstance(group, str | bytes) or not isinstance(group, Iterable):
         raise CallerError(f"group is a list of process names, not {type(group).__name__}")
-    names = sorted(check_name(name) for name in group)
+    names = sorted(check_process_name(name) for name in group)
     if len(set(names)) < len(names):
         raise CallerError(f"a process is named twice in the group {names}")
     if process not in names:

@@ -21,8 +21,8 @@ from antecede.core.packet import Gap, Held, Missing, Packet
 from antecede.protocols.numbered import Numbered
 from antecede.protocols.stamps import refuse_kind
 
-_decode_stamp = wire.make_reader(wire.Count, "stamp of 'release'")
-_decode_ack = wire.make_reader(wire.Number, "acknowledgement of 'release'")
+_decode_stamp = wire.make_decoder(wire.Count, "stamp of 'release'")
+_decode_ack = wire.make_decoder(wire.Number, "acknowledgement of 'release'")
 
 Stamp = tuple[str, int]
 """The kind of the packet, and: of a message, how many to its target came before; of an acknowledgement, how
@@ -68,7 +68,7 @@ class Release(Numbered, kw_only=True):
         for message in self.kept:
             if not self._may_release(message.target):
                 break
-            earlier = self._count_packet(message.target)
+            earlier = self._increment_sent_count(message.target)
             self._emit_packet(message.target, wire.encode(earlier), message.payload)
             self.unacknowledged.add(message.target)
             released += 1
@@ -78,7 +78,7 @@ class Release(Numbered, kw_only=True):
         return self.unacknowledged <= {target}
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Stamp:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Stamp:
         """As `Stamp` says."""
         if kind == "message":
             return kind, _decode_stamp(data)
@@ -87,7 +87,7 @@ class Release(Numbered, kw_only=True):
         refuse_kind("release", kind)
 
     @staticmethod
-    def find_needs_and_gains(stamp: Stamp, source: int, me: int) -> tuple[Pairs, Pairs]:
+    def find_needs_and_gains(stamp: Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
         """All earlier messages of the pair come first."""
         kind, number = stamp
         if kind != "message":
@@ -99,19 +99,19 @@ class Release(Numbered, kw_only=True):
         """One number."""
         return 1
 
-    def _read_packet(self, packet: Packet) -> Stamp:
-        stamp: Stamp = super()._read_packet(packet)
+    def _decode_packet_stamp(self, packet: Packet) -> Stamp:
+        stamp: Stamp = super()._decode_packet_stamp(packet)
         kind, number = stamp
         if kind == "ack" and number > self.sent.get(self.index[packet.source], 0):
             raise InputError(f"{packet.source} acknowledges a message that {self.process} has not sent")
         return stamp
 
-    def _take_up_packet(self, packet: Packet, stamp: Stamp) -> None:
+    def _process_ordered_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier = stamp
-        self._put_in_box(packet.source, packet)
+        self._append_to_inbox(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
 
-    def _obey_packet(self, packet: Packet, stamp: Stamp) -> None:
+    def _process_control_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, number = stamp
         target = self.index[packet.source]
         if number == self.sent[target]:

@@ -26,13 +26,13 @@ from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Effects, Packet
 from antecede.protocols.counts import (
     Counts,
-    count_packed,
-    empty_counts,
+    count_packed_entries,
+    make_empty_counts,
+    make_zero_counts,
     pack_counts,
     unpack_counts,
-    zero_counts,
 )
-from antecede.protocols.stamps import check_destinations, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_kind
 
 
 class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -48,7 +48,7 @@ class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True)
 Read = tuple[list[int], Counts, Counts, Counts, Counts]
 """Destinations, SP, SC, MCV and ECV of a stamp."""
 
-_decode_stamp = wire.make_reader(SemanticStamp, "stamp of 'semantic'")
+_decode_stamp = wire.make_decoder(SemanticStamp, "stamp of 'semantic'")
 
 
 class Semantic(VectorGated, kw_only=True):
@@ -73,17 +73,17 @@ class Semantic(VectorGated, kw_only=True):
     shared = ("variant",)
 
     variant: Literal["corrected", "printed"] = "corrected"
-    sp: Counts = msgspec.field(default_factory=empty_counts)
-    sc: Counts = msgspec.field(default_factory=empty_counts)
-    mcv: Counts = msgspec.field(default_factory=empty_counts)
-    ecv: Counts = msgspec.field(default_factory=empty_counts)
+    sp: Counts = msgspec.field(default_factory=make_empty_counts)
+    sc: Counts = msgspec.field(default_factory=make_empty_counts)
+    mcv: Counts = msgspec.field(default_factory=make_empty_counts)
+    ecv: Counts = msgspec.field(default_factory=make_empty_counts)
 
-    def _lay_out_state(self) -> None:
-        self.sp = zero_counts(self.n, self.n)
-        self.sc = zero_counts(self.n, self.n)
-        self.mcv = zero_counts(self.n)
-        self.ecv = zero_counts(self.n)
-        self._count_from_zero(self.n)
+    def _init_state(self) -> None:
+        self.sp = make_zero_counts(self.n, self.n)
+        self.sc = make_zero_counts(self.n, self.n)
+        self.mcv = make_zero_counts(self.n)
+        self.ecv = make_zero_counts(self.n)
+        self._zero_slot_counts(self.n)
         self.gate.add = self.variant == "printed"
 
     @property
@@ -123,25 +123,25 @@ class Semantic(VectorGated, kw_only=True):
         self.sc[self.me, targets] += 1  # E7
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> Read:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Read:
         """The destinations, SP, SC, MCV and ECV."""
         if kind != "message":
             refuse_kind("semantic", kind)
         stamp = _decode_stamp(data)
         if stamp.dests:
-            check_destinations(stamp.dests, source, me, n)
-        sp = unpack_counts(stamp.sp, n, n)
-        sc = unpack_counts(stamp.sc, n, n)
-        mcv = unpack_counts(stamp.mcv, n)
-        ecv = unpack_counts(stamp.ecv, n)
-        return stamp.dests or [me], sp, sc, mcv, ecv
+            check_destinations(stamp.dests, source, receiver, group_size)
+        sp = unpack_counts(stamp.sp, group_size, group_size)
+        sc = unpack_counts(stamp.sc, group_size, group_size)
+        mcv = unpack_counts(stamp.mcv, group_size)
+        ecv = unpack_counts(stamp.ecv, group_size)
+        return stamp.dests or [receiver], sp, sc, mcv, ecv
 
     @staticmethod
-    def find_needs_and_gains(stamp: Read, source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: Read, source: int, receiver: int) -> tuple[list[int], Pairs]:
         """R1: what the message depends on comes first, and what was sent before it on its own channel."""
         _, sp, sc, _, _ = stamp
-        column = sp[:, me].tolist()
-        column[source] += int(sc[source, me])
+        column = sp[:, receiver].tolist()
+        column[source] += int(sc[source, receiver])
         return column, [(source, column[source] + 1)]
 
     @staticmethod
@@ -149,21 +149,21 @@ class Semantic(VectorGated, kw_only=True):
         """The destinations, two numbers for each pair of processes, two for each process."""
         read = _decode_stamp(stamp)
         packed = (read.sp, read.sc, read.mcv, read.ecv)
-        return len(read.dests) + sum(map(count_packed, packed))
+        return len(read.dests) + sum(map(count_packed_entries, packed))
 
-    def _check_own_sends(self, stamp: Read) -> None:
+    def _check_claimed_own_sends(self, stamp: Read) -> None:
         *_, mcv, ecv = stamp
         claimed = max(mcv[self.me], ecv[self.me])
-        check_own(int(claimed), self.events)
+        check_claimed_count(int(claimed), self.events)
 
-    def _find_needs(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
+    def _find_local_needs_and_gains(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         if self.variant == "corrected":
-            return super()._find_needs(source, stamp)
+            return super()._find_local_needs_and_gains(source, stamp)
         _, sp, _, _, _ = stamp
         column = sp[:, self.me].tolist()
         return list(enumerate(column)), [(source, 1)]
 
-    def _learn_from(self, source: int, stamp: Read) -> None:
+    def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
         dests, sp, sc, mcv, ecv = stamp
         sc[source, dests if self.variant == "corrected" else self.me] += 1  # R3
         largest = np.maximum(self.sp, sp)
@@ -175,5 +175,5 @@ class Semantic(VectorGated, kw_only=True):
         self.ecv[self.me] += 1
 
     def _deliver_packet(self, packet: Packet, stamp: Read) -> Delivery:
-        self._learn_from(self.index[packet.source], stamp)
+        self._merge_delivered_stamp(self.index[packet.source], stamp)
         return Delivery(packet.source, packet.payload, (), self.events)

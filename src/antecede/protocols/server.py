@@ -33,19 +33,19 @@ class Server(OnePlace, kw_only=True):
     server: str
 
     @property
-    def place(self) -> str:
+    def causal_receiver(self) -> str:
         """The server."""
         return self.server
 
     @staticmethod
-    def find_needs_and_gains(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: list[int], source: int, receiver: int) -> tuple[list[int], Pairs]:
         """At the server all that V counts comes first, but for the message itself."""
         wanted = stamp.copy()
         wanted[source] = max(stamp[source] - 1, 0)  # 0 in a stamp is right elsewhere than at the server
         return wanted, [(source, stamp[source])]
 
-    def _read_packet(self, packet: Packet) -> list[int]:
-        stamp: list[int] = super()._read_packet(packet)
+    def _decode_packet_stamp(self, packet: Packet) -> list[int]:
+        stamp: list[int] = super()._decode_packet_stamp(packet)
         own_entry = stamp[self.index[packet.source]]
         if self.process == self.server and own_entry == 0:
             raise InputError("stamp of 'server': the client's own entry is 0, it must count this message")

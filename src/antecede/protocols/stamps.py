@@ -14,41 +14,41 @@ def refuse_kind(protocol: str, kind: str) -> NoReturn:
     raise InputError(f"{protocol!r} has no {kind!r} packets")
 
 
-def check_ids(ids: Iterable[int], n: int) -> None:
+def check_process_ids(ids: Iterable[int], group_size: int) -> None:
     """Refuse ids of processes that the group does not have."""
-    if max(ids, default=0) >= n:
-        raise InputError(f"stamp: a process id is not below {n}; it was made for a larger group")
+    if max(ids, default=0) >= group_size:
+        raise InputError(f"stamp: a process id is not below {group_size}; it was made for a larger group")
 
 
-def check_own(claimed: int, own: int) -> None:
+def check_claimed_count(claimed: int, actual: int) -> None:
     """Refuse a stamp that tells of more messages of this process than it has sent."""
-    if claimed > own:
+    if claimed > actual:
         raise InputError(
-            f"stamp: tells of {claimed} messages or events of this process, which has had {own}; "
+            f"stamp: tells of {claimed} messages or events of this process, which has had {actual}; "
             "was this endpoint restored from an old snapshot?"
         )
 
 
-def check_own_row(claimed: Counts, own: Counts) -> None:
+def check_claimed_row(claimed: Counts, actual: Counts) -> None:
     """The same for counts by destination, as a row of a matrix has them."""
-    if not exceeds_somewhere(claimed, own):
+    if not exceeds_somewhere(claimed, actual):
         return
-    ahead = claimed.astype(np.int64) - own.astype(np.int64)
+    ahead = claimed.astype(np.int64) - actual.astype(np.int64)
     worst = ahead.argmax()
-    check_own(int(claimed[worst]), int(own[worst]))
+    check_claimed_count(int(claimed[worst]), int(actual[worst]))
 
 
-def check_length(vector: list[int], n: int) -> None:
+def check_vector_length(vector: list[int], expected_length: int) -> None:
     """Refuse a vector that does not have one entry per process (or slot)."""
-    if len(vector) != n:
-        raise InputError(f"stamp: {len(vector)} entries where this group needs {n}")
+    if len(vector) != expected_length:
+        raise InputError(f"stamp: {len(vector)} entries where this group needs {expected_length}")
 
 
-def check_destinations(dests: list[int], source: int, me: int, n: int) -> None:
+def check_destinations(dests: list[int], source: int, receiver: int, group_size: int) -> None:
     """Refuse a destination list without this process, with the sender, or with repeats."""
-    check_ids(dests, n)
+    check_process_ids(dests, group_size)
     has_repeats = len(set(dests)) < len(dests)
-    if me not in dests or source in dests or has_repeats:
+    if receiver not in dests or source in dests or has_repeats:
         raise InputError(
             "stamp: the list of destinations must name the receiver, each once, never the sender"
         )

@@ -15,7 +15,7 @@ from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
 from antecede.protocols.stamps import refuse_kind
 
-_decode_stamp = wire.make_reader(wire.Count, "stamp of 'sync'")
+_decode_stamp = wire.make_decoder(wire.Count, "stamp of 'sync'")
 
 
 class Sync(Boxed, kw_only=True):
@@ -50,7 +50,7 @@ class Sync(Boxed, kw_only=True):
             number = self._emit_packet(target, b"", payload)
             self.awaiting = (self.group[target], number)
 
-    def _read_packet(self, packet: Packet) -> None:
+    def _decode_packet_stamp(self, packet: Packet) -> None:
         if packet.kind not in ("message", "ack"):
             refuse_kind("sync", packet.kind)
         if packet.kind == "message":
@@ -61,7 +61,7 @@ class Sync(Boxed, kw_only=True):
         if (packet.source, number) != self.awaiting:
             raise InputError(f"{packet.source} acknowledges something that {self.process} does not wait for")
 
-    def _take_in(self, packet: Packet, stamp: None) -> None:
+    def _accept_packet(self, packet: Packet, stamp: None) -> None:
         if packet.kind == "ack":
             self.awaiting = None
             return
@@ -69,15 +69,17 @@ class Sync(Boxed, kw_only=True):
         if self.form == "site":
             self._emit_packet(packet.source, wire.encode(packet.number), kind="ack")
 
-    def _is_stopped(self) -> bool:
+    def _is_application_blocked(self) -> bool:
         return self.awaiting is not None
 
-    def _find_next(self, sender: str | None) -> int | None:
-        if self._is_stopped():
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
+        if self._is_application_blocked():
             return None
         if self.form == "site":
-            return super()._find_next(sender)
-        return self._find_first(sender)  # whoever is in a rendezvous sends nothing else: all are concurrent
+            return super()._find_next_deliverable(sender)
+        return self._find_first_letter(
+            sender
+        )  # whoever is in a rendezvous sends nothing else: all are concurrent
 
     def _pop_delivery(self, key: int) -> Delivery:
         letter = self.inbox[key]

@@ -31,12 +31,12 @@ class Unordered(Boxed, kw_only=True):
         for target in targets:
             self._emit_packet(target, b"", payload)
 
-    def _read_packet(self, packet: Packet) -> None:
+    def _decode_packet_stamp(self, packet: Packet) -> None:
         if packet.kind != "message" or packet.stamp:
             raise InputError(f"'unordered' has no {packet.kind} packets and no stamps")
 
-    def _take_in(self, packet: Packet, stamp: None) -> None:
+    def _accept_packet(self, packet: Packet, stamp: None) -> None:
         self.inbox.append(Letter(packet.source, packet.number, packet.payload))
 
-    def _find_next(self, sender: str | None) -> int | None:
-        return self._find_first(sender)
+    def _find_next_deliverable(self, sender: str | None) -> int | None:
+        return self._find_first_letter(sender)

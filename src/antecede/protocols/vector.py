@@ -10,9 +10,9 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_length, check_own, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_kind
 
-_decode_stamp = lru_cache(1024)(wire.make_reader(list[wire.Count], "stamp of 'vector'"))
+_decode_stamp = lru_cache(1024)(wire.make_decoder(list[wire.Count], "stamp of 'vector'"))
 """Remembers the latest: copies of one message that arrive in one program are read once, and never changed."""
 
 
@@ -30,29 +30,29 @@ class Vector(VectorGated, kw_only=True):
         stamp="n",
     )
 
-    def _lay_out_state(self) -> None:
-        self._count_from_zero(self.n)
+    def _init_state(self) -> None:
+        self._zero_slot_counts(self.n)
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         have = self.gate.have
-        self.gate.gain(self.me, have[self.me] + 1)
+        self.gate.advance_slot(self.me, have[self.me] + 1)
         stamp = wire.encode(list(have.values()))
         self._emit_copies(targets, stamp, payload)
 
     @staticmethod
-    def read_stamp(kind: str, data: bytes, source: int, me: int, n: int) -> list[int]:
+    def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> list[int]:
         """V of the sender, which counts this message."""
         if kind != "message":
             refuse_kind("vector", kind)
         stamp = _decode_stamp(data)
-        if len(stamp) != n:
-            check_length(stamp, n)
+        if len(stamp) != group_size:
+            check_vector_length(stamp, group_size)
         if stamp[source] == 0:
             raise InputError("stamp of 'vector': the sender's own entry is 0, it must count this message")
         return stamp
 
     @staticmethod
-    def find_needs_and_gains(stamp: list[int], source: int, me: int) -> tuple[list[int], Pairs]:
+    def find_needs_and_gains(stamp: list[int], source: int, receiver: int) -> tuple[list[int], Pairs]:
         """All that the sender had delivered, and its own earlier broadcasts, come first."""
         wanted = stamp.copy()
         wanted[source] -= 1
@@ -63,7 +63,7 @@ class Vector(VectorGated, kw_only=True):
         """One number per process."""
         return len(_decode_stamp(stamp))
 
-    def _check_own_sends(self, stamp: list[int]) -> None:
+    def _check_claimed_own_sends(self, stamp: list[int]) -> None:
         claimed, sent = stamp[self.me], self.gate.have[self.me]
         if claimed > sent:
-            check_own(claimed, sent)
+            check_claimed_count(claimed, sent)

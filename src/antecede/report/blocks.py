@@ -56,12 +56,12 @@ class PackedBlocks(NamedTuple):
 def pack_numbers(name: str, values: Numbers) -> RawBlock:
     """A column of numbers of 0 or more in as few bytes as hold the largest, or of fractions."""
     if values.dtype.kind != "f":
-        values = _narrow(values)
+        values = _narrow_integers(values)
     planes = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), values.itemsize).T
     return RawBlock(name, _CODES[values.dtype.name], planes.tobytes())
 
 
-def _narrow(values: Numbers) -> Numbers:
+def _narrow_integers(values: Numbers) -> Numbers:
     largest = int(values.max(initial=0))
     for width in _WIDTHS:
         if largest <= np.iinfo(width).max:
@@ -119,25 +119,27 @@ def pack_maps(name: str, column: pa.Array) -> list[RawBlock]:
     return [pack_numbers(name, lengths), *pack_texts(f"{name}-keys", keys), *packed]
 
 
-def pack_groups(groups: Sequence[BlockGroup], room: int) -> PackedBlocks:
+def pack_groups(groups: Sequence[BlockGroup], room_bytes: int) -> PackedBlocks:
     """The elements of as many groups as there is room for, in bytes of the page; the first ones go first."""
     small = [group for group in groups if sum(len(block.data) for block in group.blocks) <= LARGEST_RAW]
     with ThreadPoolExecutor(2) as threads:
-        texts = iter(list(threads.map(_compress, [block for group in small for block in group.blocks])))
+        texts = iter(
+            list(threads.map(_compress_to_base64, [block for group in small for block in group.blocks]))
+        )
     elements: list[str] = []
     left_out = []
     for group in groups:
         lines = [_render_block(block, next(texts)) for block in group.blocks] if group in small else []
         size = sum(len(line) + 1 for line in lines)
-        if size > room or group not in small:
+        if size > room_bytes or group not in small:
             left_out.append(group.title)
             continue
-        room -= size
+        room_bytes -= size
         elements += lines
     return PackedBlocks(elements, left_out)
 
 
-def _compress(block: RawBlock) -> str:
+def _compress_to_base64(block: RawBlock) -> str:
     return base64.b64encode(zlib.compress(block.data, COMPRESSION)).decode()
 
 

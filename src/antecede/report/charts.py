@@ -111,7 +111,7 @@ def write_svg(path: str | Path, chart: Chart, rows: pa.Table | Sequence[Mapping[
     spec = build_chart(chart, rows).to_dict()
     import vl_convert
 
-    replace_file(Path(path), vl_convert.vegalite_to_svg(spec, vl_version=_find_version()).encode())
+    replace_file(Path(path), vl_convert.vegalite_to_svg(spec, vl_version=_find_vega_lite_version()).encode())
 
 
 def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) -> None:
@@ -127,11 +127,11 @@ def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) 
     # Nothing in a JSON text may end the element that it stands in.
     data = json.dumps(specs).replace("<", "\\u003c")
     body.append(f'</main>\n<script type="application/json" id="charts">{data}</script>')
-    script = vl_convert.javascript_bundle(read_asset("charts.js"), vl_version=_find_version())
+    script = vl_convert.javascript_bundle(read_asset("charts.js"), vl_version=_find_vega_lite_version())
     replace_file(Path(path), render_document(title, body, script, kind="module").encode())
 
 
-def _find_version() -> str:
+def _find_vega_lite_version() -> str:
     """The version of Vega-Lite that Altair writes for, as vl-convert names it: 6.4 for v6.4.1."""
     import altair
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
-from antecede.report.text import make_visible
+from antecede.report.text import format_visible_line
 from antecede.report.window import (
     DrawnLink,
     Lane,
@@ -57,7 +57,7 @@ def list_named_causes(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 def quote_dot(text: str) -> str:
     """A string of Graphviz: backslashes and entities mean what they are, not what they stand for."""
-    visible = make_visible(text)
+    visible = format_visible_line(text)
     for sign, replacement in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
         visible = visible.replace(sign, replacement)
     return f'"{visible}"'

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.report.gravity import find_group
+from antecede.report.gravity import find_gravity_group
 from antecede.report.text import escape_html, format_total
 from antecede.report.window import describe_place
 
@@ -75,7 +75,7 @@ def render_findings(findings: pa.Table, counts: Mapping[str, int]) -> str:
     for number, (kind, table) in enumerate(group_by_kind(findings)):
         count = counts.get(kind, len(table))
         label = f"{escape_html(kind)} <b>{format_total(count)}</b>"
-        group = find_group(kind)
+        group = find_gravity_group(kind)
         kinds.append(f'<li><a class="{group}" href="#kind-{number}">{label}</a></li>')
         rows = table.slice(0, LISTED_FINDINGS).to_pylist()
         items = [_render_finding(row, at, names_executions) for at, row in enumerate(rows, start=numbered)]

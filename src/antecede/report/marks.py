@@ -32,52 +32,55 @@ class PlacedMarks(NamedTuple):
     position: NDArray[np.float64]  # in its process
 
 
-def place_marks(view: LogView) -> PlacedMarks:
+def locate_marked_findings(view: LogView) -> PlacedMarks:
     """The places of all findings that the view marks."""
     marks, places = view.marks, view.places
     executions = marks["execution"].combine_chunks()
-    ends = pa.concat_arrays([_take_end(marks["events"], 0), _take_end(marks["events"], -1)])
+    ends = pa.concat_arrays(
+        [_take_first_or_last(marks["events"], 0), _take_first_or_last(marks["events"], -1)]
+    )
     both = pa.concat_arrays([executions, executions])
-    first, last = np.split(find_rows(places, both, ends), 2)
-    names = _decode(places["process"])
+    first, last = np.split(find_event_rows(places, both, ends), 2)
+    names = _decode_dictionary(places["process"])
     sources, targets = (_take_or_null(names, rows).to_pylist() for rows in (first, last))
     is_first = pc.is_in(marks["kind"], value_set=pa.array(FAULT_COMES_FIRST)).to_numpy()
     fault = np.where(is_first, first, last)
     if places is view.events:
         row = fault
     else:
-        held_first, held_last = np.split(find_rows(view.events, both, ends), 2)
+        held_first, held_last = np.split(find_event_rows(view.events, both, ends), 2)
         row = np.where(is_first, held_first, held_last)
     time, index = (
-        _take_or_null(_decode(places[name]), fault).cast(pa.float64()) for name in ("time", "index")
+        _take_or_null(_decode_dictionary(places[name]), fault).cast(pa.float64())
+        for name in ("time", "index")
     )
     times = time.to_numpy(zero_copy_only=False)
     return PlacedMarks(
         kind=pc.fill_null(marks["kind"], "unknown").to_pylist(),
         row=row,
         process=marks["process"].to_pylist(),
-        channel=[_join_channel(*ends) for ends in zip(sources, targets, strict=True)],
+        channel=[_make_channel(*ends) for ends in zip(sources, targets, strict=True)],
         time=np.where(np.abs(times) < LATEST_TIME, times, np.nan),
         position=index.to_numpy(zero_copy_only=False),
     )
 
 
-def _join_channel(source: str | None, target: str | None) -> tuple[str, str] | None:
+def _make_channel(source: str | None, target: str | None) -> tuple[str, str] | None:
     """From one process to another, if these are two."""
     if source is None or target is None or source == target:
         return None
     return source, target
 
 
-def find_rows(places: pa.Table, executions: pa.Array, events: pa.Array) -> Rows:
+def find_event_rows(places: pa.Table, executions: pa.Array, events: pa.Array) -> Rows:
     """The first row of each event, by execution and id; -1 for one that is not there."""
     wanted = events.cast(pa.large_string())
     # Rows of all places with a wanted id, which are few; whether the execution is the right one, they tell.
     ids = pc.unique(wanted).drop_null()
-    number = pc.index_in(_decode(places["event"]), value_set=ids.cast(places["event"].type))
+    number = pc.index_in(_decode_dictionary(places["event"]), value_set=ids.cast(places["event"].type))
     rows = pc.indices_nonzero(pc.is_valid(number))
     numbers = number.take(rows).to_pylist()
-    there = _decode(places["execution"].take(rows)).fill_null("").to_pylist()
+    there = _decode_dictionary(places["execution"].take(rows)).fill_null("").to_pylist()
     first_rows: dict[tuple[str, int], int] = {}
     for row, execution, at in zip(rows.to_pylist(), there, numbers, strict=True):
         first_rows.setdefault((execution, at), row)
@@ -87,7 +90,7 @@ def find_rows(places: pa.Table, executions: pa.Array, events: pa.Array) -> Rows:
     return np.array([first_rows.get(name, -1) for name in named], dtype=np.int64)
 
 
-def _take_end(lists: pa.ChunkedArray, end: int) -> pa.Array:
+def _take_first_or_last(lists: pa.ChunkedArray, end: int) -> pa.Array:
     """The first or the last item of each list, null for an empty one."""
     lists = lists.combine_chunks()
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
@@ -101,7 +104,7 @@ def _take_or_null(column: pa.Array, rows: Rows) -> pa.Array:
     return column.take(pa.array(rows, mask=rows < 0))
 
 
-def _decode(column: pa.ChunkedArray) -> pa.Array:
+def _decode_dictionary(column: pa.ChunkedArray) -> pa.Array:
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)

@@ -24,10 +24,10 @@ from antecede.report.blocks import (
 )
 from antecede.report.document import read_asset, render_document
 from antecede.report.findings import group_by_kind, rank_kind, render_findings
-from antecede.report.gravity import GROUPS, find_group
-from antecede.report.marks import PlacedMarks, Rows, find_rows, place_marks
+from antecede.report.gravity import GROUPS, find_gravity_group
+from antecede.report.marks import PlacedMarks, Rows, find_event_rows, locate_marked_findings
 from antecede.report.tallies import render_charts
-from antecede.report.text import escape_html, format_total, make_visible, natural_key, pluralize
+from antecede.report.text import escape_html, format_total, format_visible_line, natural_sort_key, pluralize
 from antecede.tables import LogView
 
 LARGEST_PAGE = 30_000_000
@@ -51,7 +51,7 @@ def render_page(
     these are not all."""
     if counts is None:
         counts = {kind: len(table) for kind, table in group_by_kind(findings)}
-    marks = place_marks(view)
+    marks = locate_marked_findings(view)
     script = "".join(read_asset(name) for name in SCRIPTS)
     has_events = len(view.events) > 0
     listed = render_findings(findings.append_column("rows", _locate_witnesses(view, findings)), counts)
@@ -69,7 +69,7 @@ def render_page(
         listed,
         "</section></div>\n</main>",
     ]
-    header = _describe_log(view, marks)
+    header = _render_log_facts(view, marks)
     used = sum(len(part.encode()) for part in (*head, *tail, header, script, read_asset("page.css")))
     packed = _pack_view(view, marks, LARGEST_PAGE - used - FRAME)
     note = _render_left_out(view, packed)
@@ -83,7 +83,7 @@ def _locate_witnesses(view: LogView, findings: pa.Table) -> pa.Array:
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
     of_finding = pa.array(np.repeat(np.arange(len(lengths)), lengths))
     executions = findings["execution"].combine_chunks().take(of_finding)
-    rows = find_rows(view.events, executions, pc.list_flatten(lists))
+    rows = find_event_rows(view.events, executions, pc.list_flatten(lists))
     parts = np.split(rows, np.cumsum(lengths)[:-1]) if len(lengths) else []
     return pa.array([part[part >= 0].tolist() for part in parts], pa.list_(pa.int64()))
 
@@ -124,27 +124,30 @@ def _render_left_out(view: LogView, packed: PackedBlocks) -> str:
     return f'<p class="left" id="left-out">{escape_html(" ".join(sentences))}</p>' if sentences else ""
 
 
-def _describe_log(view: LogView, marks: PlacedMarks) -> str:
+def _render_log_facts(view: LogView, marks: PlacedMarks) -> str:
     """What static/store.js is told before it reads blocks. Nothing in it can end its element."""
     groups = list(GROUPS)
     kinds = sorted(set(marks.kind), key=rank_kind)
     facts = {
         "events": len(view.events),
-        "processes": [make_visible(name) for name in _list_processes(view)],
-        "executions": [make_visible(name) for name in _list_executions(view)],
+        "processes": [format_visible_line(name) for name in _list_processes(view)],
+        "executions": [format_visible_line(name) for name in _list_executions(view)],
         "groups": groups,
-        "kinds": [{"name": make_visible(kind), "group": groups.index(find_group(kind))} for kind in kinds],
+        "kinds": [
+            {"name": format_visible_line(kind), "group": groups.index(find_gravity_group(kind))}
+            for kind in kinds
+        ],
     }
     text = json.dumps(facts).replace("<", "\\u003c")
     return f'<script type="application/json" id="log">{text}</script>'
 
 
-def _pack_view(view: LogView, marks: PlacedMarks, room: int) -> PackedBlocks:
+def _pack_view(view: LogView, marks: PlacedMarks, room_bytes: int) -> PackedBlocks:
     """The blocks of all columns for which there is room, those first that are needed most."""
     columns = {name: view.events[name].combine_chunks() for name in view.events.column_names}
     time, line = (pack_optional_numbers(name, columns[name]) for name in ("time", "line"))
     groups = [
-        BlockGroup("the overview", _pack_shape(view, marks)),
+        BlockGroup("the overview", _pack_overview_columns(view, marks)),
         BlockGroup("causes", _pack_links(view)),
         BlockGroup("messages", pack_texts("message", columns["message"])),
         BlockGroup("ids", pack_texts("event", columns["event"], are_distinct=True)),
@@ -154,10 +157,10 @@ def _pack_view(view: LogView, marks: PlacedMarks, room: int) -> PackedBlocks:
         BlockGroup("clocks", pack_maps("clock", columns["clock"])),
         BlockGroup("fields", pack_maps("fields", columns["fields"])),
     ]
-    return pack_groups(groups, room)
+    return pack_groups(groups, room_bytes)
 
 
-def _pack_shape(view: LogView, marks: PlacedMarks) -> list[RawBlock]:
+def _pack_overview_columns(view: LogView, marks: PlacedMarks) -> list[RawBlock]:
     """What the overview draws."""
     processes = pa.array(_list_processes(view), pa.string())
     executions = pa.array(_list_executions(view), pa.string())
@@ -190,7 +193,7 @@ def _list_processes(view: LogView) -> list[str]:
     """The names of all processes, p2 before p10."""
     names = pc.unique(view.events["process"]).drop_null()
     names = names.dictionary.take(names.indices) if isinstance(names, pa.DictionaryArray) else names
-    return sorted(names.to_pylist(), key=natural_key)
+    return sorted(names.to_pylist(), key=natural_sort_key)
 
 
 def _list_executions(view: LogView) -> list[str]:

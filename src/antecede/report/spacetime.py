@@ -58,13 +58,13 @@ def _label_events(events: Sequence[Event]) -> list[tuple[Event, _Label]]:
     labelled = []
     for event in events:
         copy = (event["process"], event["message"])
-        label = _describe_event(event, arrivals.get(copy), deliveries.get(copy))
+        label = _label_event(event, arrivals.get(copy), deliveries.get(copy))
         if label is not None:
             labelled.append((event, label))
     return labelled
 
 
-def _describe_event(event: Event, arrived: float | None, delivery: Event | None) -> _Label | None:
+def _label_event(event: Event, arrived: float | None, delivery: Event | None) -> _Label | None:
     """What stands at an event; nothing for a delivery that its arrival shows."""
     message, time, kind = event["message"], event["time"], event["kind"]
     if kind == "send":
@@ -73,13 +73,13 @@ def _describe_event(event: Event, arrived: float | None, delivery: Event | None)
         if arrived == time:
             return None
         waited = 0.0 if arrived is None else max(time - arrived, 0.0)
-        return _describe_delivery(event, waited)
+        return _label_delivery(event, waited)
     if kind != "receive":
         return _Label(f"▪ {event['text']}", "white")
     if delivery is None or delivery["time"] > time:
         return _Label(f"◌ {message} waits", "yellow")
     if delivery["time"] == time:
-        return _describe_delivery(delivery, 0.0)
+        return _label_delivery(delivery, 0.0)
     return _Label(f"· {message} known", "dim")
 
 
@@ -88,7 +88,7 @@ def _describe_send(event: Event) -> str:
     return f"○ {event['message']}→{'all' if len(receivers) > 2 else ','.join(receivers)}"
 
 
-def _describe_delivery(event: Event, waited: float) -> _Label:
+def _label_delivery(event: Event, waited: float) -> _Label:
     """What stands at a delivery: red if the oracle found it early or late."""
     order = dict(event["fields"] or ()).get("order")
     text = f"● {event['message']}"

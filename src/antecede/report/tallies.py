@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from antecede.report.gravity import GROUPS, find_group
+from antecede.report.gravity import GROUPS, find_gravity_group
 from antecede.report.marks import PlacedMarks
-from antecede.report.text import escape_html, format_total, natural_key, pluralize
+from antecede.report.text import escape_html, format_total, natural_sort_key, pluralize
 
 SLICES = 60
 """Columns of the chart over time."""
@@ -32,11 +32,15 @@ def render_charts(marks: PlacedMarks, counts: Mapping[str, int]) -> str:
     """The three charts, and a key to their colors; `counts` has the findings of each kind, all of them."""
     if not marks.kind:
         return ""
-    groups = [find_group(kind) for kind in marks.kind]
+    groups = [find_gravity_group(kind) for kind in marks.kind]
     charts = [
         _render_times(marks, groups),
-        _render_bars("by process", "process", _tally(groups, marks.process, _name_process)),
-        _render_bars("by channel", "channel", _tally(groups, marks.channel, _name_channel)),
+        _render_bars(
+            "by process", "process", _count_by_value_and_group(groups, marks.process, _format_process_name)
+        ),
+        _render_bars(
+            "by channel", "channel", _count_by_value_and_group(groups, marks.channel, _format_channel_name)
+        ),
     ]
     key = "".join(f'<li class="{name}">{name}</li>' for name in GROUPS if name in groups)
     note = ""
@@ -51,7 +55,7 @@ def render_charts(marks: PlacedMarks, counts: Mapping[str, int]) -> str:
     )
 
 
-def _tally(
+def _count_by_value_and_group(
     groups: Sequence[str],
     values: Sequence[object],
     name_value: Callable[[object], str],
@@ -64,18 +68,18 @@ def _tally(
     gravest = list(GROUPS)
     ranked = sorted(
         tallies.items(),
-        key=lambda item: ([-item[1][group] for group in gravest], natural_key(item[0])),
+        key=lambda item: ([-item[1][group] for group in gravest], natural_sort_key(item[0])),
     )
     return [(name, dict(tally)) for name, tally in ranked]
 
 
-def _name_process(value: object) -> str:
+def _format_process_name(value: object) -> str:
     return str(value) or "(empty name)"
 
 
-def _name_channel(value: object) -> str:
+def _format_channel_name(value: object) -> str:
     assert isinstance(value, tuple)
-    return f"{_name_process(value[0])} → {_name_process(value[1])}"
+    return f"{_format_process_name(value[0])} → {_format_process_name(value[1])}"
 
 
 def _render_bars(title: str, word: str, tallies: list[tuple[str, Tally]]) -> str:
@@ -163,12 +167,12 @@ def _draw_column(at: int, tally: Counter[str], most: int, between: str) -> str:
     return f"<g><title>{between}: {told}</title>{''.join(parts)}</g>"
 
 
-def _format_times(times: Sequence[float]) -> list[str]:
+def _format_times(times_ms: Sequence[float]) -> list[str]:
     """Times in milliseconds: those of this age as dates, in UTC; others as seconds."""
-    if min(times) > FIRST_EPOCH_TIME and max(times) < 2.5e14:
-        moments = [datetime.fromtimestamp(time / 1000, UTC) for time in times]
+    if min(times_ms) > FIRST_EPOCH_TIME and max(times_ms) < 2.5e14:
+        moments = [datetime.fromtimestamp(time_ms / 1000, UTC) for time_ms in times_ms]
         return [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in moments]
-    return [f"{time / 1000:,.3f} s" for time in times]
+    return [f"{time_ms / 1000:,.3f} s" for time_ms in times_ms]
 
 
 def _format_places(places: Sequence[float]) -> list[str]:

@@ -4,22 +4,18 @@ characters, or marks that turn the direction of writing and make a line read as 
 
 import html
 import re
-import unicodedata
 
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 LINE_ENDS = re.compile("\r\n|[\n\r\u2028\u2029]")
-WIDE = frozenset("WF")
 LONGEST = 600
 """Characters shown of one text."""
 LONGEST_PARAGRAPH = 20_000
 """Characters shown of a paragraph, which has sentences of ours with texts among them."""
-LETTER_WIDTH = 0.56
-"""The width of a letter of a sans serif, as a share of its height."""
 LONGEST_NUMBER = 18
 """Digits that are read as a number when names are sorted."""
 
 
-def make_visible(text: object, longest: int = LONGEST) -> str:
+def format_visible_line(text: object, longest: int = LONGEST) -> str:
     """One line in which every character can be seen; a long one ends in dots."""
     line = str(text)
     if len(line) > longest:
@@ -30,26 +26,14 @@ def make_visible(text: object, longest: int = LONGEST) -> str:
 
 def escape_html(text: object, longest: int = LONGEST) -> str:
     """The same, for the content or the quoted attribute of an HTML or SVG element."""
-    return html.escape(make_visible(text, longest), quote=True)
-
-
-def fit_to_width(text: object, width: float, size: float = 12) -> str:
-    """The same, cut to a width in pixels for letters of this size."""
-    line = make_visible(text)
-    room = width / (size * LETTER_WIDTH)
-    for at, letter in enumerate(line):
-        room -= 2 if unicodedata.east_asian_width(letter) in WIDE else 1
-        if room < 0:
-            line = line[: max(at - 1, 1)] + "…"
-            break
-    return html.escape(line, quote=True)
+    return html.escape(format_visible_line(text, longest), quote=True)
 
 
 def format_total(value: object) -> str:
     """A number with its thousands apart; anything else as it is."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return make_visible(value)
+    return format_visible_line(value)
 
 
 def pluralize(count: int, word: str) -> str:
@@ -63,7 +47,7 @@ def pluralize(count: int, word: str) -> str:
     return f"{count:,} {word}s"
 
 
-def natural_key(name: str) -> list[tuple[int, int, str]]:
+def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts p2 before p10."""
     key = []
     for part in re.findall("[0-9]{1,18}|[^0-9]+|[0-9]+", name):

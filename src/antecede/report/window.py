@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from antecede.report.text import make_visible, natural_key
+from antecede.report.text import format_visible_line, natural_sort_key
 from antecede.tables import Copy
 
 COLUMNS = [
@@ -53,7 +53,7 @@ def order_lanes(rows: Sequence[Row]) -> dict[Lane, int]:
 
 
 def _lane_key(lane: Lane) -> tuple[Any, ...]:
-    return lane.process is None, natural_key(lane.process or ""), natural_key(lane.execution)
+    return lane.process is None, natural_sort_key(lane.process or ""), natural_sort_key(lane.execution)
 
 
 def is_late(row: Row, late: Collection[Copy]) -> bool:
@@ -71,7 +71,7 @@ def find_arrivals(rows: Sequence[Row]) -> set[int]:
 def find_links(rows: Sequence[Row], edges: Sequence[tuple[str, str]]) -> list[DrawnLink]:
     """All links of a window. A message goes to its arrival, and from there waits for its delivery."""
     arrivals = find_arrivals(rows)
-    waits = _match_waits(rows, arrivals)
+    waits = _match_arrivals_to_deliveries(rows, arrivals)
     messages = [
         *_link_edges(rows, edges, waits, arrivals),
         *_link_arrivals(rows, arrivals),
@@ -97,7 +97,7 @@ def _link_steps(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
     return steps
 
 
-def _match_waits(rows: Sequence[Row], arrivals: set[int]) -> dict[int, int]:
+def _match_arrivals_to_deliveries(rows: Sequence[Row], arrivals: set[int]) -> dict[int, int]:
     """Of each delivery whose first arrival is in the window, and before it: that arrival."""
     first: dict[tuple[Lane, str], int] = {}
     waits = {}
@@ -133,7 +133,7 @@ def _link_edges(
         if source is None and target is None:
             continue
         if source is not None and target is not None:
-            if _is_step(rows, source, target, arrivals):
+            if _is_implied_by_process_order(rows, source, target, arrivals):
                 continue
             if rows[source]["kind"] == "send" and rows[source]["message"] == rows[target]["message"]:
                 target = waits.get(target, target)
@@ -141,7 +141,7 @@ def _link_edges(
     return messages
 
 
-def _is_step(rows: Sequence[Row], source: int, target: int, arrivals: set[int]) -> bool:
+def _is_implied_by_process_order(rows: Sequence[Row], source: int, target: int, arrivals: set[int]) -> bool:
     """Whether the order of a process already puts one event before the other."""
     lane = find_lane(rows[source])
     if lane.process is None or lane != find_lane(rows[target]) or source >= target:
@@ -154,17 +154,17 @@ VERBS = {"send": "sends", "receive": "receives", "deliver": "delivers", "local":
 
 def describe_event(row: Row) -> str:
     """An event in a few words: p1 sends m4."""
-    who = make_visible(row["process"]) if row["process"] is not None else "unknown process"
+    who = format_visible_line(row["process"]) if row["process"] is not None else "unknown process"
     if row["message"] is not None and row["kind"] in VERBS:
-        return f"{who} {VERBS[row['kind']]} {make_visible(row['message'])}"
+        return f"{who} {VERBS[row['kind']]} {format_visible_line(row['message'])}"
     names = (row[column] for column in ("text", "message", "event", "kind"))
     what = next(filter(None, names), "event")
-    return f"{who}: {make_visible(what)}"
+    return f"{who}: {format_visible_line(what)}"
 
 
 def describe_place(row: Row) -> str:
     """The file and the line of a row, as far as they are known."""
     if row["file"] is None:
         return "" if row["line"] is None else f"line {row['line']}"
-    file = make_visible(row["file"])
+    file = format_visible_line(row["file"])
     return file if row["line"] is None else f"{file}:{row['line']}"

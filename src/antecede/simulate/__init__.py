@@ -14,7 +14,7 @@ What is listed here is for callers, and imported when it is asked for.
 
 from typing import TYPE_CHECKING
 
-from antecede._lazy import import_on_demand
+from antecede._lazy import make_lazy_importer
 
 if TYPE_CHECKING:
     from antecede.simulate.costs import Costs
@@ -33,7 +33,7 @@ _HOMES = {
     "watch": ("Verdict",),
 }
 if not TYPE_CHECKING:  # a checker knows all names, and would take any other for one
-    __getattr__ = import_on_demand(__name__, _HOMES)
+    __getattr__ = make_lazy_importer(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -27,7 +27,7 @@ class Wish(msgspec.Struct, frozen=True, gc=False):
 class Carrier(Protocol):
     """What takes messages from applications and brings them to others."""
 
-    def may_send(self, i: int) -> bool:
+    def may_send(self, process: int) -> bool:
         """Whether the application of a process need not wait now."""
 
     def send(self, wish: Wish) -> None:
@@ -48,29 +48,29 @@ class Applications:
         self.queue, self.workload, self.watch = queue, workload, watch
         self.left = quota
         self.only_broadcast = not facts.unicast
-        self.answers = type(workload).answer is not Workload.answer
+        self.answers = type(workload).choose_answer is not Workload.choose_answer
         self.line: list[deque[Wish]] = [deque() for _ in watch.names]
         self.carrier: Carrier
 
     def start(self) -> None:
         """Plan the first act of every process."""
         for i in range(len(self.line)):
-            self._plan_next(i)
+            self._schedule_next_send(i)
 
-    def on_deliver(self, i: int, delivery: Delivery) -> None:
+    def on_deliver(self, process: int, delivery: Delivery) -> None:
         """A message is delivered to a process: it may answer."""
-        self.watch.on_deliver(i, delivery)
+        self.watch.on_deliver(process, delivery)
         source = self.watch.index[delivery.sender]
-        if source == i or not self.answers or self.left <= 0:
+        if source == process or not self.answers or self.left <= 0:
             return
-        answer = self.workload.answer(i, source)
+        answer = self.workload.choose_answer(process, source)
         if answer is not None:
-            event = self.watch.events[i] if self.workload.declares else None
+            event = self.watch.events[process] if self.workload.declares else None
             targets = None if self.only_broadcast else answer.targets
             when = self.queue.now + answer.after
-            self.queue.schedule(when, self.request, Wish(i, targets, event))
+            self.queue.schedule(when, self.send_or_queue, Wish(process, targets, event))
 
-    def request(self, wish: Wish) -> None:
+    def send_or_queue(self, wish: Wish) -> None:
         """A process wants to send, and does when it may and its earlier wishes are fulfilled."""
         if self.left <= 0:
             return
@@ -80,26 +80,26 @@ class Applications:
         else:
             self.line[wish.process].append(msgspec.structs.replace(wish, since=self.queue.now))
 
-    def send_waiting(self, i: int) -> None:
+    def send_waiting(self, process: int) -> None:
         """Fulfil the wishes of a process while it may send."""
-        line = self.line[i]
-        while line and self.carrier.may_send(i):
+        line = self.line[process]
+        while line and self.carrier.may_send(process):
             wish = line.popleft()
             self.watch.tally.blocked.append(self.queue.now - wish.since)
             self.carrier.send(wish)
 
-    def put_wish_back(self, wish: Wish) -> None:
+    def requeue_wish(self, wish: Wish) -> None:
         """A wish came to nothing because the process crashed: it is still there, before all others."""
         self.line[wish.process].appendleft(msgspec.structs.replace(wish, since=self.queue.now))
 
-    def _plan_next(self, i: int) -> None:
-        gap = self.workload.gap(i)
+    def _schedule_next_send(self, process: int) -> None:
+        gap = self.workload.draw_gap_ms(process)
         if gap is not None:
-            self.queue.schedule(self.queue.now + gap, self._act, i)
+            self.queue.schedule(self.queue.now + gap, self._send_by_workload, process)
 
-    def _act(self, i: int) -> None:
+    def _send_by_workload(self, process: int) -> None:
         if self.left > 0:
-            targets = None if self.only_broadcast else self.workload.targets(i)
-            depends_on = self.workload.depends_on(self.watch.events[i])
-            self.request(Wish(i, targets, depends_on))
-            self._plan_next(i)
+            targets = None if self.only_broadcast else self.workload.choose_targets(process)
+            depends_on = self.workload.choose_dependence(self.watch.events[process])
+            self.send_or_queue(Wish(process, targets, depends_on))
+            self._schedule_next_send(process)

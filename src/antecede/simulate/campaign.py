@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from antecede.core.facts import Facts
-from antecede.machine import shield_children
+from antecede.machine import shield_children_from_interrupt
 from antecede.protocols.detectors import SHARPER
 from antecede.protocols.registry import list_protocols
 from antecede.simulate.linked import MOMENTS
@@ -183,21 +183,21 @@ def _run_chunk(
 
 
 def run_executions(
-    number: int,
+    executions: int,
     seed: int,
     names: list[str],
-    tick: Tick,
+    report_done: Tick,
     workers: int | None = None,
 ) -> Campaign:
-    """Run so many executions of these protocols; `tick` hears how many were done."""
-    starts = range(0, number, _CHUNK)
-    work = [(range(start, min(start + _CHUNK, number)), seed, names) for start in starts]
+    """Run so many executions of these protocols; `report_done` hears how many were done."""
+    starts = range(0, executions, _CHUNK)
+    work = [(range(start, min(start + _CHUNK, executions)), seed, names) for start in starts]
     total = Campaign({name: ProtocolTotals() for name in names}, [])
     for rows, failures, done in _run_chunks(work, workers or os.cpu_count() or 1):
         for name, row in rows.items():
             total.rows[name].add(row)
         total.failures += failures
-        tick(done)
+        report_done(done)
     total.failures.sort(key=lambda failure: failure.plan.seed)
     return total
 
@@ -209,7 +209,7 @@ def _run_chunks(
     if workers == 1 or len(work) < 2:
         yield from map(_run_chunk, work)
         return
-    with shield_children():
+    with shield_children_from_interrupt():
         pool = multiprocessing.get_context("spawn").Pool(min(workers, len(work)))
     with pool:
         yield from pool.imap_unordered(_run_chunk, work)

@@ -102,12 +102,12 @@ def summarize_counts(counter: Counter[int]) -> CostFigure:
     return CostFigure(float(mean), float(p99))
 
 
-def summarize_with_zeros(values: "array[float]", number: int) -> CostFigure:
+def summarize_with_zeros(values: "array[float]", total: int) -> CostFigure:
     """Of some values and as many zeros as make up the number."""
-    if not number:
+    if not total:
         return CostFigure(0.0, 0.0)
     ordered = np.sort(np.frombuffer(values)) if len(values) else np.zeros(0)
-    zeros = max(number - len(values), 0)
-    rank = int(np.ceil(0.99 * number)) - 1 - zeros
+    zeros = max(total - len(values), 0)
+    rank = int(np.ceil(0.99 * total)) - 1 - zeros
     p99 = float(ordered[rank]) if rank >= 0 else 0.0
-    return CostFigure(float(ordered.sum() / number), p99)
+    return CostFigure(float(ordered.sum() / total), p99)

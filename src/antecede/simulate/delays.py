@@ -28,7 +28,7 @@ KINDS = {
 _BLOCK = 4096
 
 
-def stream_values(
+def make_value_stream(
     rng: np.random.Generator,
     draw: Draw,
 ) -> Callable[[], float]:
@@ -54,21 +54,21 @@ def parse_delay(text: str) -> tuple[str, list[float]]:
     return kind, numbers
 
 
-def choose_draw(text: str) -> Draw:
+def make_delay_draw(text: str) -> Draw:
     """How to draw delays of a description; of "two-level", the mean per message."""
     kind, numbers = parse_delay(text)
     first, second = [*numbers, 0.0][:2]
     draws: dict[str, Draw] = {
         "constant": lambda rng, size: np.full(size, first),
         "exponential": lambda rng, size: rng.exponential(first, size),
-        "gaussian": lambda rng, size: draw_truncated(rng, first, second, size),
+        "gaussian": lambda rng, size: draw_truncated_gaussian(rng, first, second, size),
         "pareto": lambda rng, size: second * (1 + rng.pareto(first, size)),
-        "two-level": lambda rng, size: draw_truncated(rng, first, second, size),
+        "two-level": lambda rng, size: draw_truncated_gaussian(rng, first, second, size),
     }
     return draws[kind]
 
 
-def draw_truncated(
+def draw_truncated_gaussian(
     rng: np.random.Generator,
     mean: float,
     sd: float,

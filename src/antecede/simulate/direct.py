@@ -29,11 +29,11 @@ class DirectCarrier:
         everybody = range(len(endpoints))
         self.others = [[x for x in everybody if x != i] for i in everybody]
         self.hand_up = applications.on_deliver if applications.answers else watch.on_deliver
-        self.blocking = type(endpoints[0])._is_stopped is not Endpoint._is_stopped
+        self.blocking = type(endpoints[0])._is_application_blocked is not Endpoint._is_application_blocked
 
-    def may_send(self, i: int) -> bool:
+    def may_send(self, process: int) -> bool:
         """Whether the application of a process need not wait now."""
-        return not (self.blocking and self.endpoints[i].blocked)
+        return not (self.blocking and self.endpoints[process].blocked)
 
     def send(self, wish: Wish) -> None:
         """The application of a process sends."""
@@ -52,7 +52,7 @@ class DirectCarrier:
         for delivery in effects.deliveries:
             self.hand_up(i, delivery)
 
-    def arrive(self, packet: Packet) -> None:
+    def on_packet_arrival(self, packet: Packet) -> None:
         """A packet reaches its target."""
         i, number, source = self.index[packet.target], packet.number, packet.source
         latest = self.latest[i]
@@ -70,13 +70,13 @@ class DirectCarrier:
         if self.blocking and self.applications.line[i]:
             self.applications.send_waiting(i)
 
-    def _transmit(self, i: int, packets: list[Packet]) -> None:
+    def _transmit(self, process: int, packets: list[Packet]) -> None:
         self.watch.on_transmit(packets)
         wires, index, now = self.wires, self.index, self.queue.now
         if wires.plain:
-            delays = wires.pairs[i]
+            delays = wires.pairs[process]
             times = [now + delays[index[packet.target]]() for packet in packets]
         else:
-            mean = wires.draw_mean()
-            times = [wires.draw_arrival(i, index[packet.target], now, mean) for packet in packets]
-        self.queue.schedule_all(times, self.arrive, packets)
+            mean = wires.draw_mean_delay()
+            times = [wires.draw_arrival_time(process, index[packet.target], now, mean) for packet in packets]
+        self.queue.schedule_all(times, self.on_packet_arrival, packets)

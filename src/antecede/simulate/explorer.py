@@ -33,10 +33,10 @@ class End(msgspec.Struct, frozen=True, order=True):
     waits: tuple[str, ...]
 
     def __str__(self) -> str:
-        return format_columns(self.received)
+        return format_by_process(self.received)
 
 
-def format_columns(texts: tuple[tuple[str, ...], ...]) -> str:
+def format_by_process(texts: tuple[tuple[str, ...], ...]) -> str:
     """One entry for each process: "- | y | x z"."""
     return " | ".join(" ".join(words) or "-" for words in texts)
 
@@ -48,7 +48,7 @@ class Exploration:
         self.moves = moves
         self.program = moves.program
         self.transitions = 0
-        self.found: list[ProgramState] = [moves.start()]
+        self.found: list[ProgramState] = [moves.make_initial_state()]
         self._origin: list[tuple[int, Step]] = []
         self._ends: dict[End, int] = {}
         self._search_states(limit)
@@ -134,13 +134,13 @@ class Exploration:
 
     def _make_end(self, state: ProgramState) -> End:
         waits = tuple(self._describe_wait(state, at) for at in range(len(state.counters)))
-        return End(not any(waits), state.received, self.moves.boxes(state), waits)
+        return End(not any(waits), state.received, self.moves.list_inboxes(state), waits)
 
-    def _describe_wait(self, state: ProgramState, at: int) -> str:
+    def _describe_wait(self, state: ProgramState, process_index: int) -> str:
         """What a process that can do nothing waits for."""
-        code, counter = self.program.instructions[at], state.counters[at]
+        code, counter = self.program.instructions[process_index], state.counters[process_index]
         last = code[counter - 1] if counter else None
-        if self.moves.endpoint(state, at).blocked and isinstance(last, Send):
+        if self.moves.restore_endpoint(state, process_index).blocked and isinstance(last, Send):
             return f"the end of its send of {last.message}"
         if counter == len(code):
             return ""
@@ -168,16 +168,16 @@ def explore(
     always completes; - | y | x z; - | y | z x
     """
     read = parse_program(program) if isinstance(program, str) else program
-    return Exploration(Moves(read, *_choose_makers(protocol, options), fifo), limit)
+    return Exploration(Moves(read, *_make_endpoint_factories(protocol, options), fifo), limit)
 
 
-def _choose_makers(
+def _make_endpoint_factories(
     protocol: str | type[Endpoint],
     options: dict[str, object],
 ) -> tuple[Make, Restore]:
     if not isinstance(protocol, type):
         return lambda me, group: endpoint(protocol, process=me, group=group, manual=True, **options), restore
-    read = wire.make_reader(protocol, "snapshot")
+    read = wire.make_decoder(protocol, "snapshot")
     return (
         lambda me, group: build_endpoint(protocol, process=me, group=group, manual=True, **options),
         lambda snapshot: read(msgspec.msgpack.decode(snapshot)[-1]),

@@ -57,39 +57,39 @@ class LinkedCarrier:
             ProcessHome(Site(end, make_link(end.process, self.names, **settings))) for end in endpoints
         ]
 
-    def plan_crashes(
+    def schedule_random_crashes(
         self,
         number: int,
-        span: float,
-        down_time: float,
+        span_ms: float,
+        mean_down_ms: float,
         rng: np.random.Generator,
     ) -> None:
         """Doom processes at random times; each crash has its moment."""
         for at in range(number):
-            when = float(rng.random()) * span
+            when = float(rng.random()) * span_ms
             i = int(rng.integers(len(self.homes)))
-            self._plan_crash(i, when, MOMENTS[at % len(MOMENTS)], float(rng.exponential(down_time)))
+            self._schedule_crash(i, when, MOMENTS[at % len(MOMENTS)], float(rng.exponential(mean_down_ms)))
 
-    def plan_outages(self, outages: dict[str, tuple[float, float]]) -> None:
+    def schedule_outages(self, outages: dict[str, tuple[float, float]]) -> None:
         """Let processes crash at known times, for as long as is said."""
         for name, (when, down_time) in outages.items():
-            self._plan_crash(self.index[name], when, AT_REST, down_time)
+            self._schedule_crash(self.index[name], when, AT_REST, down_time)
 
-    def _plan_crash(self, i: int, when: float, moment: str, down_time: float) -> None:
+    def _schedule_crash(self, process: int, time_ms: float, moment: str, down_ms: float) -> None:
         self.crashes += 1
-        self.queue.schedule(when, self._plan_failure, (i, moment, down_time))
+        self.queue.schedule(time_ms, self._begin_crash, (process, moment, down_ms))
 
-    def may_send(self, i: int) -> bool:
+    def may_send(self, process: int) -> bool:
         """Whether the application of a process need not wait now."""
-        site = self.homes[i].site
+        site = self.homes[process].site
         return site is not None and not site.endpoint.blocked and not site.link.congested
 
     def send(self, wish: Wish) -> None:
         """The application of a process sends; if the process crashes before that is written down, again."""
         i = wish.process
         if self.homes[i].doom == UNWRITTEN:
-            self.applications.put_wish_back(wish)
-            self._crash(i)
+            self.applications.requeue_wish(wish)
+            self._crash_process(i)
             return
         targets = [x for x in range(len(self.homes)) if x != i] if wish.targets is None else wish.targets
         payload = self.watch.on_send(i, targets, wish.depends_on)
@@ -99,90 +99,90 @@ class LinkedCarrier:
             how = {"depends_on": wish.depends_on}
         self._apply_input(i, Input("send", self.queue.now, payload, to, how))
 
-    def _arrive(self, frame: Frame) -> None:
+    def _on_frame_arrival(self, frame: Frame) -> None:
         happening = Input("frame", self.queue.now, frame.encode())
         self._apply_input(self.index[frame.target], happening)
 
-    def _tick(self, planned: tuple[int, float]) -> None:
-        i, due = planned
+    def _on_timer(self, timer: tuple[int, float]) -> None:
+        i, due = timer
         if self.homes[i].alarm != due:  # an earlier one was planned since, or the process crashed
             return
         self.homes[i].alarm = NEVER
         if self.homes[i].site is not None:
             self._apply_input(i, Input("tick", self.queue.now))
 
-    def _apply_input(self, i: int, happening: Input) -> None:
+    def _apply_input(self, process: int, event: Input) -> None:
         """Write it down, do it, let out what follows. A doomed process fails on the way."""
-        home = self.homes[i]
+        home = self.homes[process]
         if home.site is None:
             self.counts["came while down"] += 1
             return
         if home.doom == UNWRITTEN:
-            self._crash(i)
+            self._crash_process(process)
             return
         if self.crashes:
-            home.records.append(home.site.record(happening))
+            home.records.append(home.site.record(event))
         if home.doom == WRITTEN:
-            self._crash(i)
+            self._crash_process(process)
             return
         resent = home.site.link.resent
-        self._transmit_output(i, home.site.apply(happening))
+        self._transmit_output(process, home.site.apply(event))
         if home.site is not None:
             self.counts["sent again"] += home.site.link.resent - resent
-            self._finish_input(i, home, home.site)
+            self._finish_input(process, home, home.site)
 
-    def _transmit_output(self, i: int, output: Output) -> None:
+    def _transmit_output(self, process: int, output: Output) -> None:
         if output.made:
             self.watch.on_transmit(output.made)
-        mean = self.wires.draw_mean() if output.frames else None
+        mean = self.wires.draw_mean_delay() if output.frames else None
         for frame in output.frames:
             target = self.index[frame.target]
-            for when in self.wires.draw_arrivals(i, target, self.queue.now, mean):
-                self.queue.schedule(when, self._arrive, frame)
+            for when in self.wires.draw_arrival_times(process, target, self.queue.now, mean):
+                self.queue.schedule(when, self._on_frame_arrival, frame)
         if output.refused:
             self.counts["refused"] += len(output.refused)
         deliveries = output.deliveries
-        interrupted = self.homes[i].doom == HANDING and bool(deliveries)
+        interrupted = self.homes[process].doom == HANDING and bool(deliveries)
         handed = deliveries[: len(deliveries) // 2] if interrupted else deliveries
         for packet in output.arrived:
-            self.watch.on_arrive(i, packet, handed)
-        self._hand_up(i, handed)
+            self.watch.on_arrive(process, packet, handed)
+        self._deliver_to_application(process, handed)
         if interrupted:
-            self._crash(i)
+            self._crash_process(process)
 
-    def _hand_up(self, i: int, deliveries: list[Delivery]) -> None:
+    def _deliver_to_application(self, process: int, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            self.homes[i].taken += 1
-            self.applications.on_deliver(i, delivery)
+            self.homes[process].taken += 1
+            self.applications.on_deliver(process, delivery)
 
-    def _finish_input(self, i: int, home: ProcessHome, site: Site) -> None:
+    def _finish_input(self, process: int, home: ProcessHome, site: Site) -> None:
         """After an input: a snapshot now and then, the timer, and what the application waited to send."""
         if len(home.records) >= SNAPSHOT_EVERY:
             home.snapshot, home.records = site.snapshot(), []
         due = site.link.next_tick()
         if due is not None and due < home.alarm:
             home.alarm = due
-            self.queue.schedule(max(due, self.queue.now), self._tick, (i, due))
-        self.applications.send_waiting(i)
+            self.queue.schedule(max(due, self.queue.now), self._on_timer, (process, due))
+        self.applications.send_waiting(process)
 
-    def _plan_failure(self, fate: tuple[int, str, float]) -> None:
-        i, moment, down = fate
+    def _begin_crash(self, crash: tuple[int, str, float]) -> None:
+        i, moment, down = crash
         home = self.homes[i]
         if home.site is None or home.doom:
             return
         home.doom, home.down = moment, down
         if moment == AT_REST:
-            self._crash(i)
+            self._crash_process(i)
 
-    def _crash(self, i: int) -> None:
-        home = self.homes[i]
+    def _crash_process(self, process: int) -> None:
+        home = self.homes[process]
         self.counts[home.doom] += 1
         when, unseen = self.queue.now + home.down, home.doom == WRITTEN
-        self.queue.schedule(when, self._restart, (i, unseen))
+        self.queue.schedule(when, self._restart_process, (process, unseen))
         home.site, home.doom = None, ""
 
-    def _restart(self, fate: tuple[int, bool]) -> None:
-        i, unseen = fate
+    def _restart_process(self, restart: tuple[int, bool]) -> None:
+        i, unseen = restart
         home = self.homes[i]
         recovered = recover(home.snapshot, home.records, home.taken, restore)
         home.site = recovered.site
@@ -191,6 +191,6 @@ class LinkedCarrier:
                 self.watch.on_transmit(recovered.outputs[-1].made)
             for packet in recovered.outputs[-1].arrived:
                 self.watch.on_arrive(i, packet, recovered.deliveries)
-        self._hand_up(i, recovered.deliveries)
+        self._deliver_to_application(i, recovered.deliveries)
         home.alarm = NEVER
         self._finish_input(i, home, recovered.site)

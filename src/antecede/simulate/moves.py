@@ -52,12 +52,12 @@ class StepResult(NamedTuple):
     received: tuple[str, ...]
 
 
-def perform(endpoint: Endpoint, step: Step) -> Effects | None:
+def perform_step(endpoint: Endpoint, step: Step) -> Effects | None:
     """Let one step happen at an endpoint made with manual=True; None if it is not possible."""
     if step.what == "send":
         return None if endpoint.blocked else endpoint.send(step.message.encode(), to=step.others)
     if step.what == "arrive":
-        return _arrive(endpoint, step.packet)
+        return _receive_packet(endpoint, step.packet)
     if step.what == "receive":
         effects = endpoint.take(*step.others)
         return effects if effects.deliveries else None
@@ -65,7 +65,7 @@ def perform(endpoint: Endpoint, step: Step) -> Effects | None:
     return internal() if internal else None
 
 
-def _arrive(endpoint: Endpoint, packet: bytes) -> Effects:
+def _receive_packet(endpoint: Endpoint, packet: bytes) -> Effects:
     try:
         return endpoint.receive(decode(packet))
     except InputError as error:
@@ -96,7 +96,7 @@ class Moves:
         names = program.processes
         self._place = {name: at for at, name in enumerate(names)}
         lines = zip(names, program.instructions, strict=True)
-        self._ways = [[_list_ways(name, one, names) for one in code] for name, code in lines]
+        self._ways = [[_list_instruction_steps(name, one, names) for one in code] for name, code in lines]
         self._internal = [Step(name, "step") for name in names]
         self._snapshots: dict[bytes, int] = {}
         self._packets: dict[bytes, int] = {}
@@ -106,7 +106,7 @@ class Moves:
         self._known: dict[tuple[int, Step], StepResult | None] = {}
         self._boxes: dict[int, tuple[str, ...]] = {}
 
-    def start(self) -> ProgramState:
+    def make_initial_state(self) -> ProgramState:
         """Nothing has happened yet."""
         endpoints = self.make_endpoints()
         if not any(hasattr(endpoint, "step") for endpoint in endpoints):
@@ -119,16 +119,16 @@ class Moves:
         names = list(self.program.processes)
         return [self.make(name, names) for name in names]
 
-    def endpoint(self, state: ProgramState, at: int) -> Endpoint:
+    def restore_endpoint(self, state: ProgramState, process_index: int) -> Endpoint:
         """The endpoint of a process as it is in a state."""
-        return self.restore(self._snapshot[state.endpoints[at]])
+        return self.restore(self._snapshot[state.endpoints[process_index]])
 
     def successors(self, state: ProgramState) -> Iterator[tuple[Step, ProgramState]]:
         """Every possible next step, in a fixed order, and the state after it."""
         for at, step, number in self._list_possible_steps(state):
             key = (state.endpoints[at], step)
             if key not in self._known:
-                self._known[key] = self._perform_step(*key)
+                self._known[key] = self._compute_step(*key)
             done = self._known[key]
             if done is not None:
                 yield step, _apply_result(state, at, step, number, done)
@@ -140,16 +140,16 @@ class Moves:
         """
         packets = (self._packet[number] for number in state.network)
         network = sorted((one.kind, one.source, one.target, one.payload) for one in packets)
-        return tuple(network), state.counters, state.received, self.boxes(state)
+        return tuple(network), state.counters, state.received, self.list_inboxes(state)
 
-    def boxes(
+    def list_inboxes(
         self,
         state: ProgramState,
     ) -> tuple[tuple[str, ...], ...]:
         """What has arrived at each process and was not received."""
         for at, number in enumerate(state.endpoints):
             if number not in self._boxes:
-                self._boxes[number] = list_inbox(self.endpoint(state, at))
+                self._boxes[number] = list_inbox(self.restore_endpoint(state, at))
         return tuple(self._boxes[number] for number in state.endpoints)
 
     def _list_possible_steps(
@@ -173,12 +173,12 @@ class Moves:
             first.setdefault((self._packet[number].source, self._packet[number].target), number)
         return sorted(first.values())
 
-    def _perform_step(self, number: int, step: Step) -> StepResult | None:
+    def _compute_step(self, number: int, step: Step) -> StepResult | None:
         endpoint = self.restore(self._snapshot[number])
-        effects = perform(endpoint, step)
+        effects = perform_step(endpoint, step)
         if effects is None:
             return None
-        packets = tuple(self._send(packet) for packet in effects.packets)
+        packets = tuple(self._number_packet(packet) for packet in effects.packets)
         received = tuple(delivery.payload.decode() for delivery in effects.deliveries)
         return StepResult(self._number_snapshot(endpoint), packets, received)
 
@@ -189,7 +189,7 @@ class Moves:
             self._snapshot.append(snapshot)
         return self._snapshots[snapshot]
 
-    def _send(self, packet: Packet) -> int:
+    def _number_packet(self, packet: Packet) -> int:
         data = packet.encode()
         if data not in self._packets:
             self._packets[data] = len(self._packet)
@@ -198,7 +198,7 @@ class Moves:
         return self._packets[data]
 
 
-def _list_ways(
+def _list_instruction_steps(
     name: str,
     instruction: Instruction,
     names: tuple[str, ...],
@@ -212,17 +212,17 @@ def _list_ways(
 
 def _apply_result(
     state: ProgramState,
-    at: int,
+    process_index: int,
     step: Step,
     arrived: int,
     done: StepResult,
 ) -> ProgramState:
     counted = step.what in ("send", "receive")
     return ProgramState(
-        _replace_at(state.endpoints, at, done.endpoint),
+        _replace_at(state.endpoints, process_index, done.endpoint),
         tuple(sorted({*state.network, *done.packets} - {arrived})),
-        _replace_at(state.counters, at, state.counters[at] + counted),
-        _replace_at(state.received, at, state.received[at] + done.received),
+        _replace_at(state.counters, process_index, state.counters[process_index] + counted),
+        _replace_at(state.received, process_index, state.received[process_index] + done.received),
     )
 
 

@@ -44,14 +44,14 @@ class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return bool(chances or self.partitions or self.crashes or self.outages)
 
     @property
-    def texts(self) -> list[str]:
+    def delay_texts(self) -> list[str]:
         """Every delay that is described."""
         rows = [self.links, *self.matrix.values()]
         return [self.delay, *(text for row in rows for text in row.values())]
 
     def check(self, names: list[str]) -> None:
         """Refuse what cannot be a network of these processes."""
-        kinds = {parse_delay(text)[0] for text in self.texts}
+        kinds = {parse_delay(text)[0] for text in self.delay_texts}
         if "two-level" in kinds and (self.matrix or self.links):
             raise CallerError("network: a two-level delay is for all links or for none")
         if self.regions and not self.matrix:

@@ -19,7 +19,7 @@ class Oracle:
         self.message_past: list[int] = []
         self.sender: list[object] = []
 
-    def send(self, process: object, to: Iterable[object]) -> int:
+    def record_send(self, process: object, to: Iterable[object]) -> int:
         """A message is sent; returns its number."""
         message = len(self.message_past)
         self.message_past.append(self.past[process])
@@ -29,19 +29,19 @@ class Oracle:
             self.addressed[target] |= 1 << message
         return message
 
-    def list_missing(self, process: object, message: int) -> list[int]:
+    def list_missing_causes(self, process: object, message: int) -> list[int]:
         """The causes of a message that are addressed to this process and not delivered there."""
-        return list_positions(self.message_past[message] & self._due(process))
+        return list_set_bits(self.message_past[message] & self._find_due_messages(process))
 
     def is_ready(self, process: object, message: int) -> bool:
         """Whether causal order allows to deliver the message now."""
-        return not self.message_past[message] & self._due(process)
+        return not self.message_past[message] & self._find_due_messages(process)
 
-    def deliver(self, process: object, message: int) -> list[int]:
+    def record_delivery(self, process: object, message: int) -> list[int]:
         """A message is delivered; returns the causes that should have come before (none: all is well)."""
         if not self.addressed[process] >> message & 1 or self.delivered[process] >> message & 1:
             raise ValueError(f"message {message} is not for {process!r}, or was delivered there before")
-        missing = self.list_missing(process, message)
+        missing = self.list_missing_causes(process, message)
         self.delivered[process] |= 1 << message
         self.past[process] |= self.message_past[message] | 1 << message
         return missing
@@ -52,14 +52,14 @@ class Oracle:
 
     def list_undelivered(self) -> list[tuple[object, int]]:
         """Every (process, message) still to be delivered."""
-        return [(p, m) for p in self.addressed for m in list_positions(self._due(p))]
+        return [(p, m) for p in self.addressed for m in list_set_bits(self._find_due_messages(p))]
 
-    def _due(self, process: object) -> int:
+    def _find_due_messages(self, process: object) -> int:
         """What is addressed to a process and not delivered there."""
         return self.addressed[process] & ~self.delivered[process]
 
 
-def list_positions(number: int) -> list[int]:
+def list_set_bits(number: int) -> list[int]:
     """The positions of the 1 bits, lowest first."""
     found = []
     while number:

@@ -60,8 +60,8 @@ class _Statement(msgspec.Struct, frozen=True):
     number: int
     text: str
 
-    def wrong(self, what: str) -> InputError:
-        return InputError(f"line {self.line}, statement {self.number} ({self.text!r}): {what}")
+    def make_error(self, reason: str) -> InputError:
+        return InputError(f"line {self.line}, statement {self.number} ({self.text!r}): {reason}")
 
 
 def parse_program(text: str) -> Program:
@@ -75,9 +75,9 @@ def parse_program(text: str) -> Program:
         raise InputError("the program is empty; write for instance 'P1: s x->2. P2: r'")
     names: list[str] = []
     for statement in statements:
-        names.append(_read_name(statement, names))
-    code = [_read_instructions(one, name, names) for one, name in zip(statements, names, strict=True)]
-    _check_messages(statements, code)
+        names.append(_parse_process_name(statement, names))
+    code = [_parse_instructions(one, name, names) for one, name in zip(statements, names, strict=True)]
+    _check_message_names(statements, code)
     return Program(tuple(names), tuple(code))
 
 
@@ -90,54 +90,58 @@ def _split_statements(text: str) -> Iterator[_Statement]:
                 yield _Statement(line, number, part.strip())
 
 
-def _read_name(statement: _Statement, before: list[str]) -> str:
+def _parse_process_name(statement: _Statement, known_names: list[str]) -> str:
     name, colon, _ = statement.text.partition(":")
     name = name.strip()
     if not colon:
-        raise statement.wrong("no colon; begin with the name of the process, as in 'P1: s x->2; r'")
+        raise statement.make_error("no colon; begin with the name of the process, as in 'P1: s x->2; r'")
     if not _NAME.fullmatch(name):
-        raise statement.wrong(f"{name!r} cannot name a process; use letters, digits and underscores")
-    if name in before:
-        raise statement.wrong(f"process {name} is there twice; put all its instructions into one statement")
+        raise statement.make_error(f"{name!r} cannot name a process; use letters, digits and underscores")
+    if name in known_names:
+        raise statement.make_error(
+            f"process {name} is there twice; put all its instructions into one statement"
+        )
     return name
 
 
-def _read_instructions(
+def _parse_instructions(
     statement: _Statement,
     name: str,
     names: list[str],
 ) -> tuple[Instruction, ...]:
     code = statement.text.partition(":")[2].strip()
     return (
-        tuple(_read_instruction(statement, one.strip(), name, names) for one in code.split(";"))
+        tuple(_parse_instruction(statement, one.strip(), name, names) for one in code.split(";"))
         if code
         else ()
     )
 
 
-def _read_instruction(
+def _parse_instruction(
     statement: _Statement,
     text: str,
     name: str,
     names: list[str],
 ) -> Instruction:
     if sending := _SEND.fullmatch(text):
-        targets = tuple(_read_other(statement, one.strip(), name, names) for one in sending[2].split(","))
+        targets = tuple(
+            _parse_other_process(statement, one.strip(), name, names) for one in sending[2].split(",")
+        )
         if len(set(targets)) < len(targets):
-            raise statement.wrong(f"a destination is named twice in {text!r}; name it once")
+            raise statement.make_error(f"a destination is named twice in {text!r}; name it once")
         return Send(sending[1], targets)
     if receiving := _RECEIVE.fullmatch(text):
         sender = receiving[1]
-        return Receive(None if sender is None else _read_other(statement, sender, name, names))
+        return Receive(None if sender is None else _parse_other_process(statement, sender, name, names))
     if not text:
-        raise statement.wrong("an instruction is missing; remove the semicolon or write 's x->2' or 'r'")
-    raise statement.wrong(
+        raise statement.make_error("an instruction is missing; remove the semicolon or write 's x->2' or 'r'")
+    raise statement.make_error(
         f"unknown instruction {text!r}; write 's MESSAGE->PROCESS' (several: 's x->2,3'), 'r' or "
         "'r from PROCESS'"
     )
 
 
-def _read_other(
+def _parse_other_process(
     statement: _Statement,
     written: str,
     name: str,
@@ -146,18 +150,18 @@ def _read_other(
     """The process that is meant, which must be another one."""
     found = next((one for one in (written, f"P{written}") if one in names), None)
     if not written:
-        raise statement.wrong(f"a process is not named; choose from {', '.join(names)}")
+        raise statement.make_error(f"a process is not named; choose from {', '.join(names)}")
     if found is None:
         new = f"P{written}" if written.isdigit() else written
-        raise statement.wrong(
+        raise statement.make_error(
             f"unknown process {written!r}; choose from {', '.join(names)}, or let it do nothing: '{new}:'"
         )
     if found == name:
-        raise statement.wrong(f"{name} sends to or receives from itself; name another process")
+        raise statement.make_error(f"{name} sends to or receives from itself; name another process")
     return found
 
 
-def _check_messages(
+def _check_message_names(
     statements: list[_Statement],
     code: list[tuple[Instruction, ...]],
 ) -> None:
@@ -167,5 +171,5 @@ def _check_messages(
         for one in instructions:
             if isinstance(one, Send):
                 if one.message in used:
-                    raise statement.wrong(f"message {one.message} is sent twice; give each its own name")
+                    raise statement.make_error(f"message {one.message} is sent twice; give each its own name")
                 used.add(one.message)

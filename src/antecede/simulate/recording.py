@@ -57,12 +57,12 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         return len(self.target)
 
     @cached_property
-    def declares(self) -> bool:
+    def declares_dependence(self) -> bool:
         """Whether it is known what messages depend on."""
         return bool((self.depends_on != EVERYTHING).any())
 
     @cached_property
-    def widest(self) -> int:
+    def most_targets(self) -> int:
         """The most targets of a message."""
         return int(np.diff(self.starts).max(initial=0))
 
@@ -72,25 +72,25 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         return bool((np.diff(self.starts) == len(self.names) - 1).all())
 
     @cached_property
-    def one_receiver(self) -> int | None:
+    def only_receiver(self) -> int | None:
         """The process that is the only one to receive anything, if there is one."""
         receivers = np.unique(self.target)
         return int(receivers[0]) if len(receivers) == 1 else None
 
     @cached_property
-    def in_flight(self) -> float:
+    def mean_in_flight(self) -> float:
         """How many copies to one process are under way at once, in the mean."""
         span = float(self.sent.max(initial=0.0) - self.sent.min(initial=0.0))
         return float(self.travel.sum()) / span / len(self.names) if span > 0 else 0.0
 
-    def cut_into_stretches(self) -> Ints:
+    def number_stretches(self) -> Ints:
         """Of each message, the number of its stretch: consecutive by the time of the send, of equal sizes."""
         stretches = max(1, min(MOST_STRETCHES, self.messages // LEAST_MESSAGES))
         rank = np.empty(self.messages, dtype=np.int64)
         rank[np.argsort(self.sent, kind="stable")] = np.arange(self.messages)
         return rank * stretches // max(self.messages, 1)
 
-    def find_typical_travel(self) -> tuple[Floats, float]:
+    def find_median_travel_times(self) -> tuple[Floats, float]:
         """The median travel time of each link, [source, target], and that of all; nan where none was seen."""
         n = len(self.names)
         source = np.repeat(self.sender, np.diff(self.starts))

@@ -22,16 +22,16 @@ class Records:
         self.targets: list[int] = []
         """Of all sends, one after the other."""
 
-    def send(
+    def add_send(
         self,
-        now: float,
-        what: int,
+        time_ms: float,
+        kind_and_process: int,
         payload: bytes,
         targets: list[int],
         depends_on: int | None,
     ) -> None:
         """A process sends."""
-        self.rows += (now, what, payload)
+        self.rows += (time_ms, kind_and_process, payload)
         self.sends += (len(targets), -1 if depends_on is None else depends_on)
         self.targets += targets
 

@@ -96,7 +96,7 @@ class _ReplayWatch(Watch):
 
     def __init__(self, queue: Queue, recording: Recording, promised: list[bool], protocol: str) -> None:
         super().__init__(queue, recording.names, list_protocols()[protocol], promised, None)
-        if recording.declares and not self.declared:
+        if recording.declares_dependence and not self.declared:
             self.judge = Judge(promised, MEMORY)
         self.starts = recording.starts.tolist()
         self.recorded: list[int] = []
@@ -116,52 +116,52 @@ class _ReplayWatch(Watch):
         self.relayed = 0
         self.largest_stamp = max(LARGE_STAMP, LARGE_ENTRY * len(recording.names) ** 2)
 
-    def on_send(self, i: int, targets: list[int], depends_on: int | None) -> bytes:
-        payload = super().on_send(i, targets, depends_on)
+    def on_send(self, process: int, targets: list[int], depends_on: int | None) -> bytes:
+        payload = super().on_send(process, targets, depends_on)
         self.recorded.append(self.sending)
         copies = range(self.starts[self.sending], self.starts[self.sending + 1])
         self.copies[payload] = dict(zip(targets, copies, strict=True))
         self.untransmitted = self.copies[payload].copy()
         return payload
 
-    def _count_packet(self, packet: Packet, alike: int) -> None:
-        super()._count_packet(packet, alike)
+    def _count_packet(self, packet: Packet, equal_packets: int) -> None:
+        super()._count_packet(packet, equal_packets)
         if len(packet.stamp) > self.largest_stamp:
             raise _StampTooLargeError
         if packet.kind != "message":
-            self.bytes[self.sending] += alike * len(packet.encode())
-            self.more_packets[self.sending] += alike
+            self.bytes[self.sending] += equal_packets * len(packet.encode())
+            self.more_packets[self.sending] += equal_packets
             return
         message = self.recorded[int.from_bytes(packet.payload, "little")]
         if packet.source == self.senders[message]:
-            self.bytes[message] += alike * len(packet.stamp)
+            self.bytes[message] += equal_packets * len(packet.stamp)
         else:
             # Somebody passes it on: one more packet, all of which is the protocol's.
-            self.bytes[message] += alike * len(packet.encode())
-            self.more_packets[message] += alike
-            self.relayed += alike
+            self.bytes[message] += equal_packets * len(packet.encode())
+            self.more_packets[message] += equal_packets
+            self.relayed += equal_packets
 
-    def on_arrive(self, i: int, packet: Packet, deliveries: list[Delivery]) -> None:
+    def on_arrive(self, process: int, packet: Packet, deliveries: list[Delivery]) -> None:
         self.tally.arrivals += 1
         self.last = self.queue.now
         if packet.kind == "message" and all(one.payload != packet.payload for one in deliveries):
-            self.note_wait((i, packet.payload))
+            self.start_waiting((process, packet.payload))
 
-    def note_wait(self, copy: tuple[int, bytes]) -> None:
+    def start_waiting(self, copy: tuple[int, bytes]) -> None:
         """A copy is there, or should be by now; it waits from now on if it is not delivered."""
         i, payload = copy
         if payload in self.due[i] and payload not in self.waiting[i]:
             self.waiting[i].add(payload)
             self.rows += (self.queue.now, self.holds + i, payload)
 
-    def find_copy(self, i: int, delivery: Delivery) -> int | None:
+    def pop_copy(self, process: int, delivery: Delivery) -> int | None:
         """The copy that is delivered here for the first time; None for any other delivery."""
         copies = self.copies.get(delivery.payload)
-        copy = copies.pop(i, None) if copies else None
+        copy = copies.pop(process, None) if copies else None
         if copies is not None and not copies:
             del self.copies[delivery.payload]
         if copy is not None:
-            self.waiting[i].discard(delivery.payload)
+            self.waiting[process].discard(delivery.payload)
         return copy
 
 
@@ -177,9 +177,9 @@ class _RecordedApplications:
         self.targets, self.starts = recording.target.tolist(), watch.starts
         self.depends_on = recording.depends_on.tolist()
         starts, messages = group_by_key(recording.sender, n)
-        self.outgoing = _list_backwards(messages, starts)
+        self.outgoing = _split_reversed(messages, starts)
         """Of each process, the messages that it has not sent, the next one last."""
-        self.expected = _list_backwards(recording.handed, recording.handed_starts)
+        self.expected = _split_reversed(recording.handed, recording.handed_starts)
         """Of each process, the copies that it was handed in the log and not yet here, the next one last."""
         self.heard_here = [0] * n
         """Of each process, how many of those in the log it was handed without a gap."""
@@ -202,58 +202,58 @@ class _RecordedApplications:
         for i in range(len(self.outgoing)):
             self.send_waiting(i)
 
-    def send_waiting(self, i: int) -> None:
+    def send_waiting(self, process: int) -> None:
         """Send what is to be sent by now."""
-        outgoing, now = self.outgoing[i], self.queue.now
-        self.line[i] = False
+        outgoing, now = self.outgoing[process], self.queue.now
+        self.line[process] = False
         while outgoing:
             message = outgoing[-1]
-            if self.heard_here[i] < self.heard[message]:
+            if self.heard_here[process] < self.heard[message]:
                 return  # the delivery that is missing will ask again
             if self.sent[message] > now:
-                self.queue.schedule(self.sent[message], self.send_waiting, i)
+                self.queue.schedule(self.sent[message], self.send_waiting, process)
                 return
             if isnan(self.wished[message]):
                 self.wished[message] = now
-            if not self.carrier.may_send(i):
-                self.line[i] = True
+            if not self.carrier.may_send(process):
+                self.line[process] = True
                 return
             outgoing.pop()
-            self._send(i, message)
+            self._send(process, message)
 
-    def _send(self, i: int, message: int) -> None:
+    def _send(self, process: int, message: int) -> None:
         start, end = self.starts[message], self.starts[message + 1]
         targets = None if self.only_broadcast else self.targets[start:end]
         self.watch.sending = message
         self.left[message] = self.queue.now
-        self.carrier.send(Wish(i, targets, self._find_dependence(i, message)))
-        self.event[self.copies + message] = self.watch.events[i]
+        self.carrier.send(Wish(process, targets, self._find_dependence(process, message)))
+        self.event[self.copies + message] = self.watch.events[process]
 
-    def _find_dependence(self, i: int, message: int) -> int | None:
+    def _find_dependence(self, process: int, message: int) -> int | None:
         """The own event that a message depends on, by its number here; 0 for none, None for all before."""
         code = self.depends_on[message]
         if code == EVERYTHING:
             return None
         number = 0 if code == NOTHING else self.event[code]
-        is_forgotten = 0 < number < self.watch.events[i] - OLDEST
+        is_forgotten = 0 < number < self.watch.events[process] - OLDEST
         return None if is_forgotten else number
 
-    def on_deliver(self, i: int, delivery: Delivery) -> None:
+    def on_deliver(self, process: int, delivery: Delivery) -> None:
         """A message is handed over; whoever waited for it may send, when all that is delivered now is."""
-        self.watch.on_deliver(i, delivery)
-        copy = self.watch.find_copy(i, delivery)
+        self.watch.on_deliver(process, delivery)
+        copy = self.watch.pop_copy(process, delivery)
         if copy is None:
             return
         self.delivered[copy] = self.queue.now
-        self.event[copy] = self.watch.events[i]
+        self.event[copy] = self.watch.events[process]
         self.is_early[copy] = True
-        expected, before = self.expected[i], self.heard_here[i]
+        expected, before = self.expected[process], self.heard_here[process]
         while expected and self.is_early[expected[-1]]:
             expected.pop()
-            self.heard_here[i] += 1
-        outgoing = self.outgoing[i]
-        if outgoing and before < self.heard[outgoing[-1]] <= self.heard_here[i]:
-            self.queue.schedule(self.queue.now, self.send_waiting, i)
+            self.heard_here[process] += 1
+        outgoing = self.outgoing[process]
+        if outgoing and before < self.heard[outgoing[-1]] <= self.heard_here[process]:
+            self.queue.schedule(self.queue.now, self.send_waiting, process)
 
 
 class _ReplayCarrier(DirectCarrier):
@@ -266,7 +266,7 @@ class _ReplayCarrier(DirectCarrier):
     ) -> None:
         no_wires: Any = None
         super().__init__(watch.queue, no_wires, endpoints, watch, applications)
-        links, of_all = recording.find_typical_travel()
+        links, of_all = recording.find_median_travel_times()
         links[np.isnan(links)] = of_all
         self.typical: list[list[float]] = links.tolist()
         """How long packets travel that are not in the recording, [source, target]."""
@@ -280,24 +280,24 @@ class _ReplayCarrier(DirectCarrier):
         for target, copy in watch.untransmitted.items():
             # It is kept back: here it would have arrived.
             when = now + self.travel[copy]
-            self.queue.schedule(when, watch.note_wait, (target, watch.newest))
+            self.queue.schedule(when, watch.start_waiting, (target, watch.newest))
 
-    def _transmit(self, i: int, packets: list[Packet]) -> None:
+    def _transmit(self, process: int, packets: list[Packet]) -> None:
         self.watch.on_transmit(packets)
         now = self.queue.now
-        times = [now + self._find_travel(i, packet) for packet in packets]
-        self.queue.schedule_all(times, self.arrive, packets)
+        times = [now + self._find_travel_time(process, packet) for packet in packets]
+        self.queue.schedule_all(times, self.on_packet_arrival, packets)
 
-    def _find_travel(self, i: int, packet: Packet) -> float:
+    def _find_travel_time(self, process: int, packet: Packet) -> float:
         """How long a packet travels. Messages that others pass on do not take the way of the log."""
         target = self.index[packet.target]
         if packet.kind == "message":
             if packet.payload == self.watch.newest:
                 self.watch.untransmitted.pop(target, None)
             copy = self.watch.copies.get(packet.payload, {}).get(target)
-            if copy is not None and self.sender[copy] == i:
+            if copy is not None and self.sender[copy] == process:
                 return self.travel[copy]
-        return self.typical[i][target]
+        return self.typical[process][target]
 
 
 class _Replay:
@@ -326,14 +326,14 @@ class _Replay:
             except _StampTooLargeError:
                 is_overgrown = True
             limit -= STEP
-            self.watch.settle()
+            self.watch.judge_records()
         return self._summarize(is_overgrown)
 
     def _summarize(self, is_overgrown: bool) -> Replay:
         recording, tally = self.recording, self.watch.tally
         delay = self._list_delays()
         costs = tally.summarize(self.watch.messages)
-        needless = self._sum_needless()
+        needless = self._sum_needless_wait()
         total = float(delay.sum())
         return Replay(
             protocol=self.protocol,
@@ -353,9 +353,9 @@ class _Replay:
             waited=int((delay > 0).sum()),
             peak_held=costs.peak_held,
             verdict=self.watch.make_verdict(),
-            bytes=self._average_messages(self.watch.bytes),
-            packets=self._average_messages(self.watch.more_packets),
-            delay=self._average_copies(delay),
+            bytes=self._average_by_message_stretch(self.watch.bytes),
+            packets=self._average_by_message_stretch(self.watch.more_packets),
+            delay=self._average_by_copy_stretch(delay),
         )
 
     def _list_delays(self) -> Floats:
@@ -365,30 +365,30 @@ class _Replay:
         delay = self.applications.delivered - (wished + self.recording.travel)
         return np.maximum(np.nan_to_num(delay, nan=0.0), 0.0)
 
-    def _sum_needless(self) -> float:
+    def _sum_needless_wait(self) -> float:
         """What the judge found needless, and all the time in which applications might not send."""
         kept = np.subtract(self.applications.left, self.applications.wished)
         blocked = kept * np.diff(self.recording.starts)
         return sum(self.watch.tally.needless) + float(np.nansum(blocked))
 
-    def _average_messages(self, values: list[int]) -> list[float]:
+    def _average_by_message_stretch(self, values: list[int]) -> list[float]:
         """The mean of each stretch, over its messages."""
-        stretch = self.recording.cut_into_stretches()
-        return _average(np.array(values, dtype=np.float64), stretch)
+        stretch = self.recording.number_stretches()
+        return _average_by_stretch(np.array(values, dtype=np.float64), stretch)
 
-    def _average_copies(self, values: Floats) -> list[float]:
+    def _average_by_copy_stretch(self, values: Floats) -> list[float]:
         """The mean of each stretch, over its copies."""
-        stretch = np.repeat(self.recording.cut_into_stretches(), np.diff(self.recording.starts))
-        return _average(values, stretch)
+        stretch = np.repeat(self.recording.number_stretches(), np.diff(self.recording.starts))
+        return _average_by_stretch(values, stretch)
 
 
-def _list_backwards(items: Ints, starts: Ints) -> list[list[int]]:
+def _split_reversed(items: Ints, starts: Ints) -> list[list[int]]:
     """The items of each part, the last one first."""
     parts = np.split(items, starts[1:-1])
     return [part[::-1].tolist() for part in parts]
 
 
-def _average(values: Floats, stretch: Any) -> list[float]:
+def _average_by_stretch(values: Floats, stretch: Any) -> list[float]:
     sums = np.bincount(stretch, values)
     numbers = np.bincount(stretch)
     means: list[float] = (sums / np.maximum(numbers, 1)).tolist()

@@ -96,7 +96,7 @@ class Simulation:
     def __init__(self, plan: Plan, tracing: Tracing | None = None) -> None:
         check_ranges(plan)
         facts, names = plan.facts, plan.names
-        check_traffic(plan, facts)
+        check_workload_fits(plan, facts)
         seeds = np.random.SeedSequence(plan.seed).spawn(3)
         traffic, network, crashes = (np.random.default_rng(seed) for seed in seeds)
         options = {**choose_required_options(plan), **plan.options}
@@ -117,9 +117,11 @@ class Simulation:
         self.carrier: DirectCarrier | LinkedCarrier
         if plan.network.faulty:
             ordered = plan.network.fifo or bool(options.get("pipelined"))
-            self.carrier = LinkedCarrier(*parts, choose_patience(plan.network), ordered)
-            self.carrier.plan_crashes(plan.network.crashes, plan.span, plan.network.down_time, crashes)
-            self.carrier.plan_outages(plan.network.outages)
+            self.carrier = LinkedCarrier(*parts, choose_resend_ms(plan.network), ordered)
+            self.carrier.schedule_random_crashes(
+                plan.network.crashes, plan.span, plan.network.down_time, crashes
+            )
+            self.carrier.schedule_outages(plan.network.outages)
         else:
             self.carrier = DirectCarrier(*parts)
         self.applications.carrier = self.carrier
@@ -132,7 +134,7 @@ class Simulation:
         while limit > 0 and not finished:
             finished = self.queue.run(STEP)
             limit -= STEP
-            self.watch.settle()
+            self.watch.judge_records()
             if progress:
                 progress(self.watch.messages)
         if self.trace is not None:
@@ -172,7 +174,7 @@ def check_own_options(plan: Plan) -> None:
         raise CallerError(f"options of {unknown[0]!r}: there are {plan.names[0]} to {plan.names[-1]}")
 
 
-def check_traffic(plan: Plan, facts: Facts) -> None:
+def check_workload_fits(plan: Plan, facts: Facts) -> None:
     """Refuse a workload that the protocol cannot carry."""
     several = plan.workload == "broadcast" or plan.fanout > 1
     if several and not (facts.multicast or facts.broadcast):
@@ -184,6 +186,6 @@ def check_traffic(plan: Plan, facts: Facts) -> None:
         raise CallerError("pipelined=true needs channels that keep order: add --fifo (Network(fifo=True))")
 
 
-def choose_patience(network: Network) -> float:
+def choose_resend_ms(network: Network) -> float:
     """When to send again: after a few times the usual delay of the slowest link."""
-    return 4 * max(1.0, *(max(parse_delay(text)[1]) for text in network.texts))
+    return 4 * max(1.0, *(max(parse_delay(text)[1]) for text in network.delay_texts))

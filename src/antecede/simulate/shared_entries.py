@@ -20,7 +20,7 @@ from antecede.kernels import shared_entries as kernel
 from antecede.kernels.ragged import Ints
 from antecede.kernels.shared_entries import BLOCK, SharedBlock, SharedState
 from antecede.protocols.detectors import DETECTORS
-from antecede.simulate.delays import draw_truncated
+from antecede.simulate.delays import draw_truncated_gaussian
 from antecede.simulate.workloads import SECOND
 
 WORDS = 4
@@ -102,17 +102,17 @@ class Draws:
         gaps = rng.exponential(plan.gap / plan.processes, messages)
         times = self.now + np.cumsum(gaps)
         senders = rng.integers(0, plan.processes, messages)
-        means = draw_truncated(rng, plan.delay, plan.delay_sd, messages)
+        means = draw_truncated_gaussian(rng, plan.delay, plan.delay_sd, messages)
         delays = self._draw_delays(means.astype(np.float32))
         block = SharedBlock(self.sent, senders, times, delays)
         self.now = float(times[-1])
         self.sent += messages
         return block
 
-    def draw_replacements(self, since: float) -> list[Replacement]:
+    def draw_replacements(self, since_ms: float) -> list[Replacement]:
         """Who left since that time, and who came."""
         plan, rng = self.plan, self.rng
-        number = rng.poisson(plan.churn * (self.now - since) / SECOND) if plan.churn else 0
+        number = rng.poisson(plan.churn * (self.now - since_ms) / SECOND) if plan.churn else 0
         replacements = []
         for _ in range(number):
             process, sponsor = rng.choice(plan.processes, 2, replace=False)
@@ -126,11 +126,11 @@ class Draws:
         delays *= sd
         delays += means
 
-        def draw_some(places: Ints) -> kernel.Delays:
+        def redraw_delays(places: Ints) -> kernel.Delays:
             fresh = rng.standard_normal(places.size, dtype=np.float32)
             return fresh * sd + means[places % messages]
 
-        _redraw_negative(delays.reshape(-1), draw_some)
+        _redraw_negative(delays.reshape(-1), redraw_delays)
         return delays
 
 
@@ -143,10 +143,10 @@ def _redraw_negative(values: Any, draw: Callable[[Ints], Any]) -> None:
 def run_broadcasts(plan: BroadcastPlan, progress: Progress | None = None) -> BroadcastRun:
     """Run a plan; `progress` is told how many messages have been sent."""
     no_log = np.zeros((0, 3), np.int64)
-    return run_and_log(plan, no_log, progress)
+    return run_and_log_broadcasts(plan, no_log, progress)
 
 
-def run_and_log(plan: BroadcastPlan, log: Ints, progress: Progress | None = None) -> BroadcastRun:
+def run_and_log_broadcasts(plan: BroadcastPlan, log: Ints, progress: Progress | None = None) -> BroadcastRun:
     """Run a plan and fill a log, whose rows get process, message and verdict of each delivery."""
     check_plan(plan)
     draws = Draws(plan)
@@ -155,7 +155,7 @@ def run_and_log(plan: BroadcastPlan, log: Ints, progress: Progress | None = None
     while draws.sent < plan.messages:
         since = draws.now
         block = draws.draw_block(min(BLOCK, plan.messages - draws.sent))
-        state, word = find_settled_word(state, word)
+        state, word = find_reusable_word(state, word)
         kernel.run_block(state, block, word, plan.detect, log)
         for replacement in draws.draw_replacements(since):
             replace_process(state, replacement)
@@ -176,17 +176,17 @@ def check_plan(plan: BroadcastPlan) -> None:
         raise CallerError(f"K={plan.K} keys cannot be chosen among R={plan.R} entries; use K <= R")
 
 
-def find_settled_word(state: SharedState, word: int) -> tuple[SharedState, int]:
+def find_reusable_word(state: SharedState, word: int) -> tuple[SharedState, int]:
     """The next word whose messages are delivered everywhere; if there is none, the ring is doubled."""
     words = state.delivered.shape[1]
     for step in range(1, words + 1):
         candidate = (word + step) % words
-        if kernel.is_settled(state, candidate):
+        if kernel.is_delivered_everywhere(state, candidate):
             return state, candidate
-    return double_ring(state), words
+    return double_capacity(state), words
 
 
-def double_ring(state: SharedState) -> SharedState:
+def double_capacity(state: SharedState) -> SharedState:
     """The same state with room for twice as many messages in flight."""
     words = state.delivered.shape[1]
     wider = kernel.make_state(state.keys, state.have.shape[1], 2 * words)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from antecede.core.endpoint import Endpoint
 from antecede.core.packet import Effects, Packet, decode
 from antecede.simulate.explorer import End, Exploration
-from antecede.simulate.moves import Step, perform
+from antecede.simulate.moves import Step, perform_step
 from antecede.simulate.oracle import Oracle
 
 
@@ -36,7 +36,7 @@ class Story:
 
     def _play_step(self, step: Step) -> None:
         endpoint = self._endpoints[step.process]
-        effects = perform(endpoint, step)
+        effects = perform_step(endpoint, step)
         assert effects is not None, f"possible when explored, and not now: {step}"
         message = _find_message(step, effects)
         left = [
@@ -44,18 +44,18 @@ class Story:
             for one in effects.packets
             if not message or one.payload.decode() != message
         ]
-        notes = [*self._judge(step, message), *_describe_waits(endpoint, message), *left]
+        notes = [*self._report_to_oracle(step, message), *_describe_waits(endpoint, message), *left]
         self.lines.append(StoryLine(step, _describe_step(step, message), "; ".join(notes)))
 
-    def _judge(self, step: Step, message: str) -> list[str]:
+    def _report_to_oracle(self, step: Step, message: str) -> list[str]:
         """Tell the oracle what happened, and pass on what it says."""
         if step.what == "send":
-            self._numbers[message] = self._oracle.send(step.process, step.others)
+            self._numbers[message] = self._oracle.record_send(step.process, step.others)
         if step.what != "receive":
             return []
         number = self._numbers[message]
         late = self._oracle.is_late(step.process, number)
-        causes = self._oracle.deliver(step.process, number)
+        causes = self._oracle.record_delivery(step.process, number)
         if causes:
             self.early.append(message)
         first = ", ".join(name for name, one in self._numbers.items() if one in causes)
@@ -76,10 +76,10 @@ def _describe_step(step: Step, message: str) -> str:
         return f"{step.process} receives {message}"
     if step.what == "step":
         return f"{step.process} takes an internal step"
-    return f"{message or _describe_control(decode(step.packet))} arrives at {step.process}"
+    return f"{message or _describe_control_packet(decode(step.packet))} arrives at {step.process}"
 
 
-def _describe_control(packet: Packet) -> str:
+def _describe_control_packet(packet: Packet) -> str:
     return f"{packet.kind} from {packet.source}"
 
 

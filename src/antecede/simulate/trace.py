@@ -25,27 +25,27 @@ Sink = Callable[[pa.Table], None]
 class Recorder(Protocol):
     """Whoever is told what happens in a run, as it happens. Processes and messages are numbers."""
 
-    def send(
+    def on_send(
         self,
-        i: int,
+        process: int,
         message: int,
         targets: list[int],
         depends_on: int | None,
     ) -> None:
         """A process sends."""
 
-    def receive(
+    def on_receive(
         self,
-        i: int,
+        process: int,
         packet: Packet,
         message: int | None,
     ) -> None:
         """A packet arrives."""
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """A message is delivered; `add_lateness` will tell if that was in order."""
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """Of each delivery since the last time: if it was "early" or "late"."""
 
     def close(self) -> None:
@@ -59,10 +59,10 @@ class RowBuffer:
         self,
         schema: pa.Schema,
         sink: Sink,
-        block: int,
-        finish: Callable[[], None],
+        block_rows: int,
+        before_flush: Callable[[], None],
     ) -> None:
-        self.schema, self.sink, self.block, self.finish = schema, sink, block, finish
+        self.schema, self.sink, self.block, self.finish = schema, sink, block_rows, before_flush
         self.rows: list[dict[str, Any]] = []
 
     def add(self, row: dict[str, Any]) -> None:
@@ -86,11 +86,11 @@ class MessageUnderWay:
 
     def __init__(
         self,
-        time: float,
+        time_ms: float,
         clock: dict[str, int],
         copies: int,
     ) -> None:
-        self.time, self.clock = time, clock
+        self.time, self.clock = time_ms, clock
         self.unarrived = self.undelivered = copies
 
 
@@ -119,24 +119,26 @@ class RunTrace:
         self.own = [array("q") for _ in names]
         """For each process, where in its events its sends and deliveries stand."""
 
-    def send(
+    def on_send(
         self,
-        i: int,
+        process: int,
         message: int,
         targets: list[int],
         depends_on: int | None,
     ) -> None:
         """A process sends; what the send is declared to depend on is its parent."""
-        clock = self._tick_clock(i)
-        parents = None if depends_on is None else self._name_own_event(i, depends_on)
+        clock = self._tick_clock(process)
+        parents = None if depends_on is None else self._list_parent_ids(process, depends_on)
         self.sends[message] = MessageUnderWay(self.queue.now, clock, len(targets))
         to = [self.names[t] for t in targets]
         more = {"clock": list(clock.items()), "receivers": to, "parents": parents}
-        self._add_event(i, "send", message, self.names[i], f"send m{message} to {', '.join(to)}", **more)
+        self._add_event(
+            process, "send", message, self.names[process], f"send m{message} to {', '.join(to)}", **more
+        )
 
-    def receive(
+    def on_receive(
         self,
-        i: int,
+        process: int,
         packet: Packet,
         message: int | None,
     ) -> None:
@@ -144,7 +146,7 @@ class RunTrace:
         name = None if message is None else f"m{message}"
         sent = None if message is None else self.sends.get(message)
         row = {
-            "group": self.names[i],
+            "group": self.names[process],
             "sender": packet.source,
             "protocol": packet.protocol,
             "kind": packet.kind,
@@ -153,29 +155,31 @@ class RunTrace:
             "message": name,
             "sent": None if sent is None else sent.time,
             "arrived": self.queue.now,
-            "arrival": self.arrivals[i],
+            "arrival": self.arrivals[process],
         }
         self.messages.add(row)
-        self.arrivals[i] += 1
+        self.arrivals[process] += 1
         if message is not None:
-            self._count_off(message, "unarrived")
-            self._add_event(i, "receive", message, packet.source, f"m{message} arrives from {packet.source}")
+            self._decrement_open_copies(message, "unarrived")
+            self._add_event(
+                process, "receive", message, packet.source, f"m{message} arrives from {packet.source}"
+            )
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """A message is delivered; `add_lateness` will tell if that was in order."""
-        mine = self.clocks[i]
+        mine = self.clocks[process]
         for name, count in self.sends[message].clock.items():
             if count > mine.get(name, 0):
                 mine[name] = count
-        self._count_off(message, "undelivered")
-        clock = self._tick_clock(i)
+        self._decrement_open_copies(message, "undelivered")
+        clock = self._tick_clock(process)
         sender = self.names[source]
         text = f"deliver m{message} from {sender}"
-        self._add_event(i, "deliver", message, sender, text, clock=list(clock.items()))
+        self._add_event(process, "deliver", message, sender, text, clock=list(clock.items()))
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """Of each delivery since the last time: if it was "early" or "late"."""
-        for row, order in zip(self.unjudged, orders, strict=True):
+        for row, order in zip(self.unjudged, early_or_late, strict=True):
             if order is not None:
                 row["fields"] = [("order", order)]
         self.unjudged = []
@@ -185,40 +189,40 @@ class RunTrace:
         self.events.flush()
         self.messages.flush()
 
-    def _name_own_event(self, i: int, number: int) -> list[str]:
+    def _list_parent_ids(self, process: int, number: int) -> list[str]:
         """The id of an own event by its number from 1; 0 is none."""
-        return [f"{self.names[i]}#{self.own[i][number - 1]}"] if number else []
+        return [f"{self.names[process]}#{self.own[process][number - 1]}"] if number else []
 
-    def _count_off(self, message: int, what: str) -> None:
+    def _decrement_open_copies(self, message: int, counter: str) -> None:
         """One copy less; a message whose copies have all arrived and been delivered is forgotten."""
         sent = self.sends.get(message)
         if sent is not None:
-            setattr(sent, what, getattr(sent, what) - 1)
+            setattr(sent, counter, getattr(sent, counter) - 1)
             if sent.unarrived <= 0 and sent.undelivered <= 0:
                 del self.sends[message]
 
-    def _tick_clock(self, i: int) -> dict[str, int]:
-        clock, name = self.clocks[i], self.names[i]
-        self.own[i].append(self.counts[i])
+    def _tick_clock(self, process: int) -> dict[str, int]:
+        clock, name = self.clocks[process], self.names[process]
+        self.own[process].append(self.counts[process])
         clock[name] = clock.get(name, 0) + 1
         return dict(clock)
 
     def _add_event(
         self,
-        i: int,
+        process: int,
         kind: str,
         message: int,
         sender: str,
         text: str,
         **more: Any,
     ) -> None:
-        index = self.counts[i]
-        self.counts[i] = index + 1
+        index = self.counts[process]
+        self.counts[process] = index + 1
         row = {
             "execution": self.execution,
-            "process": self.names[i],
+            "process": self.names[process],
             "index": index,
-            "event": f"{self.names[i]}#{index}",
+            "event": f"{self.names[process]}#{index}",
             "kind": kind,
             "message": f"m{message}",
             "sender": sender,

@@ -11,7 +11,7 @@ import msgspec
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Packet
 from antecede.protocols.detectors import DETECTORS
-from antecede.protocols.registry import count_entries
+from antecede.protocols.registry import count_stamp_entries
 from antecede.simulate.costs import CostTally
 from antecede.simulate.queue import Queue
 from antecede.simulate.records import Records
@@ -89,23 +89,23 @@ class Watch:
         self.caught: Counter[str] = Counter()
         self.examples: list[str] = []
         if isinstance(trace, RunTrace):
-            trace.ask = self.settle
+            trace.ask = self.judge_records
 
     def on_send(
         self,
-        i: int,
+        process: int,
         targets: list[int],
         depends_on: int | None,
     ) -> bytes:
         """A process is about to send; returns the payload."""
         message, now = self.messages, self.queue.now
         self.messages = message + 1
-        self.events[i] += 1
+        self.events[process] += 1
         if self.trace is not None:
-            self.trace.send(i, message, targets, depends_on)
+            self.trace.on_send(process, message, targets, depends_on)
         self.newest = payload = message.to_bytes(8, "little")
         self.last = self.sent_at = now
-        self.records.send(now, self.sends + i, payload, targets, depends_on)
+        self.records.add_send(now, self.sends + process, payload, targets, depends_on)
         due = self.due
         for target in targets:
             due[target].add(payload)
@@ -124,25 +124,25 @@ class Watch:
         for packet in packets:
             self._count_packet(packet, 1)
 
-    def _count_packet(self, packet: Packet, alike: int) -> None:
+    def _count_packet(self, packet: Packet, equal_packets: int) -> None:
         """Count a packet, and others that differ from it in their target only."""
         tally, now = self.tally, self.queue.now
         size, payload = len(packet.stamp), packet.payload
-        tally.packets[packet.kind] += alike
+        tally.packets[packet.kind] += equal_packets
         if packet.kind != "message":
-            tally.control_size += alike * size
+            tally.control_size += equal_packets * size
             return
-        tally.stamp_sizes[size] += alike
-        tally.stamp_entries[count_entries(packet)] += alike
+        tally.stamp_sizes[size] += equal_packets
+        tally.stamp_entries[count_stamp_entries(packet)] += equal_packets
         if self.facts.relays:  # nothing is kept back; what leaves later is passed on
             return
         target = self.index[packet.target]
         if (now > self.sent_at or payload != self.newest) and payload in self.due[target]:
-            self.rows += (now, self.transmits + target, payload) * alike
+            self.rows += (now, self.transmits + target, payload) * equal_packets
 
     def on_arrive(
         self,
-        i: int,
+        process: int,
         packet: Packet,
         deliveries: list[Delivery],
     ) -> None:
@@ -151,39 +151,39 @@ class Watch:
         self.last = self.queue.now
         if self.trace is not None:
             message = int.from_bytes(packet.payload, "little") if packet.kind == "message" else None
-            self.trace.receive(i, packet, message)
+            self.trace.on_receive(process, packet, message)
         payload = packet.payload
         for delivery in deliveries:
             if delivery.payload == payload:
                 return
-        if packet.kind != "message" or payload not in self.due[i]:
+        if packet.kind != "message" or payload not in self.due[process]:
             return
         if self.facts.relays:
-            if payload in self.arrived[i]:
+            if payload in self.arrived[process]:
                 return  # it waits since its first copy
-            self.arrived[i].add(payload)
-        self.rows += (self.last, self.holds + i, payload)
+            self.arrived[process].add(payload)
+        self.rows += (self.last, self.holds + process, payload)
 
-    def on_deliver(self, i: int, delivery: Delivery) -> None:
+    def on_deliver(self, process: int, delivery: Delivery) -> None:
         """The application of a process gets a message."""
-        if delivery.sender == self.names[i]:
+        if delivery.sender == self.names[process]:
             return
         payload = delivery.payload
         try:
-            self.due[i].remove(payload)
+            self.due[process].remove(payload)
         except KeyError:
             self.duplicated += 1
             return
-        self.arrived[i].discard(payload)
-        self.rows += (self.queue.now, self.delivers + i, payload)
-        self.events[i] += 1
-        if delivery.alarms and self.promised[i]:
+        self.arrived[process].discard(payload)
+        self.rows += (self.queue.now, self.delivers + process, payload)
+        self.events[process] += 1
+        if delivery.alarms and self.promised[process]:
             self.alarms.update(delivery.alarms)
             self.alarmed.append((len(self.rows) // 3 - 1, delivery.alarms))
         if self.trace is not None:
-            self.trace.deliver(i, self.index[delivery.sender], int.from_bytes(payload, "little"))
+            self.trace.on_deliver(process, self.index[delivery.sender], int.from_bytes(payload, "little"))
 
-    def settle(self) -> None:
+    def judge_records(self) -> None:
         """Have everything judged that has happened until now."""
         if not self.rows:
             return

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import choose_draw, draw_truncated, parse_delay, stream_values
+from antecede.simulate.delays import draw_truncated_gaussian, make_delay_draw, make_value_stream, parse_delay
 from antecede.simulate.network import Network
 
 Draw = Callable[[], float]
@@ -20,10 +20,10 @@ class Partition(NamedTuple):
     end: float
     inside: frozenset[int]
 
-    def cuts(self, source: int, target: int, now: float) -> bool:
+    def cuts(self, source: int, target: int, now_ms: float) -> bool:
         """Whether it stands between two processes at this time."""
         is_between = (source in self.inside) != (target in self.inside)
-        return is_between and self.start <= now < self.end
+        return is_between and self.start <= now_ms < self.end
 
 
 class Wires:
@@ -34,56 +34,56 @@ class Wires:
         network: Network,
         names: list[str],
         rng: np.random.Generator,
-        span: float,
+        span_ms: float,
     ) -> None:
         self.network, self.names, self.rng = network, names, rng
         network.check(names)
         self.streams: dict[str, Draw] = {}
-        self.pairs = self._make_links()
+        self.pairs = self._make_link_draws()
         kind, numbers = parse_delay(network.delay)
         self.spread = numbers[2] if kind == "two-level" else None
         self.plain = self.spread is None and not network.fifo
         """Whether an arrival is a draw of its link and nothing more."""
         self.latest: dict[tuple[int, int], float] = {}
         """The latest arrival planned between two processes."""
-        self.chances = stream_values(rng, lambda rng, size: rng.random(size))
-        self.partitions = [self._draw_partition(span) for _ in range(network.partitions)]
+        self.chances = make_value_stream(rng, lambda rng, size: rng.random(size))
+        self.partitions = [self._draw_partition(span_ms) for _ in range(network.partitions)]
         self.counts: Counter[str] = Counter()
 
-    def draw_arrival(
+    def draw_arrival_time(
         self,
         source: int,
         target: int,
-        now: float,
-        mean: float | None = None,
+        now_ms: float,
+        mean_ms: float | None = None,
     ) -> float:
-        """When something sent now arrives; `mean` is the delay that its message drew, if it drew one."""
-        if mean is None:
-            when = now + self.pairs[source][target]()
+        """When something sent now arrives; `mean_ms` is the delay that its message drew, if it drew one."""
+        if mean_ms is None:
+            when = now_ms + self.pairs[source][target]()
         else:
-            when = now + self.draw_around_mean(mean)
+            when = now_ms + self.draw_delay_around_mean(mean_ms)
         if self.network.fifo:
             latest = self.latest.get((source, target), 0.0)
             when = self.latest[source, target] = max(when, latest)
         return when
 
-    def draw_mean(self) -> float | None:
+    def draw_mean_delay(self) -> float | None:
         """With two levels, the mean delay of the copies of one message; otherwise None."""
         return None if self.spread is None else self.pairs[0][0]()
 
-    def draw_around_mean(self, mean: float) -> float:
+    def draw_delay_around_mean(self, mean_ms: float) -> float:
         """A delay of the second level."""
-        return float(draw_truncated(self.rng, mean, self.spread or 0.0, 1)[0])
+        return float(draw_truncated_gaussian(self.rng, mean_ms, self.spread or 0.0, 1)[0])
 
-    def draw_arrivals(
+    def draw_arrival_times(
         self,
         source: int,
         target: int,
-        now: float,
-        mean: float | None,
+        now_ms: float,
+        mean_ms: float | None,
     ) -> list[float]:
         """When the copies of a frame sent now arrive: none if it is lost, several if it is repeated."""
-        if any(partition.cuts(source, target, now) for partition in self.partitions):
+        if any(partition.cuts(source, target, now_ms) for partition in self.partitions):
             self.counts["cut off"] += 1
             return []
         if self.chances() < self.network.loss:
@@ -93,32 +93,32 @@ class Wires:
         if self.chances() < self.network.duplicate:
             self.counts["repeated"] += 1
             copies = 2
-        return [self._draw_and_count(source, target, now, mean) for _ in range(copies)]
+        return [self._draw_frame_arrival_time(source, target, now_ms, mean_ms) for _ in range(copies)]
 
-    def _draw_and_count(
+    def _draw_frame_arrival_time(
         self,
         source: int,
         target: int,
-        now: float,
-        mean: float | None,
+        now_ms: float,
+        mean_ms: float | None,
     ) -> float:
         latest = self.latest.get((source, target), 0.0)
-        when = self.draw_arrival(source, target, now, mean)
+        when = self.draw_arrival_time(source, target, now_ms, mean_ms)
         if when < latest:
             self.counts["overtaken"] += 1
         self.latest[source, target] = max(when, latest)
         return when
 
-    def _make_links(self) -> list[list[Draw]]:
+    def _make_link_draws(self) -> list[list[Draw]]:
         network, n = self.network, len(self.names)
         if not network.matrix and not network.links:
-            return [[self._share_stream(network.delay)] * n] * n
+            return [[self._get_delay_stream(network.delay)] * n] * n
         rounds = list(network.matrix) or [""]
         homes = [network.regions.get(name, rounds[i % len(rounds)]) for i, name in enumerate(self.names)]
-        delays = [[self._find_delay(s, t, homes) for t in range(n)] for s in range(n)]
-        return [[self._share_stream(delay) for delay in row] for row in delays]
+        delays = [[self._find_delay_text(s, t, homes) for t in range(n)] for s in range(n)]
+        return [[self._get_delay_stream(delay) for delay in row] for row in delays]
 
-    def _find_delay(
+    def _find_delay_text(
         self,
         source: int,
         target: int,
@@ -136,13 +136,13 @@ class Wires:
                 f"network: the matrix has no delay from region {homes[source]!r} to {homes[target]!r}"
             ) from None
 
-    def _share_stream(self, text: str) -> Draw:
+    def _get_delay_stream(self, text: str) -> Draw:
         if text not in self.streams:
-            self.streams[text] = stream_values(self.rng, choose_draw(text))
+            self.streams[text] = make_value_stream(self.rng, make_delay_draw(text))
         return self.streams[text]
 
-    def _draw_partition(self, span: float) -> Partition:
-        start = float(self.rng.random()) * span
+    def _draw_partition(self, span_ms: float) -> Partition:
+        start = float(self.rng.random()) * span_ms
         n = len(self.names)
         chosen = self.rng.permutation(n)[: int(self.rng.integers(1, n))]
         end = start + float(self.rng.exponential(self.network.partition_time))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antecede.core.errors import CallerError
-from antecede.simulate.delays import stream_values
+from antecede.simulate.delays import make_value_stream
 
 SECOND = 1000.0
 WITH_FANOUT = ("uniform", "hot-spot", "bursty", "dependent")
@@ -28,7 +28,7 @@ class Workload:
     """uniform: everybody writes to everybody alike, at random times, to `fanout` processes at once."""
 
     declares = False
-    """Whether messages say what they depend on: an answer on its delivery, any other as `depends_on` says."""
+    """Whether messages say what they depend on: an answer on its delivery, others by `choose_dependence`."""
     settings: tuple[str, ...] = ()
     """Numbers that may follow the name, as in "dependent:0.5,10": parameters of the class."""
 
@@ -42,33 +42,33 @@ class Workload:
         if not 1 <= fanout < n:
             raise CallerError(f"fanout={fanout}: a message goes to 1 to {n - 1} of {n} processes")
         self.n, self.mean, self.fanout = n, SECOND / rate, fanout
-        self.gaps = stream_values(rng, lambda rng, size: rng.exponential(self.mean, size))
-        self.chances = stream_values(rng, lambda rng, size: rng.random(size))
+        self.gaps = make_value_stream(rng, lambda rng, size: rng.exponential(self.mean, size))
+        self.chances = make_value_stream(rng, lambda rng, size: rng.random(size))
 
-    def gap(self, process: int) -> float | None:
+    def draw_gap_ms(self, process: int) -> float | None:
         """Time until the process acts again; None if it never does by itself."""
         return self.gaps()
 
-    def targets(self, process: int) -> list[int] | None:
+    def choose_targets(self, process: int) -> list[int] | None:
         """The destinations of its next message; None is everybody."""
         if self.fanout == 1:
-            return [self.another(process)]
+            return [self.draw_other_process(process)]
         others = [x for x in range(self.n) if x != process]
         for i in range(self.fanout):
             j = i + int(self.chances() * (len(others) - i))
             others[i], others[j] = others[j], others[i]
         return others[: self.fanout]
 
-    def answer(self, process: int, sender: int) -> Answer | None:
+    def choose_answer(self, process: int, sender: int) -> Answer | None:
         """What the process does on delivery of a message."""
         return None
 
-    def depends_on(self, events: int) -> int | None:
+    def choose_dependence(self, events: int) -> int | None:
         """What a message that answers nothing is declared to depend on: the number of an own event of its
         process, which has had so many; 0 for nothing, None where messages do not say."""
         return 0 if self.declares else None
 
-    def another(self, process: int) -> int:
+    def draw_other_process(self, process: int) -> int:
         """Somebody else, everybody with the same chance."""
         other = int(self.chances() * (self.n - 1))
         return other + (other >= process)
@@ -77,20 +77,20 @@ class Workload:
 class Ring(Workload):
     """ring: everybody writes to the next one."""
 
-    def targets(self, process: int) -> list[int]:
+    def choose_targets(self, process: int) -> list[int]:
         return [(process + 1) % self.n]
 
 
 class ClientServer(Workload):
     """client-server: the first process answers whatever the others ask it."""
 
-    def gap(self, process: int) -> float | None:
+    def draw_gap_ms(self, process: int) -> float | None:
         return self.gaps() if process else None
 
-    def targets(self, process: int) -> list[int]:
+    def choose_targets(self, process: int) -> list[int]:
         return [0]
 
-    def answer(self, process: int, sender: int) -> Answer | None:
+    def choose_answer(self, process: int, sender: int) -> Answer | None:
         return None if process else Answer(self.gaps() / 10, [sender])
 
 
@@ -108,11 +108,11 @@ class HotSpot(Workload):
         weights = 1 / np.arange(1, n + 1)
         self.top = float(weights.sum())
         steps = weights.cumsum()
-        self.ranks = stream_values(
+        self.ranks = make_value_stream(
             rng, lambda rng, size: steps.searchsorted(rng.random(size) * self.top).astype(np.float64)
         )
 
-    def targets(self, process: int) -> list[int]:
+    def choose_targets(self, process: int) -> list[int]:
         chosen: list[int] = []
         while len(chosen) < self.fanout:
             target = min(int(self.ranks()), self.n - 1)
@@ -126,7 +126,7 @@ class Bursty(Workload):
 
     SIZE = 10
 
-    def gap(self, process: int) -> float:
+    def draw_gap_ms(self, process: int) -> float:
         if self.chances() < 1 / self.SIZE:
             return self.gaps() * 0.955 * self.SIZE
         return self.gaps() / 20
@@ -140,10 +140,10 @@ class Conversation(Workload):
 
     declares = True
 
-    def answer(self, process: int, sender: int) -> Answer | None:
+    def choose_answer(self, process: int, sender: int) -> Answer | None:
         if self.chances() < 0.5:
             return None
-        target = sender if self.chances() < 0.5 else self.another(process)
+        target = sender if self.chances() < 0.5 else self.draw_other_process(process)
         return Answer(self.gaps() / 10, [target])
 
 
@@ -176,7 +176,7 @@ class Dependent(Workload):
             )
         self.chance, self.depth = chance, int(depth)
 
-    def depends_on(self, events: int) -> int:
+    def choose_dependence(self, events: int) -> int:
         is_dependent = self.chances() < self.chance
         back = int(self.chances() * self.depth)
         return max(events - back, 0) if is_dependent else 0
@@ -185,7 +185,7 @@ class Dependent(Workload):
 class Broadcast(Workload):
     """broadcast: everybody writes to all, as a Poisson process (the model of Mostefaoui and Weiss 2017)."""
 
-    def targets(self, process: int) -> None:
+    def choose_targets(self, process: int) -> None:
         return None
 
 
@@ -193,10 +193,10 @@ class Monitored(Workload):
     """monitored: half of all messages go to the first process, which only listens, and half among the "
     "others."""
 
-    def gap(self, process: int) -> float | None:
+    def draw_gap_ms(self, process: int) -> float | None:
         return self.gaps() if process else None
 
-    def targets(self, process: int) -> list[int]:
+    def choose_targets(self, process: int) -> list[int]:
         if self.n == 2 or self.chances() < 0.5:
             return [0]
         other = 1 + int(self.chances() * (self.n - 2))

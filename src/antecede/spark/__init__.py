@@ -17,7 +17,7 @@ changes the caller's session, and what runs a job before its result is used says
 
 from typing import TYPE_CHECKING
 
-from antecede._lazy import import_on_demand
+from antecede._lazy import make_lazy_importer
 
 if TYPE_CHECKING:
     from antecede.spark.auditing.event_audit import SparkAudit, audit
@@ -71,7 +71,7 @@ _HOMES = {
     "transforms": ("to_findings", "with_event_order", "with_order"),
 }
 if not TYPE_CHECKING:  # a checker knows all names, and would take any other for one
-    __getattr__ = import_on_demand(__name__, _HOMES)
+    __getattr__ = make_lazy_importer(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -32,7 +32,7 @@ class SentColumns(NamedTuple):
 def map_in_arrow(rows: DataFrame, task: ArrowTask, schema: StructType | str) -> DataFrame:
     """What a task makes of the batches of a partition, as with `rows.mapInArrow`."""
     names = rows.columns
-    columns, lists = send_columns(rows, {name: quote_column(name) for name in names})
+    columns, lists = prepare_columns_to_send(rows, {name: quote_column(name) for name in names})
 
     def restore_and_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         restored = (restore_lists(batch.columns, lists) for batch in batches)
@@ -41,7 +41,7 @@ def map_in_arrow(rows: DataFrame, task: ArrowTask, schema: StructType | str) -> 
     return rows.select(*columns).mapInArrow(restore_and_run, schema)
 
 
-def send_columns(rows: DataFrame, columns: Mapping[str, Column]) -> SentColumns:
+def prepare_columns_to_send(rows: DataFrame, columns: Mapping[str, Column]) -> SentColumns:
     """What to send to Python of these columns of some rows."""
     named = [column.alias(name) for name, column in columns.items()]
     fields = rows.select(*named).schema.fields

@@ -13,8 +13,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.events.graph import build_event_graph
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.event_columns import event_columns
-from antecede.spark.partition_kernel import find_chosen_partitions, gather_rows
+from antecede.spark.event_columns import select_cause_columns
+from antecede.spark.partition_kernel import read_chosen_partition_count, repartition_by_key
 from antecede.study.advice import Advice, advise
 from antecede.study.compare import (
     CellOutcome,
@@ -23,11 +23,11 @@ from antecede.study.compare import (
     ReplayCell,
     Variant,
     gather_comparisons,
-    list_cells,
-    run_cell,
+    list_replay_cells,
+    replay_cell,
 )
 from antecede.study.compare_preferences import make_preferences
-from antecede.study.compare_table import build_table
+from antecede.study.compare_table import build_comparison_table
 
 CELLS = pa.schema([(name, pa.binary()) for name in ("facts", "variant", "recording")])
 OUTCOMES = pa.schema({"outcome": pa.binary()})
@@ -56,28 +56,28 @@ def compare(
     """
     preferences = make_preferences(weights, limits)
     advice = advise(compare_events(events), preferences)
-    return SparkCostReport(events.sparkSession.createDataFrame(build_table(advice)), advice)
+    return SparkCostReport(events.sparkSession.createDataFrame(build_comparison_table(advice)), advice)
 
 
 def compare_events(events: DataFrame) -> list[Comparison]:
     """Replay the communication of all executions; runs two jobs. The results are small, and come here."""
-    named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
-    executions = gather_rows(named, None, sf.col("execution"))
-    cells = map_in_arrow(executions, _make_cells, from_arrow_schema(CELLS))
+    named = events.select(*(column.alias(name) for name, column in select_cause_columns(events).items()))
+    executions = repartition_by_key(named, None, sf.col("execution"))
+    cells = map_in_arrow(executions, _make_replay_cells, from_arrow_schema(CELLS))
     # The cells of an execution are made in one place; replays take very different times.
-    chosen = find_chosen_partitions(events.sparkSession)
+    chosen = read_chosen_partition_count(events.sparkSession)
     spread = cells.repartition(TASKS if chosen is None else TASKS_OF_A_PARTITION * chosen)
-    outcomes = spread.mapInArrow(_run_cells, from_arrow_schema(OUTCOMES)).collect()
+    outcomes = spread.mapInArrow(_replay_cells, from_arrow_schema(OUTCOMES)).collect()
     decoder = msgspec.msgpack.Decoder(CellOutcome)
     return gather_comparisons(decoder.decode(bytes(row.outcome)) for row in outcomes)
 
 
-def _make_cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _make_replay_cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     parts = [batch for batch in batches if len(batch)]
     if not parts:
         return
     table = pa.Table.from_batches(parts)
-    for cell in list_cells(build_event_graph(table)):
+    for cell in list_replay_cells(build_event_graph(table)):
         row = {
             "facts": msgspec.msgpack.encode(cell.facts),
             "variant": msgspec.msgpack.encode(cell.variant),
@@ -86,7 +86,7 @@ def _make_cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist([row], schema=CELLS)
 
 
-def _run_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _replay_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for row in batch.to_pylist():
             cell = ReplayCell(
@@ -94,5 +94,5 @@ def _run_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 msgspec.msgpack.decode(row["variant"], type=Variant | None),
                 row["recording"],
             )
-            outcome = {"outcome": msgspec.msgpack.encode(run_cell(cell))}
+            outcome = {"outcome": msgspec.msgpack.encode(replay_cell(cell))}
             yield pa.RecordBatch.from_pylist([outcome], schema=OUTCOMES)

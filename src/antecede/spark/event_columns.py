@@ -17,7 +17,7 @@ from antecede.tables import EVENTS
 _TYPES = from_arrow_schema(EVENTS)
 
 
-def event_columns(events: DataFrame) -> dict[str, Column]:
+def select_cause_columns(events: DataFrame) -> dict[str, Column]:
     """Those that tell of causes, with the types of EVENTS. Without `execution`, all events are of one."""
     check_event_columns(events.columns)
     columns = {
@@ -29,9 +29,9 @@ def event_columns(events: DataFrame) -> dict[str, Column]:
     return columns
 
 
-def complete_events(events: DataFrame) -> DataFrame:
+def complete_event_columns(events: DataFrame) -> DataFrame:
     """The events with all columns of EVENTS and no others, as kernels want them."""
-    columns = event_columns(events)
+    columns = select_cause_columns(events)
     for name in SAYS_NOTHING_OF_CAUSES:
         if name in events.columns:
             columns[name] = _convert_column(events, _TYPES[name])

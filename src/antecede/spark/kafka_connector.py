@@ -20,7 +20,7 @@ _OF_SPARK = (_SPARK, "org.scala-lang", "org.scala-lang.modules", "org.apache.had
 _ALONE = ("*",)
 
 
-def _list_choices() -> list[list[Artifact]]:
+def _list_connector_choices() -> list[list[Artifact]]:
     """The connector of this Spark; and one that ran with Spark 4.3, as not all servers have the former."""
     version = pyspark.__version__
     return [
@@ -36,13 +36,13 @@ def _list_choices() -> list[list[Artifact]]:
 
 def make_connector_settings() -> dict[str, str]:
     """Settings for `get_session`, so that Spark reads and writes topics."""
-    if _is_among_jars():
+    if _is_connector_installed():
         return {}
-    choices = _list_choices()
+    choices = _list_connector_choices()
     faults = []
-    for choice in sorted(choices, key=lambda choice: not _locate_folder(choice).exists()):
+    for choice in sorted(choices, key=lambda choice: not _locate_jar_folder(choice).exists()):
         try:
-            folder = fetch_jars(_locate_folder(choice).name, choice)
+            folder = fetch_jars(_locate_jar_folder(choice).name, choice)
         except SetupError as error:
             faults.append(str(error))
         else:
@@ -51,17 +51,17 @@ def make_connector_settings() -> dict[str, str]:
         return {"spark_jars_packages": str(choices[0][0])}
     raise SetupError(
         f"Spark's Kafka connector cannot be had: {faults[-1]}; put {choices[0][0]} and what it needs into "
-        f"{_find_jars()}"
+        f"{_locate_pyspark_jars()}"
     )
 
 
-def _locate_folder(choice: list[Artifact]) -> Path:
+def _locate_jar_folder(choice: list[Artifact]) -> Path:
     return make_user_folder() / f"spark-kafka-{choice[0].version}"
 
 
-def _find_jars() -> Path:
+def _locate_pyspark_jars() -> Path:
     return Path(pyspark.__file__).parent / "jars"
 
 
-def _is_among_jars() -> bool:
-    return any(_find_jars().glob("spark-sql-kafka-0-10*.jar"))
+def _is_connector_installed() -> bool:
+    return any(_locate_pyspark_jars().glob("spark-sql-kafka-0-10*.jar"))

@@ -11,12 +11,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import restore_lists, send_columns
+from antecede.spark.arrow_batches import prepare_columns_to_send, restore_lists
 
 Kernel = Callable[[pa.Table], pa.StructArray]
 
 
-def with_partition_kernel(
+def add_kernel_answers(
     rows: DataFrame, columns: dict[str, Column], kernel: Kernel, answer_type: str, name: str
 ) -> DataFrame:
     """The rows with the kernel's answers, structs of a type, in a column `name`.
@@ -25,7 +25,7 @@ def with_partition_kernel(
     must not move filters to before it: hence it is declared not to be deterministic, which it is.
     """
     names = list(columns)
-    sent, lists = send_columns(rows, columns)
+    sent, lists = prepare_columns_to_send(rows, columns)
 
     def answer_partition(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         parts = list(batches)
@@ -49,17 +49,17 @@ def _cut_into_batches(array: pa.Array, sizes: list[int]) -> Iterator[pa.Array]:
         start += size
 
 
-def find_chosen_partitions(spark: SparkSession) -> int | None:
+def read_chosen_partition_count(spark: SparkSession) -> int | None:
     """How many partitions the owner of a session wants shuffles to make; None if they have not said so."""
     chosen = spark.conf.getAll.get("spark.sql.shuffle.partitions")
     return None if chosen is None else int(chosen)
 
 
-def gather_rows(rows: DataFrame, partitions: int | None, *key: Column) -> DataFrame:
+def repartition_by_key(rows: DataFrame, partitions: int | None, *key: Column) -> DataFrame:
     """The rows in so many partitions, those with one key in one of them.
 
     Where nobody has chosen a number, Spark chooses one when it knows how large the rows are: it puts small
     partitions together, as long as there is one for each core. (Not where the rows are kept on disk.)
     """
-    number = partitions or find_chosen_partitions(rows.sparkSession)
+    number = partitions or read_chosen_partition_count(rows.sparkSession)
     return rows.repartition(*key) if number is None else rows.repartition(number, *key)

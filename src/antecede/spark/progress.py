@@ -21,15 +21,17 @@ class Progress(NamedTuple):
 
 
 @contextmanager
-def watch_jobs(spark: SparkSession, tell: Callable[[Progress], None], every: float = EVERY) -> Iterator[None]:
+def watch_jobs(
+    spark: SparkSession, on_progress: Callable[[Progress], None], every_seconds: float = EVERY
+) -> Iterator[None]:
     """Tell of progress while the block runs. A server of Spark Connect tells it by itself, without rows."""
     context = getattr(spark, "_sc", None)
     if context is None:
-        with _listen_to_server(spark, tell):
+        with _listen_to_server(spark, on_progress):
             yield
         return
     over = Event()
-    thread = Thread(target=_report_until_over, args=(context, tell, every, over), daemon=True)
+    thread = Thread(target=_report_until_over, args=(context, on_progress, every_seconds, over), daemon=True)
     thread.start()
     try:
         yield
@@ -39,15 +41,15 @@ def watch_jobs(spark: SparkSession, tell: Callable[[Progress], None], every: flo
 
 
 @contextmanager
-def _listen_to_server(spark: SparkSession, tell: Callable[[Progress], None]) -> Iterator[None]:
-    def tell_of_stages(stages: Iterable[Any] | None, *_: object, **__: object) -> None:
+def _listen_to_server(spark: SparkSession, on_progress: Callable[[Progress], None]) -> Iterator[None]:
+    def report_stages(stages: Iterable[Any] | None, *_: object, **__: object) -> None:
         active = [stage for stage in stages or () if not stage.done]
         if active:
             done = sum(stage.num_completed_tasks for stage in active)
             tasks = sum(stage.num_tasks for stage in active)
-            tell(Progress(max(stage.stage_id for stage in active) + 1, done, tasks, 0))
+            on_progress(Progress(max(stage.stage_id for stage in active) + 1, done, tasks, 0))
 
-    handler: Any = tell_of_stages  # to Spark's types it would have to be a class
+    handler: Any = report_stages  # to Spark's types it would have to be a class
     spark.registerProgressHandler(handler)
     try:
         yield
@@ -55,11 +57,13 @@ def _listen_to_server(spark: SparkSession, tell: Callable[[Progress], None]) -> 
         spark.removeProgressHandler(handler)
 
 
-def _report_until_over(context: Any, tell: Callable[[Progress], None], every: float, over: Event) -> None:
-    while not over.wait(every):
+def _report_until_over(
+    context: Any, on_progress: Callable[[Progress], None], every_seconds: float, over: Event
+) -> None:
+    while not over.wait(every_seconds):
         progress = read_progress(context)
         if progress is not None:
-            tell(progress)
+            on_progress(progress)
 
 
 def read_progress(context: Any) -> Progress | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from antecede.java import find_java, make_java_home
-from antecede.machine import count_cores, make_user_folder, memory_gigabytes
+from antecede.machine import count_cores, make_user_folder, read_memory_gigabytes
 from antecede.spark.shipping import ship_package
 from antecede.spark_address import SparkAddress, find_spark_address
 
@@ -51,7 +51,7 @@ def get_session(master: str | None = None, **settings: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if address.kind != "connect":
         os.environ["JAVA_HOME"] = str(make_java_home(find_java()))
-    with _redirect_complaints():
+    with _redirect_stderr_to_log():
         session = builder.getOrCreate()
     if address.kind != "embedded":
         ship_package(session)
@@ -62,7 +62,7 @@ def _choose_settings(address: SparkAddress) -> dict[str, str]:
     """Settings of a new session; of an embedded one, which fits this machine, more of them."""
     if address.kind != "embedded":
         return dict(SETTINGS)
-    memory = max(1, int(memory_gigabytes() / 3))
+    memory = max(1, int(read_memory_gigabytes() / 3))
     return {
         **SETTINGS,
         **EMBEDDED_SETTINGS,
@@ -71,17 +71,17 @@ def _choose_settings(address: SparkAddress) -> dict[str, str]:
     }
 
 
-def locate_log() -> Path:
+def locate_spark_log() -> Path:
     """What Spark and Java print, which is of use only when something is wrong with them."""
     return make_user_folder() / "spark.log"
 
 
 @contextmanager
-def _redirect_complaints() -> Iterator[None]:
+def _redirect_stderr_to_log() -> Iterator[None]:
     """Let what starts now write its complaints into the log and not onto the user's screen."""
     sys.stderr.flush()
     screen = os.dup(2)
-    with locate_log().open("ab") as log:
+    with locate_spark_log().open("ab") as log:
         os.dup2(log.fileno(), 2)
     try:
         yield

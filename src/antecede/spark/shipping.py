@@ -19,14 +19,14 @@ _COMPILED = (".nbi", ".nbc")
 _NEEDED = "numpy, numba, pyarrow, pandas and msgspec"
 
 
-def describe_needs() -> str:
+def describe_worker_needs() -> str:
     """What the workers of a cluster must have that cannot be sent along."""
     return f"Python {sys.version_info.major}.{sys.version_info.minor} with {_NEEDED}"
 
 
 def explain_worker_fault(text: str) -> str | None:
     """A sentence on a worker that cannot run this package, if that is what an error of Spark's tells of."""
-    remedy = f"set PYSPARK_PYTHON to the path that {describe_needs()} has on all of them"
+    remedy = f"set PYSPARK_PYTHON to the path that {describe_worker_needs()} has on all of them"
     if match := re.search(r"No module named '([\w.]+)'", text):
         return f"the Python of a worker has no module {match[1]!r}: install it there, or {remedy}"
     if match := re.search(r"\[PACKAGE_NOT_INSTALLED\] (\w+)", text):
@@ -49,11 +49,11 @@ def ship_package(spark: SparkSession) -> None:
     folder = TemporaryDirectory(prefix="antecede-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)  # workers that come later fetch it, too
     archive = Path(folder.name) / "antecede.tar.gz"
-    _pack_package(archive)
+    _zip_package(archive)
     spark.addArtifacts(f"{archive}#antecede", archive=True)
 
 
-def _pack_package(archive: Path) -> None:
+def _zip_package(archive: Path) -> None:
     package = Path(__file__).parents[1]
     with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
         for file in sorted(package.rglob("*")):

@@ -18,9 +18,9 @@ from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.message_plan import MessagePlan
-from antecede.ordering.stream.sizes import estimate_row_sizes
+from antecede.ordering.stream.sizes import estimate_row_bytes
 from antecede.ordering.stream.states import NONE, list_state_keys
-from antecede.ordering.stream.step import Moment, StepRows, StreamStep, key_rows, take_step
+from antecede.ordering.stream.step import Moment, StepRows, StreamStep, make_row_group_keys, take_step
 from antecede.ordering.stream.wake_up import find_groups_to_load
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.streams.files import (
@@ -71,7 +71,7 @@ class BucketTask(NamedTuple):
         return Moment(self.step, self.time, self.plan.give_up, self.plan.horizon)
 
     @property
-    def oldest_before(self) -> float | None:
+    def oldest_before_ms(self) -> float | None:
         """Rows that wait since before this time, in ms, have waited too long."""
         seconds = self.plan.give_up.seconds
         return None if seconds is None else self.time - seconds * 1000
@@ -109,19 +109,19 @@ def order_bucket(task: BucketTask, rows: pa.Table) -> BucketReport:
 def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     """The new rows, and the waiting ones that the step needs."""
     messages = task.plan.messages
-    size = estimate_row_sizes(rows)
+    size = estimate_row_bytes(rows)
     kernel_table = _make_kernel_table(rows, messages) if len(rows) else None
     keys = pa.array([], pa.string())
     if kernel_table is not None:
-        keys = key_rows(kernel_table).unique().drop_null()
-    states = read_states(task.checkpoint, task.files, keys, task.oldest_before)
+        keys = make_row_group_keys(kernel_table).unique().drop_null()
+    states = read_states(task.checkpoint, task.files, keys, task.oldest_before_ms)
     arriving = pa.table({}) if kernel_table is None else kernel_table
     to_load = find_groups_to_load(arriving, size, states, messages.reading, task.plan.give_up, task.time)
     is_loaded = pc.is_in(list_state_keys(states).combine_chunks(), value_set=to_load)
     waiting = read_waiting(task.checkpoint, task.files, states.filter(is_loaded))
     if len(waiting.filed):
-        rows = _put_behind(waiting.rows, rows)
-        size = estimate_row_sizes(rows)
+        rows = _append_new_rows(waiting.rows, rows)
+        size = estimate_row_bytes(rows)
         kernel_table = _make_kernel_table(rows, messages)
     arrival, since = (to_integers(waiting.filed[name].combine_chunks(), 0) for name in (ARRIVAL, SINCE))
     step_rows = StepRows(kernel_table, arrival, since, size, to_load)
@@ -130,7 +130,7 @@ def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
 
 def _make_kernel_table(rows: pa.Table, messages: MessagePlan) -> pa.Table:
     """The rows as the kernel reads them; those that a reader could not read have its reason."""
-    table = messages.project(make_kernel_table(drop_unreadable(rows), messages))
+    table = messages.project(make_kernel_table(drop_reader_columns(rows), messages))
     if REASON not in rows.column_names:
         return table
     fault = rows[REASON]
@@ -140,12 +140,12 @@ def _make_kernel_table(rows: pa.Table, messages: MessagePlan) -> pa.Table:
     return table.append_column("fault", fault)
 
 
-def drop_unreadable(rows: pa.Table) -> pa.Table:
+def drop_reader_columns(rows: pa.Table) -> pa.Table:
     """The columns of the user, without those that tell of lines which are no rows."""
     return rows.drop_columns([name for name in (RAW, REASON) if name in rows.column_names])
 
 
-def _put_behind(waiting: pa.Table, rows: pa.Table) -> pa.Table:
+def _append_new_rows(waiting: pa.Table, rows: pa.Table) -> pa.Table:
     """The new rows behind the waiting ones, with the types of the new ones where columns are in both."""
     columns = {}
     for field in rows.schema:
@@ -192,7 +192,7 @@ def _write_tables(
     for name, (chosen, added) in parts.items():
         if len(chosen):
             path = task.name_table_file(name)
-            write_parquet(_take_rows(drop_unreadable(loaded.table), chosen, added), task.out / path)
+            write_parquet(_take_rows(drop_reader_columns(loaded.table), chosen, added), task.out / path)
             written.append(path)
     duplicates = pc.sum(pc.starts_with(step.reason, "duplicate: ")).as_py() or 0
     counts = Counts(
@@ -209,7 +209,7 @@ def _write_tables(
 
 def _sort_rows(loaded: _LoadedRows, step: StreamStep) -> Ints:
     """All rows: group by group, each by position."""
-    keys = key_rows(loaded.step_rows.table).combine_chunks().dictionary_encode()
+    keys = make_row_group_keys(loaded.step_rows.table).combine_chunks().dictionary_encode()
     code = to_integers(keys.indices, NONE)
     return np.lexsort((step.position, code))
 
@@ -239,29 +239,31 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
         pa.array(step.arrival[held]),
         pa.array(step.since[held]),
     ]
-    waiting = WaitingRows(drop_unreadable(loaded.table).take(at), pa.table(filed, schema=FILED))
+    waiting = WaitingRows(drop_reader_columns(loaded.table).take(at), pa.table(filed, schema=FILED))
     place = (task.checkpoint, task.files)
     groups = write_states(*place, states, task.batch, task.label)
     segments = write_waiting(*place, waiting, task.batch, task.label)
-    before, behind = _sum_waiting(loaded.states), _sum_waiting(states)
+    before, behind = _sum_waiting_rows(loaded.states), _sum_waiting_rows(states)
     files = BucketFiles(
         groups,
         segments,
         task.files.held_rows - before[0] + behind[0],
         task.files.held_bytes - before[1] + behind[1],
     )
-    oldest = _find_oldest(task, loaded.states, files, states)
+    oldest = _find_oldest_waiting_ms(task, loaded.states, files, states)
     files = msgspec.structs.replace(files, oldest=oldest)
     merged = merge_waiting(task.checkpoint, files, task.batch, task.label)
     return msgspec.structs.replace(files, held=merged)
 
 
-def _sum_waiting(states: pa.Table) -> tuple[int, int]:
+def _sum_waiting_rows(states: pa.Table) -> tuple[int, int]:
     """How many rows of these groups wait, and how many bytes they have."""
     return pc.sum(states["held"]).as_py() or 0, pc.sum(states["held_bytes"]).as_py() or 0
 
 
-def _find_oldest(task: BucketTask, before: pa.Table, files: BucketFiles, behind: pa.Table) -> int | None:
+def _find_oldest_waiting_ms(
+    task: BucketTask, before: pa.Table, files: BucketFiles, behind: pa.Table
+) -> int | None:
     """Since when the bucket's oldest row waits; all groups are asked only if it was of a touched one."""
     oldest = task.files.oldest
     if oldest is not None and pc.min(before["oldest"]).as_py() == oldest:

@@ -33,7 +33,7 @@ class DeltaSink:
         self._place = place
         self._query = query
 
-    def begin(self, schema: pa.Schema) -> None:
+    def create_if_absent(self, schema: pa.Schema) -> None:
         """Make the table before it has rows; refuse one of another stream."""
         if DeltaTable.is_deltatable(str(self._place)):
             if DeltaTable(self._place).transaction_version(self._query) is None:
@@ -56,11 +56,11 @@ class DeltaSink:
             return
         self._add_columns(table, schema)
         table.create_write_transaction(
-            [self._describe_file(path) for path in paths],
+            [self._make_add_action(path) for path in paths],
             mode="append",
             schema=table.schema(),
             partition_by=[PARTITION],
-            commit_properties=self._name_step(step),
+            commit_properties=self._make_step_properties(step),
         )
 
     def _create(self, schema: pa.Schema) -> None:
@@ -70,10 +70,10 @@ class DeltaSink:
             self._place,
             self._make_schema(schema),
             partition_by=[PARTITION],
-            commit_properties=self._name_step(-1),
+            commit_properties=self._make_step_properties(-1),
         )
 
-    def _name_step(self, step: int) -> CommitProperties:
+    def _make_step_properties(self, step: int) -> CommitProperties:
         return CommitProperties(app_transactions=[Transaction(self._query, step)])
 
     def _add_columns(self, table: DeltaTable, schema: pa.Schema) -> None:
@@ -90,7 +90,7 @@ class DeltaSink:
         except (DeltaError, TypeError, ValueError) as error:
             raise CallerError(f"{self._place}: Delta cannot have these columns: {error}; cast them") from None
 
-    def _describe_file(self, path: str) -> AddAction:
+    def _make_add_action(self, path: str) -> AddAction:
         file = self._place / path
         facts = file.stat()
         batch = path.partition("/")[0].removeprefix(f"{PARTITION}=")

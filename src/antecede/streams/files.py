@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.columns import Mask
-from antecede.ordering.stream.states import STATES, list_state_keys, make_keys
+from antecede.ordering.stream.states import STATES, list_state_keys, make_group_keys
 from antecede.streams.marks import BucketFiles, StateFile
 
 MOST_FILES = 8
@@ -48,18 +48,18 @@ class WaitingRows(NamedTuple):
 
 def write_parquet(table: pa.Table, file: Path) -> None:
     """Write a file that appears whole, or not at all."""
-    with _write_whole(file) as part:
+    with _write_atomically(file) as part:
         pq.write_table(table, part)
 
 
 def _write_arrow(table: pa.Table, file: Path) -> None:
     """The same as an Arrow file, of which a reader touches only the rows that it takes."""
-    with _write_whole(file) as part, pa.ipc.new_file(part, table.schema) as writer:
+    with _write_atomically(file) as part, pa.ipc.new_file(part, table.schema) as writer:
         writer.write_table(table.combine_chunks())
 
 
 @contextmanager
-def _write_whole(file: Path) -> Iterator[Path]:
+def _write_atomically(file: Path) -> Iterator[Path]:
     """The place for a file's content, which takes its own place when it is written."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
@@ -78,31 +78,31 @@ def _read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def read_states(
-    checkpoint: Path, files: BucketFiles, keys: pa.Array | None, oldest_before: float | None = None
+    checkpoint: Path, files: BucketFiles, keys: pa.Array | None, oldest_before_ms: float | None = None
 ) -> pa.Table:
     """The states of groups: of those with these keys, or of all, and of those with rows that wait so long."""
     parts = []
     known = pa.array([], pa.string())
     for file in reversed(files.groups):
-        states = _map_arrow(checkpoint / file.path)
+        states = _memory_map_arrow(checkpoint / file.path)
         file_keys = list_state_keys(states).combine_chunks()
         is_wanted = np.ones(len(states), dtype=bool)
         if keys is not None:
             is_wanted = _is_among(file_keys, keys)
-        if oldest_before is not None:
-            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= oldest_before
+        if oldest_before_ms is not None:
+            is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= oldest_before_ms
         wanted = np.flatnonzero(is_wanted)
         wanted_keys = file_keys.take(pa.array(wanted))
         newest = wanted[~_is_among(wanted_keys, known)]
         if len(newest):
             parts.append(states.take(pa.array(newest)).cast(STATES))
         # An older state may be wanted for its age, though there is a newer one that is not.
-        passed = wanted_keys if oldest_before is None else file_keys
+        passed = wanted_keys if oldest_before_ms is None else file_keys
         known = pa.concat_arrays([known, passed])
     return pa.concat_tables([STATES.empty_table(), *parts])
 
 
-def _map_arrow(file: Path) -> pa.Table:
+def _memory_map_arrow(file: Path) -> pa.Table:
     with pa.memory_map(str(file)) as source:
         return pa.ipc.open_file(source).read_all()
 
@@ -142,7 +142,7 @@ def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> Wait
     for file in files.held if len(keys) else ():
         place = checkpoint / file.path
         brief = _read_parquet(place, [STEP, GROUP, RECEIVER])
-        chosen = np.flatnonzero(_find_live(brief, keys, filed))
+        chosen = np.flatnonzero(_find_live_rows(brief, keys, filed))
         if len(chosen):
             parts.append(_read_parquet(place).take(pa.array(chosen)))
     if not parts:
@@ -151,10 +151,10 @@ def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> Wait
     return WaitingRows(together.drop_columns(FILED.names), together.select(FILED.names).cast(FILED))
 
 
-def _find_live(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
+def _find_live_rows(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
     """Which rows are of groups with these keys, and were filed since the group was last loaded."""
     has_receiver = brief[RECEIVER].null_count < len(brief)
-    row_keys = make_keys(brief[GROUP], brief[RECEIVER] if has_receiver else None).combine_chunks()
+    row_keys = make_group_keys(brief[GROUP], brief[RECEIVER] if has_receiver else None).combine_chunks()
     state = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
     step = to_integers(brief[STEP].combine_chunks(), 0)
     is_live: Mask = (state >= 0) & (step >= np.append(filed, 0)[state])

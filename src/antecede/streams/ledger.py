@@ -29,7 +29,7 @@ from antecede.streams.marks import (
     read_attempt,
     read_newest_mark,
     record_attempt,
-    remove_unnamed_files,
+    remove_unreferenced_files,
     write_mark,
 )
 from antecede.streams.stream_plan import StreamPlan, check_bucket_count, check_fingerprint, check_sink
@@ -53,20 +53,22 @@ class Ledger(NamedTuple):
     publish: Callable[[Mark, Collection[str]], None] | None = None
     """What else is done with the new files of tables before the mark is written; it may be done again."""
 
-    def begin_batch(self, batch: int, time: int, buckets: int | None = None) -> Turn | None:
+    def begin_batch(self, batch: int, time_ms: int, buckets: int | None = None) -> Turn | None:
         """The turn of a batch at a time, in ms; None if it is done. A tick that was begun comes first."""
         mark = read_newest_mark(self.checkpoint)
         if mark is not None:
             self._check_mark(mark, batch, buckets)
             if batch <= mark.batch:
                 return None
-            mark = self._finish_tick(mark)
-        attempt = record_attempt(self.checkpoint, batch, 0, self._make_attempt(time))
+            mark = self._finish_begun_tick(mark)
+        attempt = record_attempt(self.checkpoint, batch, 0, self._make_attempt(time_ms))
         bucket_count = mark.bucket_count if mark else buckets or BUCKETS
-        try_name = self._name_try()
-        return Turn(self._decide_by(attempt), batch, attempt.time, mark, bucket_count, try_name=try_name)
+        try_name = self._make_try_name()
+        return Turn(
+            self._use_rules_of_attempt(attempt), batch, attempt.time, mark, bucket_count, try_name=try_name
+        )
 
-    def give_up_waiting(self, time: int) -> Mark | None:
+    def give_up_waiting(self, time_ms: int) -> Mark | None:
         """Give up what has waited too long at a time, in ms, as a tick behind the last batch.
 
         None if nothing has, or if a batch was begun: then it is for that one to do. Must not be called while
@@ -76,14 +78,14 @@ class Ledger(NamedTuple):
         if mark is None or max(list_begun_batches(self.checkpoint), default=0) > mark.batch:
             return None
         self._check_mark(mark, mark.batch, None)
-        mark = self._finish_tick(mark)
-        turn = Turn(self, mark.batch, time, mark, mark.bucket_count, mark.tick + 1)
+        mark = self._finish_begun_tick(mark)
+        turn = Turn(self, mark.batch, time_ms, mark, mark.bucket_count, mark.tick + 1)
         if not turn.list_expired_buckets():
             return None
-        record_attempt(self.checkpoint, turn.batch, turn.tick, self._make_attempt(time))
-        return self._finish_tick(mark)
+        record_attempt(self.checkpoint, turn.batch, turn.tick, self._make_attempt(time_ms))
+        return self._finish_begun_tick(mark)
 
-    def drain(self, time: int) -> Mark | None:
+    def drain(self, time_ms: int) -> Mark | None:
         """Put aside all that waits behind the last batch, with what it lacks; the newest mark.
 
         The stream must not run meanwhile. It may go on afterwards.
@@ -92,29 +94,29 @@ class Ledger(NamedTuple):
         mark = read_newest_mark(self.checkpoint)
         if mark is None:
             return None
-        return at_once.give_up_waiting(max(time, mark.time)) or mark
+        return at_once.give_up_waiting(max(time_ms, mark.time)) or mark
 
-    def _name_try(self) -> str | None:
+    def _make_try_name(self) -> str | None:
         """Files that a log names must not change, so each try has others; else each overwrites the last."""
         return uuid.uuid4().hex if self.sink == "delta" else None
 
-    def _make_attempt(self, time: int) -> Attempt:
-        return Attempt(time, self.plan.give_up, self.plan.horizon)
+    def _make_attempt(self, time_ms: int) -> Attempt:
+        return Attempt(time_ms, self.plan.give_up, self.plan.horizon)
 
-    def _decide_by(self, attempt: Attempt) -> Ledger:
+    def _use_rules_of_attempt(self, attempt: Attempt) -> Ledger:
         """The same with the rules under which a step was begun."""
         return self._replace(plan=self.plan._replace(give_up=attempt.give_up, horizon=attempt.horizon))
 
-    def _finish_tick(self, mark: Mark) -> Mark:
+    def _finish_begun_tick(self, mark: Mark) -> Mark:
         """The newest mark: behind a tick that was begun behind this one, or else this one."""
         attempt = read_attempt(self.checkpoint, mark.batch, mark.tick + 1)
         if attempt is None:
             return mark
-        ledger = self._decide_by(attempt)
+        ledger = self._use_rules_of_attempt(attempt)
         place = (mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
-        turn = Turn(ledger, *place, try_name=self._name_try())
+        turn = Turn(ledger, *place, try_name=self._make_try_name())
         expired = turn.list_expired_buckets()
-        schemas = [_read_schema(self.checkpoint, mark.files_of(bucket)) for bucket in expired]
+        schemas = [_read_schema(self.checkpoint, mark.get_bucket_files(bucket)) for bucket in expired]
         tasks = [turn.make_task(bucket) for bucket in expired]
         reports = [
             order_bucket(task, schema.empty_table()) for task, schema in zip(tasks, schemas, strict=True)
@@ -163,7 +165,7 @@ class Turn(NamedTuple):
             self.tick,
             self.time,
             bucket,
-            mark.files_of(bucket),
+            mark.get_bucket_files(bucket),
             self.try_name,
         )
 
@@ -172,22 +174,24 @@ class Turn(NamedTuple):
         if self.mark is None:
             return []
         tasks = [self.make_task(int(bucket)) for bucket in self.mark.buckets]
-        return [task.bucket for task in tasks if _has_expired(task)]
+        return [task.bucket for task in tasks if _has_expired_rows(task)]
 
-    def commit(self, reports: Collection[BucketReport], schema: pa.Schema, took: int | None = None) -> Mark:
+    def commit(
+        self, reports: Collection[BucketReport], schema: pa.Schema, took_ms: int | None = None
+    ) -> Mark:
         """Let the batch count, which took so many ms; refuses to lose a row.
 
         `schema` is that of the user's rows.
         """
-        mark = replace(self.make_mark(reports), took=took)
-        check_sum(mark)
+        mark = replace(self.make_mark(reports), took=took_ms)
+        check_row_accounting(mark)
         checkpoint = self.ledger.checkpoint
         if self.batch not in list_marked_batches(checkpoint):
             self._check_step_before()
             self._publish(mark, mark.tables)
-            mark = self._settle_tables(mark, mark.tables, schema)
+            mark = self._commit_table_files(mark, mark.tables, schema)
             write_mark(checkpoint, mark)
-        remove_unnamed_files(checkpoint, mark)
+        remove_unreferenced_files(checkpoint, mark)
         return mark
 
     def commit_tick(self, reports: Collection[BucketReport], schema: pa.Schema) -> Mark:
@@ -200,10 +204,10 @@ class Turn(NamedTuple):
             tables=tuple(sorted((*self.mark.tables, *tick.tables))),
             took=self.mark.took,
         )
-        check_sum(mark)
+        check_row_accounting(mark)
         self._check_step_before()
         self._publish(mark, tick.tables)
-        mark = self._settle_tables(mark, tick.tables, schema)
+        mark = self._commit_table_files(mark, tick.tables, schema)
         write_mark(self.ledger.checkpoint, mark)
         return mark
 
@@ -251,14 +255,14 @@ class Turn(NamedTuple):
 
     # -- what becomes of the files of tables -----------------------------------------------------------
 
-    def _settle_tables(self, mark: Mark, new: Collection[str], schema: pa.Schema) -> Mark:
+    def _commit_table_files(self, mark: Mark, new: Collection[str], schema: pa.Schema) -> Mark:
         """Let the tables have the new files and nothing of other tries; the mark that is to be written."""
         if self.ledger.sink == "delta":
             self._commit_to_delta(str(mark.query), new, schema)
             return replace(mark, tables=())
         if self.mark is None:
             mark = self._write_empty_tables(mark, schema)
-        _remove_unnamed_tables(self.ledger.out, mark)
+        _remove_uncommitted_table_files(self.ledger.out, mark)
         return mark
 
     def _write_empty_tables(self, mark: Mark, schema: pa.Schema) -> Mark:
@@ -279,18 +283,19 @@ class Turn(NamedTuple):
             columns = _list_columns(self.ledger.plan, schema, name)
             table = DeltaSink(self.ledger.out / name, query)
             if self.mark is None:
-                table.begin(columns)
+                table.create_if_absent(columns)
             own = [path.removeprefix(f"{name}/") for path in paths if path.startswith(f"{name}/")]
             if own:
                 table.add_files(self.step, own, columns)
 
 
-def check_sum(mark: Mark) -> None:
+def check_row_accounting(mark: Mark) -> None:
     """Refuse a mark behind which a row is missing, or there twice."""
     totals, waiting = mark.totals, mark.held_rows
-    if totals.input != totals.settled + waiting:
+    in_tables = totals.rows_in_tables
+    if totals.input != in_tables + waiting:
         raise AntecedeError(
-            f"internal error: {totals.input:,} rows in, but {totals.settled:,} in tables and {waiting:,} "
+            f"internal error: {totals.input:,} rows in, but {in_tables:,} in tables and {waiting:,} "
             f"waiting behind batch {mark.batch}; it does not count: please report this"
         )
 
@@ -301,7 +306,7 @@ def _read_schema(checkpoint: Path, files: BucketFiles) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in FILED.names])
 
 
-def _remove_unnamed_tables(out: Path, mark: Mark) -> None:
+def _remove_uncommitted_table_files(out: Path, mark: Mark) -> None:
     """Remove files of tables in the folders of a batch that its mark does not name."""
     named = set(mark.tables)
     for name in TABLES:
@@ -310,8 +315,8 @@ def _remove_unnamed_tables(out: Path, mark: Mark) -> None:
                 file.unlink(missing_ok=True)
 
 
-def _has_expired(task: BucketTask) -> bool:
-    limit, oldest = task.oldest_before, task.files.oldest
+def _has_expired_rows(task: BucketTask) -> bool:
+    limit, oldest = task.oldest_before_ms, task.files.oldest
     return limit is not None and oldest is not None and oldest <= limit
 
 

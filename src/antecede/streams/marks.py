@@ -67,7 +67,7 @@ class Counts(msgspec.Struct, frozen=True):
         return Counts(*(one + more for one, more in zip(mine, others, strict=True)))
 
     @property
-    def settled(self) -> int:
+    def rows_in_tables(self) -> int:
         """Rows that ended in a table."""
         return self.ordered + self.late + self.diverted + self.quarantined
 
@@ -107,12 +107,12 @@ class Mark(msgspec.Struct, frozen=True):
         return sum(bucket.held_bytes for bucket in self.buckets.values())
 
     @property
-    def oldest(self) -> int | None:
+    def oldest_waiting_ms(self) -> int | None:
         """Since when the first of them waits, in ms."""
         times = [bucket.oldest for bucket in self.buckets.values() if bucket.oldest is not None]
         return min(times, default=None)
 
-    def files_of(self, bucket: int) -> BucketFiles:
+    def get_bucket_files(self, bucket: int) -> BucketFiles:
         return self.buckets.get(str(bucket), BucketFiles())
 
     def list_state_files(self) -> set[str]:
@@ -153,7 +153,7 @@ def read_newest_mark(checkpoint: Path) -> Mark | None:
 
 def write_mark(checkpoint: Path, mark: Mark) -> None:
     """Let the batch count."""
-    write_file(checkpoint / "commits" / f"{mark.batch}.json", msgspec.json.encode(mark))
+    write_file_atomically(checkpoint / "commits" / f"{mark.batch}.json", msgspec.json.encode(mark))
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -166,8 +166,8 @@ class Attempt(msgspec.Struct, frozen=True):
 
 def record_attempt(checkpoint: Path, batch: int, tick: int, attempt: Attempt) -> Attempt:
     """Write down that a step is begun; what an earlier try wrote stays, so that all tries do the same."""
-    file = _find_attempt(checkpoint, batch, tick)
-    part = _name_part(file)
+    file = _locate_attempt_file(checkpoint, batch, tick)
+    part = _make_partial_path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     part.write_bytes(msgspec.json.encode(attempt))
     try:
@@ -182,7 +182,7 @@ def record_attempt(checkpoint: Path, batch: int, tick: int, attempt: Attempt) ->
 def read_attempt(checkpoint: Path, batch: int, tick: int) -> Attempt | None:
     """What was written down of a step; None if it was not begun."""
     try:
-        return msgspec.json.decode(_find_attempt(checkpoint, batch, tick).read_bytes(), type=Attempt)
+        return msgspec.json.decode(_locate_attempt_file(checkpoint, batch, tick).read_bytes(), type=Attempt)
     except FileNotFoundError:
         return None
 
@@ -192,25 +192,25 @@ def list_begun_batches(checkpoint: Path) -> list[int]:
     return [int(file.stem) for file in (checkpoint / "attempts").glob("*.json") if file.stem.isdigit()]
 
 
-def _find_attempt(checkpoint: Path, batch: int, tick: int) -> Path:
+def _locate_attempt_file(checkpoint: Path, batch: int, tick: int) -> Path:
     name = f"{batch}.tick{tick}" if tick else str(batch)
     return checkpoint / "attempts" / f"{name}.json"
 
 
-def write_file(file: Path, raw: bytes) -> None:
+def write_file_atomically(file: Path, raw: bytes) -> None:
     """A file that appears whole, or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = _name_part(file)
+    part = _make_partial_path(file)
     part.write_bytes(raw)
     os.replace(part, file)
 
 
-def _name_part(file: Path) -> Path:
+def _make_partial_path(file: Path) -> Path:
     """Where a file is written before it appears; readers of tables pass over such names."""
     return file.with_name(f".{file.name}.{uuid.uuid4().hex}")
 
 
-def remove_unnamed_files(checkpoint: Path, mark: Mark) -> None:
+def remove_unreferenced_files(checkpoint: Path, mark: Mark) -> None:
     """Remove state files that no longer count, and old marks.
 
     Only those of batches up to this one: whoever goes on from here has other files. What the mark before

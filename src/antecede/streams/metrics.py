@@ -10,7 +10,7 @@ from typing import Any
 
 from antecede.core.errors import CallerError, SetupError
 from antecede.streams.marks import Mark, read_newest_mark
-from antecede.streams.status import EXPLAINED_ROWS, list_gaps
+from antecede.streams.status import EXPLAINED_ROWS, read_gaps
 
 try:
     from prometheus_client import CollectorRegistry, start_http_server
@@ -50,7 +50,7 @@ class StreamCollector(Collector):
             return
         if self._explained is None or self._explained[0] != mark:
             with suppress(FileNotFoundError):  # the stream went on meanwhile: the next one who asks is told
-                self._explained = mark, list_gaps(self._checkpoint, mark)
+                self._explained = mark, read_gaps(self._checkpoint, mark)
         if self._explained is None:
             return
         facts = self._explained[1]
@@ -63,11 +63,11 @@ class StreamCollector(Collector):
         yield waiting
 
 
-def list_metrics(mark: Mark, now: float) -> Iterator[Metric]:
+def list_metrics(mark: Mark, now_ms: float) -> Iterator[Metric]:
     """The figures of a mark at a time, in ms."""
     for name, text in COUNTERS.items():
         yield CounterMetricFamily(f"antecede_stream_{name}_rows", text, value=getattr(mark.totals, name))
-    oldest_wait = 0.0 if mark.oldest is None else max(0.0, now - mark.oldest) / 1000
+    oldest_wait = 0.0 if mark.oldest_waiting_ms is None else max(0.0, now_ms - mark.oldest_waiting_ms) / 1000
     gauges = {
         "batch": ("Number of the last micro-batch.", mark.batch),
         "batch_rows": ("Rows of the last micro-batch.", mark.counts.input),

@@ -16,7 +16,7 @@ from antecede.ordering.message_plan import MessageOptions, MessagePlan, TableCol
 from antecede.ordering.plain_types import to_plain_types
 from antecede.ordering.stream.explain import explain_waiting_rows
 from antecede.streams.files import GROUP, RECEIVER, SINCE, read_states, read_waiting
-from antecede.streams.marks import BucketFiles, Mark, read_mark, read_newest_mark
+from antecede.streams.marks import BucketFiles, Counts, Mark, read_mark, read_newest_mark
 
 LISTED_GAPS = 10
 """So many root gaps are listed."""
@@ -48,26 +48,34 @@ def find_newest_mark(checkpoint: Path) -> Mark:
     return mark
 
 
-def list_status(checkpoint: Path) -> dict[str, Any]:
+def read_status(checkpoint: Path) -> dict[str, Any]:
     """What is so behind the last micro-batch, for programs."""
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):  # the stream went on meanwhile, and removed what it had
             mark = find_newest_mark(checkpoint)
-            return list_figures(mark) | list_gaps(checkpoint, mark)
+            return compute_mark_figures(mark) | read_gaps(checkpoint, mark)
     raise InputError(
         f"{checkpoint}: lacks a file that its newest mark names, so its state is not whole: restore the "
         "folder from a copy, or start with a new checkpoint and a new output folder"
     )
 
 
-def list_figures(mark: Mark) -> dict[str, Any]:
+def build_empty_status() -> dict[str, Any]:
+    """The same of a stream of which no micro-batch is done."""
+    unknown = ("batch", "tick", "time", "took", "rows_per_second", "held_since", "oldest_wait")
+    counts = msgspec.structs.asdict(Counts())
+    nothing = {"last": counts, "totals": counts, "held": 0, "held_bytes": 0, "gaps": [], "gap_count": 0}
+    return dict.fromkeys(unknown) | nothing
+
+
+def compute_mark_figures(mark: Mark) -> dict[str, Any]:
     """What a mark says in figures: of its batch, of all batches, and of what waits; times are in ms."""
     rows_per_second = None
     if mark.took:
         rows_per_second = round(1000 * mark.counts.input / mark.took)
     oldest_wait = None
-    if mark.oldest is not None:
-        oldest_wait = max(0, mark.time - mark.oldest)
+    if mark.oldest_waiting_ms is not None:
+        oldest_wait = max(0, mark.time - mark.oldest_waiting_ms)
     return {
         "batch": mark.batch,
         "tick": mark.tick,
@@ -78,30 +86,30 @@ def list_figures(mark: Mark) -> dict[str, Any]:
         "totals": msgspec.structs.asdict(mark.totals),
         "held": mark.held_rows,
         "held_bytes": mark.held_bytes,
-        "held_since": mark.oldest,
+        "held_since": mark.oldest_waiting_ms,
         "oldest_wait": oldest_wait,
     }
 
 
-def list_gaps(checkpoint: Path, mark: Mark) -> dict[str, Any]:
+def read_gaps(checkpoint: Path, mark: Mark) -> dict[str, Any]:
     """What the rows that wait behind a mark wait for; reads them all."""
-    parts = [read_held(checkpoint, mark, bucket).gaps for bucket in mark.buckets.values()]
+    parts = [read_held_rows(checkpoint, mark, bucket).gaps for bucket in mark.buckets.values()]
     gaps = pa.concat_tables([_GAPS.empty_table(), *parts])
     by_size = gaps.sort_by([("waiting", "descending"), ("missing", "ascending"), ("group", "ascending")])
     return {"gaps": by_size.slice(0, LISTED_GAPS).to_pylist(), "gap_count": len(gaps)}
 
 
-def list_batch(checkpoint: Path, batch: int) -> dict[str, Any]:
+def read_batch_figures(checkpoint: Path, batch: int) -> dict[str, Any]:
     """What a batch did, in figures; with gaps if few rows wait and the stream has not gone on since."""
     mark = read_mark(checkpoint, batch)
-    facts = list_figures(mark)
+    facts = compute_mark_figures(mark)
     if mark.held_rows <= EXPLAINED_ROWS:
         with suppress(FileNotFoundError):
-            facts |= list_gaps(checkpoint, mark)
+            facts |= read_gaps(checkpoint, mark)
     return facts
 
 
-def read_held(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:
+def read_held_rows(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:
     """The rows of a bucket that wait, with what they lack."""
     states = read_states(checkpoint, files, None)
     states = states.filter(pc.greater(states["held"], 0))
@@ -109,7 +117,7 @@ def read_held(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:
     if not len(waiting.filed):
         nothing = pa.array([], pa.list_(pa.string()))
         return HeldBucket(waiting.rows, nothing, waiting.filed[SINCE], _GAPS.empty_table())
-    plan = _plan_rows(waiting.rows, mark)
+    plan = _restore_message_plan(waiting.rows, mark)
     table = plan.project(make_kernel_table(waiting.rows, plan))
     missing, gaps = explain_waiting_rows(table, states, plan.reading)
     rows = pc.list_parent_indices(gaps)
@@ -118,7 +126,7 @@ def read_held(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:
     return HeldBucket(waiting.rows, missing, waiting.filed[SINCE], pa.table(columns, schema=_GAPS))
 
 
-def _plan_rows(rows: pa.Table, mark: Mark) -> MessagePlan:
+def _restore_message_plan(rows: pa.Table, mark: Mark) -> MessagePlan:
     """How rows were read when the mark was written."""
     columns = TableColumns(rows.column_names, lambda name: to_plain_types(rows[name]).type)
     return plan_messages(columns, MessageOptions(**mark.options))

@@ -61,7 +61,7 @@ def plan_stream(
     messages = plan_messages(columns, options)
     check_streaming(messages, horizon)
     names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
-    return StreamPlan(messages, options, messages.name_arrival(names), give_up.check(), horizon)
+    return StreamPlan(messages, options, messages.keep_arrival_name(names), give_up.check(), horizon)
 
 
 def _check_columns(columns: TableColumns) -> None:

@@ -16,19 +16,19 @@ from antecede.study.compare import Comparison, ExecutionFacts
 from antecede.study.compare_candidates import (
     LEAST_STRETCHES,
     Candidate,
-    drop_repetitions,
+    drop_equal_variants,
     estimate_figure,
-    find_front,
-    find_reason,
+    explain_exclusion,
+    find_pareto_front,
     rank_candidates,
 )
 from antecede.study.compare_preferences import WEIGHED, Preferences
 from antecede.study.compare_sentences import (
     compare_candidates,
+    describe_winner,
     explain_no_candidate,
     explain_no_interval,
-    tell_best,
-    write_endpoint_call,
+    format_endpoint_call,
 )
 
 
@@ -54,14 +54,14 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     facts = comparison.facts
     if not comparison.rows:
         return Advice(facts, [], [], f"Nothing to compare: {'; '.join(facts.notes)}", [], "")
-    _check_units(facts, preferences)
-    front = find_front(comparison.rows)
+    _check_limit_units(facts, preferences)
+    front = find_pareto_front(comparison.rows)
     candidates = []
     for (variant, outcome), is_on_front in zip(comparison.rows, front, strict=True):
-        reason = find_reason(variant, outcome, preferences)
+        reason = explain_exclusion(variant, outcome, preferences)
         estimates = {name: estimate_figure(outcome, name) for name in WEIGHED}
         candidates.append(Candidate(variant, outcome, estimates, is_on_front, reason))
-    eligible = drop_repetitions([candidate for candidate in candidates if not candidate.reason])
+    eligible = drop_equal_variants([candidate for candidate in candidates if not candidate.reason])
     if not eligible:
         return Advice(facts, candidates, [], explain_no_candidate(candidates), [], "")
     stretches = len(eligible[0].replay.bytes)
@@ -69,11 +69,11 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
         sentence = explain_no_interval(facts, eligible)
         return Advice(facts, candidates, [], sentence, [], "")
     ranking = rank_candidates(eligible, preferences.weights, facts.travel)
-    sentence = tell_best(ranking, facts)
+    sentence = describe_winner(ranking, facts)
     first = ranking.best[0]
     others = [compare_candidates(first, other, facts.unit) for other in ranking.rest]
     return Advice(
-        facts, candidates, ranking.best, sentence, others, write_endpoint_call(first.variant, facts)
+        facts, candidates, ranking.best, sentence, others, format_endpoint_call(first.variant, facts)
     )
 
 
@@ -87,7 +87,7 @@ def advise(comparisons: Sequence[Comparison], preferences: Preferences) -> list[
     return [give_advice(comparison, preferences) for comparison in comparisons]
 
 
-def _check_units(facts: ExecutionFacts, preferences: Preferences) -> None:
+def _check_limit_units(facts: ExecutionFacts, preferences: Preferences) -> None:
     """Refuse a limit in milliseconds where the log has no times, and the other way around."""
     for name in ("delay", "delay_p99"):
         limit = preferences.limits.get(name)

@@ -1,8 +1,8 @@
 """Which protocols fit recorded communication, and what each would have cost there.
 
 A cell is one execution under one protocol with its options. Cells know nothing of each other, so that any
-engine may run them anywhere: `list_cells` makes them of a graph, `run_cell` runs one, `gather_comparisons`
-puts the results together.
+engine may run them anywhere: `list_replay_cells` makes them of a graph, `replay_cell` runs one,
+`gather_comparisons` puts the results together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from antecede.core.errors import CallerError, SetupError
 from antecede.core.facts import Facts
 from antecede.events.graph import EventGraph
-from antecede.machine import count_cores, shield_children
+from antecede.machine import count_cores, shield_children_from_interrupt
 from antecede.protocols.registry import endpoint, list_protocols
 from antecede.simulate.recording import Recording, unpack_recording
 from antecede.simulate.replay import Replay, replay
@@ -100,10 +100,10 @@ def find_fitting_variants(recording: Recording) -> Fitting:
     variants: list[Variant] = []
     left_out: dict[str, str] = {}
     for name, facts in list_protocols().items():
-        reason = _find_misfit(facts, recording)
+        reason = _explain_misfit(facts, recording)
         if reason is None:
             some = _choose_options(facts, recording)
-            reason = _find_refusal(name, some[0].options, recording)
+            reason = _explain_refusal(name, some[0].options, recording)
             if reason is None:
                 variants += some
         if reason is not None:
@@ -111,26 +111,26 @@ def find_fitting_variants(recording: Recording) -> Fitting:
     return Fitting(variants, left_out)
 
 
-def _find_misfit(facts: Facts, recording: Recording) -> str | None:
+def _explain_misfit(facts: Facts, recording: Recording) -> str | None:
     """Why a protocol cannot carry this communication; None if it can."""
     goes_to_all = facts.broadcast and recording.is_broadcast
-    if recording.widest > 1 and not facts.multicast and not goes_to_all:
+    if recording.most_targets > 1 and not facts.multicast and not goes_to_all:
         if facts.unicast:
             return "it sends to one process at a time, and here some messages go to several"
         return "it sends to all, and here some messages go to some"
     if not facts.unicast and not goes_to_all:
         return "it sends to all, and here messages go to some"
-    if facts.monitor and _find_place(recording) is None:
+    if facts.monitor and _find_hub_process(recording) is None:
         return "it orders at one process, and here no process is at one end of all messages"
-    if facts.order == "semantic" and not recording.declares:
+    if facts.order == "semantic" and not recording.declares_dependence:
         return "the log does not say what messages depend on (parents of their sends)"
     return None
 
 
-def _find_place(recording: Recording) -> int | None:
+def _find_hub_process(recording: Recording) -> int | None:
     """The process at one end of every message, if there is one; rather the only one that receives."""
-    if recording.one_receiver is not None:
-        return recording.one_receiver
+    if recording.only_receiver is not None:
+        return recording.only_receiver
     for process in {int(recording.sender[0]), int(recording.target[0])}:
         lengths = recording.starts[1:] - recording.starts[:-1]
         sends = (recording.sender == process).repeat(lengths)
@@ -143,31 +143,31 @@ def _choose_options(facts: Facts, recording: Recording) -> list[Variant]:
     """The options that make sense here, by the names that the facts of a protocol list."""
     name, n = facts.name, len(recording.names)
     if facts.monitor:
-        place = _find_place(recording)
+        place = _find_hub_process(recording)
         assert place is not None
         option = next(iter(facts.options))
-        return [Variant(name, {option: recording.names[place]}, recording.one_receiver is not None)]
+        return [Variant(name, {option: recording.names[place]}, recording.only_receiver is not None)]
     if "k" in facts.options:
         return [Variant(name, {"k": k}) for k in (n, 2 * n, 4 * n)]
     if "K" in facts.options:
-        return [Variant(name, {"R": R, "K": _choose_keys(R, recording.in_flight)}) for R in ENTRIES]
+        return [Variant(name, {"R": R, "K": _choose_key_count(R, recording.mean_in_flight)}) for R in ENTRIES]
     if "R" in facts.options:
         return [Variant(name, {"R": max(2, n // 2)})]
     if "form" in facts.options:
         return [Variant(name), Variant(name, {"form": "site"})]
-    if "multicast" in facts.options and recording.widest > 1:
+    if "multicast" in facts.options and recording.most_targets > 1:
         return [Variant(name), Variant(name, {"multicast": "hold"})]
     return [Variant(name)]
 
 
-def _choose_keys(R: int, in_flight: float) -> int:
+def _choose_key_count(R: int, in_flight: float) -> int:
     """The number of keys for which errors are rarest: R ln 2 / X for X concurrent messages (Mostefaoui,
     Weiss 2017, section 5)."""
     best = R * math.log(2) / max(in_flight, 1.0)
     return max(1, min(MOST_KEYS, round(best)))
 
 
-def _find_refusal(name: str, options: dict[str, Any], recording: Recording) -> str | None:
+def _explain_refusal(name: str, options: dict[str, Any], recording: Recording) -> str | None:
     """What a protocol says against this group, if anything."""
     try:
         endpoint(name, process=recording.names[0], group=recording.names, **options)
@@ -176,7 +176,7 @@ def _find_refusal(name: str, options: dict[str, Any], recording: Recording) -> s
     return None
 
 
-def list_cells(graph: EventGraph) -> Iterator[ReplayCell]:
+def list_replay_cells(graph: EventGraph) -> Iterator[ReplayCell]:
     """All that is to be replayed of all executions of a graph."""
     for traffic in find_traffic(graph):
         yield from _list_execution_cells(traffic)
@@ -196,7 +196,7 @@ def _list_execution_cells(traffic: Traffic) -> Iterator[ReplayCell]:
         copies=recording.copies,
         unit=recording.unit,
         travel=float(recording.travel.mean()),
-        declares=recording.declares,
+        declares=recording.declares_dependence,
         group=recording.names[:3],
         notes=traffic.notes,
         left_out=fitting.left_out,
@@ -206,7 +206,7 @@ def _list_execution_cells(traffic: Traffic) -> Iterator[ReplayCell]:
         yield ReplayCell(facts, variant, packed)
 
 
-def run_cell(cell: ReplayCell) -> CellOutcome:
+def replay_cell(cell: ReplayCell) -> CellOutcome:
     """Replay a cell."""
     if cell.variant is None:
         return CellOutcome(cell.facts, None, None)
@@ -215,15 +215,15 @@ def run_cell(cell: ReplayCell) -> CellOutcome:
     return CellOutcome(cell.facts, cell.variant, outcome)
 
 
-def run_cells(cells: Sequence[ReplayCell]) -> Iterator[CellOutcome]:
+def replay_cells(cells: Sequence[ReplayCell]) -> Iterator[CellOutcome]:
     """Replay cells on this machine: in this process, or where there is more to do, on all its cores."""
     workers = min(count_cores(), len(cells))
     if workers < 2 or sum(cell.facts.copies for cell in cells) <= SMALL:
-        yield from map(run_cell, cells)
+        yield from map(replay_cell, cells)
         return
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
-    with shield_children():
-        futures = [pool.submit(run_cell, cell) for cell in cells]
+    with shield_children_from_interrupt():
+        futures = [pool.submit(replay_cell, cell) for cell in cells]
     try:
         for future in as_completed(futures):
             yield future.result()
@@ -249,11 +249,11 @@ def gather_comparisons(outcomes: Iterable[CellOutcome]) -> list[Comparison]:
             comparison.rows.append((outcome.variant, outcome.replay))
     places = {name: place for place, name in enumerate(list_protocols())}
     for comparison in comparisons.values():
-        comparison.rows.sort(key=lambda row: _rank_options(row[0]))
+        comparison.rows.sort(key=lambda row: _make_option_sort_key(row[0]))
         comparison.rows.sort(key=lambda row: places[row[0].protocol])
     return [comparisons[name] for name in sorted(comparisons)]
 
 
-def _rank_options(variant: Variant) -> list[tuple[str, bool, Any]]:
+def _make_option_sort_key(variant: Variant) -> list[tuple[str, bool, Any]]:
     """By options: without any first, numbers by size."""
     return [(key, isinstance(value, str), value) for key, value in variant.options.items()]

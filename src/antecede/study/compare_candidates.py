@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     reason: str
 
 
-def measure(replay: Replay, name: str) -> float:
+def get_figure(replay: Replay, name: str) -> float:
     """One of the figures that limits know."""
     copies = max(replay.copies, 1)
     return {
@@ -48,16 +48,16 @@ def measure(replay: Replay, name: str) -> float:
 
 def estimate_figure(replay: Replay, name: str) -> Estimate:
     """The figure of the whole run, and the interval that its stretches give."""
-    values = get_stretches(replay, name)
+    values = get_figure_by_stretch(replay, name)
     half = estimate_mean(values).half if len(values) >= LEAST_STRETCHES else math.nan
-    return Estimate(measure(replay, name), half, len(values))
+    return Estimate(get_figure(replay, name), half, len(values))
 
 
-def get_stretches(replay: Replay, name: str) -> list[float]:
+def get_figure_by_stretch(replay: Replay, name: str) -> list[float]:
     return {"bytes": replay.bytes, "delay": replay.delay, "packets": replay.packets}[name]
 
 
-def find_reason(variant: Variant, outcome: Replay, preferences: Preferences) -> str:
+def explain_exclusion(variant: Variant, outcome: Replay, preferences: Preferences) -> str:
     """Why a row is no candidate; empty if it is one."""
     facts = list_protocols()[variant.protocol]
     if not outcome.finished:
@@ -68,7 +68,7 @@ def find_reason(variant: Variant, outcome: Replay, preferences: Preferences) -> 
     if not facts.exact and not bears_disorder:
         return f"order: {facts.order}"
     for name, limit in preferences.limits.items():
-        if measure(outcome, name) > limit.value:
+        if get_figure(outcome, name) > limit.value:
             return f"beyond the limit {name}={limit.text}"
     return ""
 
@@ -81,28 +81,28 @@ def describe_standstill(outcome: Replay) -> str:
     return f"came to a standstill: {outcome.unsent:,} of {outcome.messages:,} messages could not be sent"
 
 
-def find_front(rows: list[tuple[Variant, Replay]]) -> list[bool]:
+def find_pareto_front(rows: list[tuple[Variant, Replay]]) -> list[bool]:
     """The Pareto front: rows than which none is better in something and worse in nothing.
 
     What counts is bytes, delay, packets, disorder, and whether order is promised: without a promise it may be
     luck. Rows that did not come to an end do not count.
     """
-    points = [_list_costs(variant, outcome) for variant, outcome in rows]
+    points = [_list_pareto_costs(variant, outcome) for variant, outcome in rows]
     rivals = [point for point, (_, outcome) in zip(points, rows, strict=True) if outcome.finished]
     front = []
     for point, (_, outcome) in zip(points, rows, strict=True):
-        is_beaten = any(_beats(rival, point) for rival in rivals)
+        is_beaten = any(_dominates(rival, point) for rival in rivals)
         front.append(outcome.finished and not is_beaten)
     return front
 
 
-def _list_costs(variant: Variant, outcome: Replay) -> list[float]:
+def _list_pareto_costs(variant: Variant, outcome: Replay) -> list[float]:
     is_promised = list_protocols()[variant.protocol].exact and variant.orders_all
-    figures = [measure(outcome, name) for name in ("bytes", "delay", "packets", "early")]
+    figures = [get_figure(outcome, name) for name in ("bytes", "delay", "packets", "early")]
     return [*figures, 0.0 if is_promised else 1.0]
 
 
-def _beats(rival: list[float], point: list[float]) -> bool:
+def _dominates(rival: list[float], point: list[float]) -> bool:
     """Better in something, worse in nothing."""
     return rival != point and all(a <= b for a, b in zip(rival, point, strict=True))
 
@@ -114,7 +114,7 @@ class Ranking(NamedTuple):
     rest: list[Candidate]
 
 
-def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], travel: float) -> Ranking:
+def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], mean_travel: float) -> Ranking:
     """By a weighted sum of figures, each in a unit of its own.
 
     Bytes are in medians of the candidates; delays in mean travel times, as what is added to a long way
@@ -122,9 +122,9 @@ def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], tra
     """
     scores = np.zeros((len(eligible), len(eligible[0].replay.bytes)))
     for name, weight in weights.items():
-        values = np.array([get_stretches(candidate.replay, name) for candidate in eligible])
+        values = np.array([get_figure_by_stretch(candidate.replay, name) for candidate in eligible])
         means = values.mean(axis=1)
-        units = {"bytes": float(np.median(means)), "delay": travel, "packets": 1.0}
+        units = {"bytes": float(np.median(means)), "delay": mean_travel, "packets": 1.0}
         scores += weight * values / (units[name] or float(means.mean()) or 1.0)
     order = np.argsort(scores.mean(axis=1), kind="stable").tolist()
     first = order[0]
@@ -136,7 +136,7 @@ def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], tra
     return Ranking(best, rest)
 
 
-def drop_repetitions(candidates: list[Candidate]) -> list[Candidate]:
+def drop_equal_variants(candidates: list[Candidate]) -> list[Candidate]:
     """Of variants of one protocol that did the same, as with bounds that were never reached, the first."""
     first: dict[tuple[Any, ...], Candidate] = {}
     for candidate in candidates:
@@ -148,7 +148,7 @@ def drop_repetitions(candidates: list[Candidate]) -> list[Candidate]:
 
 def estimate_difference(first: Candidate, other: Candidate, name: str) -> Estimate:
     """How much more the first has, stretch by stretch."""
-    mine, theirs = (get_stretches(one.replay, name) for one in (first, other))
+    mine, theirs = (get_figure_by_stretch(one.replay, name) for one in (first, other))
     return estimate_mean([a - b for a, b in zip(mine, theirs, strict=True)])
 
 

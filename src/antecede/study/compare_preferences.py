@@ -42,7 +42,7 @@ def parse_preferences(weights: str | None, limits: list[str]) -> Preferences:
     """Weights as bytes=1,delay=2 and limits as delay=50ms, from the command line."""
     chosen = None if weights is None else _split_pairs(weights)
     bounds = [pair for text in limits for pair in _split_pairs(text)]
-    return _check_preferences(chosen, bounds, "--weights", "--limit")
+    return _build_preferences(chosen, bounds, "--weights", "--limit")
 
 
 def make_preferences(
@@ -51,10 +51,10 @@ def make_preferences(
     """The same in Python: weights as numbers, limits as numbers or texts with a unit."""
     chosen = None if weights is None else [(name, str(weight)) for name, weight in weights.items()]
     bounds = [(name, str(limit)) for name, limit in (limits or {}).items()]
-    return _check_preferences(chosen, bounds, "weights", "limits")
+    return _build_preferences(chosen, bounds, "weights", "limits")
 
 
-def _check_preferences(
+def _build_preferences(
     weights: list[tuple[str, str]] | None,
     limits: list[tuple[str, str]],
     weights_option: str,

@@ -32,7 +32,7 @@ def explain_no_interval(facts: ExecutionFacts, eligible: list[Candidate]) -> str
     )
 
 
-def tell_best(ranking: Ranking, facts: ExecutionFacts) -> str:
+def describe_winner(ranking: Ranking, facts: ExecutionFacts) -> str:
     """The winner with its reason and its price; or who cannot be told apart."""
     first = ranking.best[0]
     if len(ranking.best) > 1:
@@ -43,38 +43,38 @@ def tell_best(ranking: Ranking, facts: ExecutionFacts) -> str:
         return f"{first.variant.name}: the only protocol here that can be recommended."
     clauses = [
         f"{first.variant.name}: {compare_candidates(first, ranking.rest[0], facts.unit)} here",
-        *_tell_delay_of_small_stamps(first, ranking.rest, facts.unit),
-        _tell_price(first, ranking.rest, facts.unit),
+        *_describe_delay_of_small_stamps(first, ranking.rest, facts.unit),
+        _describe_price(first, ranking.rest, facts.unit),
     ]
     return "; ".join(clauses) + "."
 
 
-def _tell_delay_of_small_stamps(first: Candidate, rest: list[Candidate], unit: str) -> list[str]:
+def _describe_delay_of_small_stamps(first: Candidate, rest: list[Candidate], unit: str) -> list[str]:
     """What the other way costs: to say little on messages, and to wait for acknowledgements instead."""
     smallest = min(rest, key=lambda one: one.replay.control_bytes.mean)
     added = estimate_difference(smallest, first, "delay")
     is_other_way = smallest.replay.control_bytes.mean < first.replay.control_bytes.mean
     if smallest is rest[0] or not is_other_way or added.low <= 0:
         return []
-    return [f"{smallest.variant.name} adds {show_estimate(added)} {unit}"]
+    return [f"{smallest.variant.name} adds {format_estimate(added)} {unit}"]
 
 
-def _tell_price(first: Candidate, rest: list[Candidate], unit: str) -> str:
+def _describe_price(first: Candidate, rest: list[Candidate], unit: str) -> str:
     """Where another candidate is better, by how much, and what that one costs."""
     prices = []
     for name in WEIGHED:
         rival = min(rest, key=lambda one: one.estimates[name].mean)
         gain = estimate_difference(first, rival, name)
         if gain.low > 0:
-            prices.append(f"{rival.variant.name} saves {_show_amount(gain, name, unit)}")
+            prices.append(f"{rival.variant.name} saves {_format_amount(gain, name, unit)}")
     if not prices:
         return "no other is measurably better in bytes, delay or packets"
     return "its price: " + ", ".join(prices)
 
 
-def _show_amount(amount: Estimate, name: str, unit: str) -> str:
+def _format_amount(amount: Estimate, name: str, unit: str) -> str:
     words = {"bytes": "bytes", "delay": f"{unit} of delay", "packets": "packets"}
-    return f"{show_estimate(amount)} {words[name]}"
+    return f"{format_estimate(amount)} {words[name]}"
 
 
 def compare_candidates(first: Candidate, other: Candidate, unit: str) -> str:
@@ -89,12 +89,12 @@ def _compare_bytes(first: Candidate, other: Candidate) -> str:
     if (mine > 0).all():
         ratio = estimate_mean((theirs / mine).tolist())
         if ratio.low > 1:
-            return f"{show_estimate(ratio)} times fewer bytes than"
+            return f"{format_estimate(ratio)} times fewer bytes than"
     difference = estimate_difference(first, other, "bytes")
     if difference.high < 0:
-        return f"{show_estimate(_negate(difference))} fewer bytes than"
+        return f"{format_estimate(_negate(difference))} fewer bytes than"
     if difference.low > 0:
-        return f"{show_estimate(difference)} more bytes than"
+        return f"{format_estimate(difference)} more bytes than"
     return "about the bytes of"
 
 
@@ -103,9 +103,9 @@ def _compare_delays(first: Candidate, other: Candidate, unit: str) -> str:
         return "same delays"
     difference = estimate_difference(other, first, "delay")
     if difference.low > 0:
-        return f"which adds {show_estimate(difference)} {unit}"
+        return f"which adds {format_estimate(difference)} {unit}"
     if difference.high < 0:
-        return f"which saves {show_estimate(_negate(difference))} {unit}"
+        return f"which saves {format_estimate(_negate(difference))} {unit}"
     return "delays that cannot be told apart"
 
 
@@ -113,14 +113,14 @@ def _negate(estimate: Estimate) -> Estimate:
     return estimate._replace(mean=-estimate.mean)
 
 
-def show_estimate(estimate: Estimate) -> str:
+def format_estimate(estimate: Estimate) -> str:
     """A mean and half its interval, to the digits that the interval leaves: 41 ± 3, 3.10 ± 0.12."""
     if math.isnan(estimate.half):
-        return show_figure(estimate.mean)
+        return format_figure(estimate.mean)
     if max(abs(estimate.mean), estimate.half) >= MANY_DIGITS:
         return f"{estimate.mean:.3g} ± {estimate.half:.3g}"
     if estimate.half <= 0:
-        return f"{show_figure(estimate.mean)} ± 0"
+        return f"{format_figure(estimate.mean)} ± 0"
     digits = max(0, min(3, 1 - math.floor(math.log10(estimate.half))))
     if abs(estimate.mean) >= 10:
         digits = min(digits, 1)
@@ -129,7 +129,7 @@ def show_estimate(estimate: Estimate) -> str:
     return f"{estimate.mean:,.{digits}f} ± {estimate.half:,.{digits}f}"
 
 
-def show_figure(value: float) -> str:
+def format_figure(value: float) -> str:
     """A figure with as many digits as can matter."""
     if abs(value) >= MANY_DIGITS:
         return f"{value:.3g}"
@@ -138,15 +138,15 @@ def show_figure(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
-def write_endpoint_call(variant: Variant, facts: ExecutionFacts) -> str:
+def format_endpoint_call(variant: Variant, facts: ExecutionFacts) -> str:
     """The line that makes an endpoint."""
     more = ", ..." if facts.processes > len(facts.group) else ""
-    group = ", ".join(_quote(name) for name in facts.group)
-    options = "".join(f", {key}={_quote(value)}" for key, value in variant.options.items())
-    first = _quote(facts.group[0])
-    return f"antecede.endpoint({_quote(variant.protocol)}, process={first}, group=[{group}{more}]{options})"
+    group = ", ".join(_to_python_literal(name) for name in facts.group)
+    options = "".join(f", {key}={_to_python_literal(value)}" for key, value in variant.options.items())
+    protocol, first = _to_python_literal(variant.protocol), _to_python_literal(facts.group[0])
+    return f"antecede.endpoint({protocol}, process={first}, group=[{group}{more}]{options})"
 
 
-def _quote(value: Any) -> str:
+def _to_python_literal(value: Any) -> str:
     """A value as Python code, texts in double quotes as in JSON."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -14,18 +14,18 @@ from antecede.study.estimates import Estimate
 from antecede.tables import COMPARISON
 
 
-def build_table(advice: Sequence[Advice]) -> pa.Table:
+def build_comparison_table(advice: Sequence[Advice]) -> pa.Table:
     """All executions as COMPARISON."""
-    rows = [row for one in advice for row in _list_rows(one)]
+    rows = [row for one in advice for row in _list_comparison_rows(one)]
     return pa.Table.from_pylist(rows, schema=COMPARISON)
 
 
-def _list_rows(advice: Advice) -> Iterator[dict[str, Any]]:
+def _list_comparison_rows(advice: Advice) -> Iterator[dict[str, Any]]:
     avoided = find_avoided_false_causality(advice.candidates) if advice.facts.declares else {}
     for candidate in advice.candidates:
         metrics = list_metrics(candidate)
         if candidate.variant.name in avoided:
-            metrics["false_causality_avoided"] = _without_interval(avoided[candidate.variant.name])
+            metrics["false_causality_avoided"] = _make_plain_estimate(avoided[candidate.variant.name])
         is_known = candidate.replay.finished
         for metric, estimate in metrics.items():
             yield {
@@ -34,16 +34,16 @@ def _list_rows(advice: Advice) -> Iterator[dict[str, Any]]:
                 "parameters": [(key, str(value)) for key, value in candidate.variant.options.items()],
                 "metric": metric,
                 "value": estimate.mean if is_known else None,
-                "low": _drop_unknown(estimate.low, is_known),
-                "high": _drop_unknown(estimate.high, is_known),
+                "low": _null_if_unknown(estimate.low, is_known),
+                "high": _null_if_unknown(estimate.high, is_known),
             }
 
 
-def _drop_unknown(value: float, is_known: bool) -> float | None:
+def _null_if_unknown(value: float, is_known: bool) -> float | None:
     return value if is_known and not math.isnan(value) else None
 
 
-def _without_interval(value: float) -> Estimate:
+def _make_plain_estimate(value: float) -> Estimate:
     return Estimate(value, math.nan, 1)
 
 
@@ -70,4 +70,4 @@ def list_metrics(candidate: Candidate) -> dict[str, Estimate]:
         "control_packets": estimates["packets"],
         "delay": estimates["delay"],
     }
-    return metrics | {name: _without_interval(value) for name, value in plain.items()}
+    return metrics | {name: _make_plain_estimate(value) for name, value in plain.items()}

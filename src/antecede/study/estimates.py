@@ -30,14 +30,14 @@ STUDENT_T = (
 """Half the width of a 95 % interval in standard errors, by degrees of freedom from 1."""
 
 
-def find_student_t(freedom: int) -> float:
+def find_student_t(degrees_of_freedom: int) -> float:
     """The same for any degrees of freedom; beyond the table by the first terms of the usual expansion."""
-    if freedom <= len(STUDENT_T):
-        return STUDENT_T[freedom - 1]
+    if degrees_of_freedom <= len(STUDENT_T):
+        return STUDENT_T[degrees_of_freedom - 1]
     z = NormalDist().inv_cdf(0.975)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2
+    return z + first / degrees_of_freedom + second / degrees_of_freedom**2
 
 
 class Estimate(NamedTuple):
@@ -63,11 +63,11 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         if math.isnan(self.half) or self.half == 0:
-            return show_digits(self.mean, 3)
-        return f"{show_digits(self.mean, 3)} ± {show_digits(self.half, 2)}"
+            return format_digits(self.mean, 3)
+        return f"{format_digits(self.mean, 3)} ± {format_digits(self.half, 2)}"
 
 
-def show_digits(value: float, digits: int) -> str:
+def format_digits(value: float, digits: int) -> str:
     """A number by its first digits; large ones as people write them, not as powers of ten."""
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.0f}" if 1000 <= abs(rounded) < 1e9 else f"{value:.{digits}g}"
@@ -101,7 +101,7 @@ def find_wilson_interval(rate: float, trials: float) -> tuple[float, float]:
     return (center - reach) / shrink, (center + reach) / shrink
 
 
-def count_messages(metric: str, parameters: Mapping[str, Any]) -> float | None:
+def count_message_trials(metric: str, parameters: Mapping[str, Any]) -> float | None:
     """The trials of a metric whose name ends in `_rate`, where the parameter `messages` says how many there
     were. A message is a trial, not a copy of it: one that is slow makes trouble at many processes at once."""
     messages = parameters.get("messages")
@@ -123,7 +123,7 @@ def multiply_estimates(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(mean, half, min(one.number, other.number))
 
 
-def show_share(share: Estimate) -> str:
+def format_share(share: Estimate) -> str:
     """A share of something, as words before that."""
     return "none" if share.mean == share.half == 0 else str(share)
 
@@ -140,7 +140,9 @@ class Results:
     """The costs of a figure, to be asked for. Parameters are texts in the table, and here what they look
     like."""
 
-    def __init__(self, rows: Iterable[dict[str, Any]], count_trials: CountTrials = count_messages) -> None:
+    def __init__(
+        self, rows: Iterable[dict[str, Any]], count_trials: CountTrials = count_message_trials
+    ) -> None:
         self._values: dict[tuple[str, str, Texts], dict[int, float]] = defaultdict(dict)
         self._count_trials = count_trials
         self.failed = 0
@@ -153,7 +155,9 @@ class Results:
                 self._values[row["metric"], row["protocol"], texts][row["seed"]] = row["value"]
 
     @classmethod
-    def of_figure(cls, costs: pa.Table, figure: str, count_trials: CountTrials = count_messages) -> Results:
+    def of_figure(
+        cls, costs: pa.Table, figure: str, count_trials: CountTrials = count_message_trials
+    ) -> Results:
         """The results of one figure."""
         rows = costs.to_pylist(maps_as_pydicts="strict")
         return cls((row for row in rows if row["figure"] == figure), count_trials)
@@ -182,7 +186,7 @@ class Results:
     ) -> Iterator[tuple[str, dict[str, Any], dict[int, float]]]:
         """The points of a metric that are wanted: protocol, parameters, and values by seed."""
         for (measured, runner, texts), values in self._values.items():
-            parameters = {name: read_value(text) for name, text in texts}
+            parameters = {name: parse_parameter(text) for name, text in texts}
             is_wanted = all(parameters.get(name) == value for name, value in wanted.items())
             if measured == metric and protocol in (None, runner) and is_wanted:
                 yield runner, parameters, values
@@ -198,14 +202,14 @@ class Results:
         return estimate_mean(means) if math.isnan(trials) else estimate_rate(means, trials)
 
 
-def show_value(value: Any) -> str:
+def format_parameter(value: Any) -> str:
     """A parameter as text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def read_value(text: str) -> Any:
+def parse_parameter(text: str) -> Any:
     """A parameter as what it looks like: a number, yes or no, or a text."""
     if text in ("true", "false"):
         return text == "true"

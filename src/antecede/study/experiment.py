@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from antecede.core.errors import CallerError
-from antecede.study.estimates import CountTrials, Results, count_messages
+from antecede.study.estimates import CountTrials, Results, count_message_trials
 
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = ("quick", "paper")
@@ -81,7 +81,7 @@ class Figure:
     plots: tuple[Plot, ...]
     conclude: Callable[[Results], str]
     seeds: dict[Scale, int]
-    count_trials: CountTrials = count_messages
+    count_trials: CountTrials = count_message_trials
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Study:
         keys = set()
         for cell in self.list_cells(scale):
             where = f"figure {cell.figure!r}, {cell.protocol}, {cell.parameters}"
-            wrong = [name for name, value in cell.parameters.items() if not _is_value(value)]
+            wrong = [name for name, value in cell.parameters.items() if not _is_storable_value(value)]
             if wrong:
                 raise CallerError(f"{where}: {wrong[0]!r} must be a text, a finite number, or a truth value")
             if cell.key in keys:
@@ -140,7 +140,7 @@ class Study:
         return figure.measure(cell)
 
 
-def _is_value(value: object) -> bool:
+def _is_storable_value(value: object) -> bool:
     """Whether a parameter can be written down and read again."""
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 

@@ -22,12 +22,12 @@ from typing import Any
 from antecede.core.packet import Packet
 from antecede.protocols.semantic import Semantic
 from antecede.simulate.network import Network
-from antecede.simulate.oracle import list_positions
+from antecede.simulate.oracle import list_set_bits
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Results, compare_estimates, show_share
+from antecede.study.estimates import Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_metrics, measure_plan, rate_for_load
+from antecede.study.simulated import EXCHANGE, EXPONENTIAL, find_rate_for_load, list_metrics, measure_plan
 
 PROTOCOL = "semantic"
 BASE = "matrix"
@@ -52,7 +52,7 @@ def make_plan(cell: Cell, protocol: str, **more: Any) -> Plan:
         protocol=protocol,
         workload=f"dependent:{parameters['chance']:g},{parameters.get('depth', DEPTH)}",
         messages=int(parameters["messages"]),
-        rate=rate_for_load(LOAD),
+        rate=find_rate_for_load(LOAD),
         seed=cell.seed,
         **settings,
     )
@@ -67,8 +67,8 @@ class DeclaredOrder:
     sent less than `horizon` ms before the message.
     """
 
-    def __init__(self, queue: Queue, n: int, protocol: str, horizon: float) -> None:
-        self.queue, self.n, self.horizon = queue, n, horizon
+    def __init__(self, queue: Queue, n: int, protocol: str, horizon_ms: float) -> None:
+        self.queue, self.n, self.horizon = queue, n, horizon_ms
         self.is_semantic = protocol == PROTOCOL
         self.events: list[list[int]] = [[0] for _ in range(n)]
         """For each process, what its own events depend on, by their number."""
@@ -89,40 +89,42 @@ class DeclaredOrder:
         """For each process, what has arrived and lacks a declared cause that has not."""
         self.sums: dict[str, float] = defaultdict(float)
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process sends."""
-        past = self.events[i][depends_on or 0]
+        past = self.events[process][depends_on or 0]
         self.past.append(past)
-        self.sender.append(i)
+        self.sender.append(process)
         self.sent.append(self.queue.now)
-        self.from_process[i] |= 1 << message
-        self.events[i].append(past | 1 << message)
+        self.from_process[process] |= 1 << message
+        self.events[process].append(past | 1 << message)
         for target in targets:
-            channel = self.channels[i, target]
+            channel = self.channels[process, target]
             self.places[target, message] = len(channel)
             channel.append(message)
             self.addressed[target] |= 1 << message
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
         """A message arrives: which of its causes are not there?"""
         if message is None:
             return
-        self.arrivals[i, message] = self.queue.now
-        undelivered = self.addressed[i] & ~self.delivered[i] & ~(1 << message)
-        false = self._list_false_causes(i, packet, message, undelivered) if self.is_semantic else []
-        self.missing[i, message] = (self.past[message] & undelivered, false)
-        self.arrived[i] |= 1 << message
-        self._settle_ideal(i, message)
+        self.arrivals[process, message] = self.queue.now
+        undelivered = self.addressed[process] & ~self.delivered[process] & ~(1 << message)
+        false = self._list_false_causes(process, packet, message, undelivered) if self.is_semantic else []
+        self.missing[process, message] = (self.past[message] & undelivered, false)
+        self.arrived[process] |= 1 << message
+        self._deliver_ideally(process, message)
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """A message is delivered: how long did it wait, and for what?"""
-        now, key = self.queue.now, (i, message)
+        now, key = self.queue.now, (process, message)
         declared, false = self.missing.pop(key)
         arrival = self.arrivals[key]
         self.deliveries[key] = now
-        self.delivered[i] |= 1 << message
-        self.events[i].append(self.past[message] | 1 << message)
-        causes = [self.deliveries[i, cause] for cause in list_positions(declared & self.delivered[i])]
+        self.delivered[process] |= 1 << message
+        self.events[process].append(self.past[message] | 1 << message)
+        causes = [
+            self.deliveries[process, cause] for cause in list_set_bits(declared & self.delivered[process])
+        ]
         ready = max([arrival, *causes])
         self.sums["deliveries"] += 1
         self.sums["waited"] += now > arrival
@@ -130,68 +132,68 @@ class DeclaredOrder:
         self.sums["delayed"] += now > ready
         self.sums["false_wait"] += now - ready
         if false and now > ready:
-            last = max(false, key=lambda cause: self.deliveries[i, cause])
-            self.sums[f"{self._classify(message, last)}_wait"] += now - ready
+            last = max(false, key=lambda cause: self.deliveries[process, cause])
+            self.sums[f"{self._classify_by_age(message, last)}_wait"] += now - ready
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """The run has its own verdict."""
 
     def close(self) -> None:
         """The run is over."""
 
-    def _settle_ideal(self, i: int, message: int) -> None:
+    def _deliver_ideally(self, process: int, message: int) -> None:
         """The ideal delivers what has arrived when the last cause of it has."""
-        under_way = self.addressed[i] & ~self.arrived[i]
+        under_way = self.addressed[process] & ~self.arrived[process]
         still_held = []
-        for held in (*self.held_by_ideal[i], message):
+        for held in (*self.held_by_ideal[process], message):
             if self.past[held] & under_way:
                 still_held.append(held)
                 continue
-            wait = self.queue.now - self.arrivals[i, held]
+            wait = self.queue.now - self.arrivals[process, held]
             self.sums["ideal_wait"] += wait
             self.sums["ideal_waited"] += wait > 0
-        self.held_by_ideal[i] = still_held
+        self.held_by_ideal[process] = still_held
 
-    def _list_false_causes(self, i: int, packet: Packet, message: int, undelivered: int) -> list[int]:
+    def _list_false_causes(self, process: int, packet: Packet, message: int, undelivered: int) -> list[int]:
         """Count the false causes of a message, near and distant; which of them are still undelivered."""
         source = self.sender[message]
-        stamp = Semantic.read_stamp(packet.kind, packet.stamp, source, i, self.n)
-        needs, _ = Semantic.find_needs_and_gains(stamp, source, i)
+        stamp = Semantic.read_stamp(packet.kind, packet.stamp, source, process, self.n)
+        needs, _ = Semantic.find_needs_and_gains(stamp, source, process)
         for other, number in enumerate(needs):
             if other != source:
-                self._count_pairs(message, other, i, number)
-        candidates = list_positions(undelivered & ~self.past[message] & ~self.from_process[source])
-        false = [cause for cause in candidates if self.places[i, cause] < needs[self.sender[cause]]]
+                self._count_false_pairs(message, other, process, number)
+        candidates = list_set_bits(undelivered & ~self.past[message] & ~self.from_process[source])
+        false = [cause for cause in candidates if self.places[process, cause] < needs[self.sender[cause]]]
         for cause in false:
-            self.sums[f"{self._classify(message, cause)}_cost"] += 1
+            self.sums[f"{self._classify_by_age(message, cause)}_cost"] += 1
         return false
 
-    def _count_pairs(self, message: int, other: int, i: int, number: int) -> None:
+    def _count_false_pairs(self, message: int, other: int, process: int, number: int) -> None:
         """Count the false causes of a message for i among the first messages of another process to i, which
         are forced. All that are declared are among them, as the protocol keeps the declared order."""
-        past, channel = self.past[message], self.channels[other, i]
+        past, channel = self.past[message], self.channels[other, process]
         since = self.sent[message] - self.horizon
         first_near = bisect_left(channel, since, hi=number, key=lambda cause: self.sent[cause])
         near = channel[first_near:number]
         near_declared = sum(past >> cause & 1 for cause in near)
-        declared = (past & self.from_process[other] & self.addressed[i]).bit_count()
+        declared = (past & self.from_process[other] & self.addressed[process]).bit_count()
         self.sums["near_pairs"] += len(near) - near_declared
         self.sums["distant_pairs"] += first_near - (declared - near_declared)
 
-    def _classify(self, message: int, cause: int) -> str:
+    def _classify_by_age(self, message: int, cause: int) -> str:
         """Where a cause comes from: the near or the distant past."""
         return "near" if self.sent[message] - self.sent[cause] < self.horizon else "distant"
 
 
-def watch_run(plan: Plan, horizon: float) -> tuple[dict[str, float], Metrics]:
+def account_for_waiting(plan: Plan, horizon_ms: float) -> tuple[dict[str, float], Metrics]:
     """Run a plan: the account of its waiting, and what any run measures."""
     seen: list[DeclaredOrder] = []
 
-    def watch(queue: Queue, names: list[str]) -> DeclaredOrder:
-        seen.append(DeclaredOrder(queue, len(names), plan.protocol, horizon))
+    def start_recording(queue: Queue, names: list[str]) -> DeclaredOrder:
+        seen.append(DeclaredOrder(queue, len(names), plan.protocol, horizon_ms))
         return seen[0]
 
-    metrics = list_metrics(Simulation(plan, watch).run())
+    metrics = list_metrics(Simulation(plan, start_recording).run())
     return seen[0].sums, metrics
 
 
@@ -202,7 +204,7 @@ def measure_waiting(cell: Cell) -> Metrics:
     messages, which arrive at the same times. The ideal is computed from a run of `semantic`.
     """
     plan = make_plan(cell, PROTOCOL if cell.protocol == IDEAL else cell.protocol)
-    sums, run = watch_run(plan, 0)
+    sums, run = account_for_waiting(plan, 0)
     prefix = "ideal_" if cell.protocol == IDEAL else ""
     wait, number = sums[f"{prefix}wait"], max(sums["deliveries"], 1)
     metrics = {
@@ -210,7 +212,7 @@ def measure_waiting(cell: Cell) -> Metrics:
         "waited_rate": sums[f"{prefix}waited"] / number,
         "buffer_mean": wait / plan.processes / run["time"],
     }
-    base, _ = watch_run(make_plan(cell, BASE), 0)
+    base, _ = account_for_waiting(make_plan(cell, BASE), 0)
     if base["wait"]:
         metrics["saved"] = 1 - wait / base["wait"]
     if cell.protocol != IDEAL:
@@ -224,7 +226,7 @@ def measure_waiting(cell: Cell) -> Metrics:
 def measure_residue(cell: Cell) -> Metrics:
     """What `semantic` orders without a dependence: which share of such pairs costs, and how much."""
     horizon = float(cell.parameters["horizon"]) * EXCHANGE
-    sums, _ = watch_run(make_plan(cell, PROTOCOL), horizon)
+    sums, _ = account_for_waiting(make_plan(cell, PROTOCOL), horizon)
     number = max(sums["deliveries"], 1)
     residue = {
         "near_cost": sums["near_cost"] / max(sums["near_pairs"], 1),
@@ -416,8 +418,8 @@ def conclude_variants(results: Results) -> str:
             wait = results.estimate("wait", PROTOCOL, variant="printed", **where)
             wait_corrected = results.estimate("wait", PROTOCOL, variant="corrected", **where)
             sentences.append(
-                f"{channels}, {destinations}: {show_share(early)} of the deliveries as printed, "
-                f"{show_share(early_corrected)} as corrected; wait {wait} ms and {wait_corrected} ms"
+                f"{channels}, {destinations}: {format_share(early)} of the deliveries as printed, "
+                f"{format_share(early_corrected)} as corrected; wait {wait} ms and {wait_corrected} ms"
             )
     return (
         "Deliveries before something that the message was declared to depend on (chance 0.5, depth "

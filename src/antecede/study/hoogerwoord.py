@@ -17,7 +17,7 @@ from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Simulation
 from antecede.study.estimates import Results, compare_estimates
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXPONENTIAL, list_metrics, rate_for_load
+from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_metrics
 
 PROTOCOL = "monitor"
 FULL_ORDER = ("matrix", "optimal")
@@ -44,20 +44,20 @@ class MonitorBuffer:
         """How many wait there, on average over time."""
         return self.area / max(self.since, 1e-9)
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """Nothing that concerns the buffer."""
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
         """Something arrives."""
-        if i == MONITOR and message is not None:
-            self._count_time()
+        if process == MONITOR and message is not None:
+            self._add_held_time()
             self.held += 1
             self.arrived[message] = self.queue.now
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """Something is delivered, and leaves the buffer."""
-        if i == MONITOR:
-            self._count_time()
+        if process == MONITOR:
+            self._add_held_time()
             self.held -= 1
             wait = self.queue.now - self.arrived.pop(message)
             self.reports += 1
@@ -66,13 +66,13 @@ class MonitorBuffer:
             # What is delivered on arrival was never held, and counts for an instant only.
             self.peak = max(self.peak, self.held)
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """Nothing that concerns the buffer."""
 
     def close(self) -> None:
         """The run is over."""
 
-    def _count_time(self) -> None:
+    def _add_held_time(self) -> None:
         self.area += self.held * (self.queue.now - self.since)
         self.since = self.queue.now
 
@@ -85,17 +85,17 @@ def measure_buffer(cell: Cell) -> Metrics:
         processes=int(parameters["n"]),
         workload="monitored",
         messages=int(parameters["messages"]),
-        rate=rate_for_load(float(parameters.get("load", 2))),
+        rate=find_rate_for_load(float(parameters.get("load", 2))),
         network=Network(delay=str(parameters.get("delay", EXPONENTIAL))),
         seed=cell.seed,
     )
     buffers: list[MonitorBuffer] = []
 
-    def watch(queue: Queue, names: list[str]) -> MonitorBuffer:
+    def start_recording(queue: Queue, names: list[str]) -> MonitorBuffer:
         buffers.append(MonitorBuffer(queue))
         return buffers[0]
 
-    metrics = list_metrics(Simulation(plan, watch).run())
+    metrics = list_metrics(Simulation(plan, start_recording).run())
     buffer = buffers[0]
     reports = max(buffer.reports, 1)
     shown = ("control_bytes", "entries", "total_bytes", "early_rate", "late_rate")

@@ -28,7 +28,7 @@ from antecede.simulate.oracle import Oracle
 from antecede.simulate.programs import Instruction, Program, Receive, Send
 from antecede.simulate.queue import Queue
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Results, compare_estimates, show_share
+from antecede.study.estimates import Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_metrics
 
@@ -53,7 +53,7 @@ SUCCESSORS = {
 """Protocols without causes on the wire that came after, and what they do."""
 
 
-def list_known(*names: str) -> list[str]:
+def list_known_protocols(*names: str) -> list[str]:
     """Those protocols that this version has."""
     return [name for name in names if name in list_protocols()]
 
@@ -79,23 +79,23 @@ class Throughput:
         self.time = 0.0
 
     @property
-    def share(self) -> float:
+    def share_delivered_while_sending(self) -> float:
         """Of what was sent, what was delivered while the applications still sent."""
         return self.by_then / max(self.sent, 1)
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process sends; perhaps it is the last time."""
         self.sent += len(targets)
         self.by_then, self.time = self.delivered, self.queue.now
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
         """Nothing to count."""
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """One more."""
         self.delivered += 1
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """Nothing to count."""
 
     def close(self) -> None:
@@ -106,17 +106,17 @@ def measure_speed(plan: Plan) -> Metrics:
     """Run a plan: latency, the part of it that order adds, and how much of what is sent gets through."""
     seen: list[Throughput] = []
 
-    def watch(queue: Queue, names: list[str]) -> Throughput:
+    def start_recording(queue: Queue, names: list[str]) -> Throughput:
         seen.append(Throughput(queue))
         return seen[0]
 
-    metrics = list_metrics(Simulation(plan, watch).run())
+    metrics = list_metrics(Simulation(plan, start_recording).run())
     shown = ("held_back", "wait", "latency_p99", "control_bytes", "acks", "total_bytes", "early_rate")
     return {
         "latency": metrics["latency"],
         # A message takes its time on the wire in any case; the rest is what the protocol adds.
         "added": metrics["held_back"] + metrics["wait"] + metrics["blocked"],
-        "throughput": seen[0].share,
+        "throughput": seen[0].share_delivered_while_sending,
         **{name: metrics[name] for name in shown},
     }
 
@@ -141,7 +141,7 @@ def find_onset(holds: dict[float, bool]) -> float | None:
 
 def grid_of_ratios(scale: Scale) -> Iterator[Point]:
     """All protocols, from a network that is much faster than the processes to one that is much slower."""
-    protocols = [PROTOCOL, *RIVALS, *list_known("release", "eager", "acknowledged")]
+    protocols = [PROTOCOL, *RIVALS, *list_known_protocols("release", "eager", "acknowledged")]
     delays = [EXPONENTIAL] if scale == "quick" else [EXPONENTIAL, "gaussian:20,4"]
     return fill_grid(protocols, ratio=RATIOS[scale], delay=delays, messages=[MESSAGES[scale]])
 
@@ -185,11 +185,11 @@ def conclude_ratios(results: Results) -> str:
             f"their senders as long as the run lasts (at a ratio of {largest:g} {most} of what is sent is "
             "delivered before the last message is sent)."
         )
-    words += describe_successors(results)
+    words += describe_later_protocols(results)
     return " ".join(words)
 
 
-def describe_successors(results: Results) -> Iterator[str]:
+def describe_later_protocols(results: Results) -> Iterator[str]:
     """The protocols that came after, where they were measured."""
     ratio = 0.3
     own = results.estimate("added", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
@@ -304,21 +304,21 @@ STALLED = 10 * EXCHANGE
 class OutageWatch:
     """Sees a run in which a process is down for a time, and how long messages between the others take."""
 
-    def __init__(self, queue: Queue, end: float) -> None:
-        self.queue, self.end = queue, end
+    def __init__(self, queue: Queue, end_ms: float) -> None:
+        self.queue, self.end = queue, end_ms
         self.sent: dict[int, tuple[int, float]] = {}
         self.stalls: dict[int, list[float]] = {}
         self.resumed: dict[int, float] = {}
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process that is up writes to another one, while one is down."""
-        if START <= self.queue.now < self.end and DOWN not in (i, *targets):
-            self.sent[message] = (i, self.queue.now)
+        if START <= self.queue.now < self.end and DOWN not in (process, *targets):
+            self.sent[message] = (process, self.queue.now)
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
         """Nothing to see."""
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """Such a message is delivered."""
         if message not in self.sent:
             return
@@ -327,7 +327,7 @@ class OutageWatch:
             self.stalls.setdefault(sender, []).append(self.queue.now - since)
             self.resumed[sender] = self.queue.now - self.end
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """Nothing to see."""
 
     def close(self) -> None:
@@ -336,7 +336,7 @@ class OutageWatch:
 
 def grid_of_outages(scale: Scale) -> Iterator[Point]:
     """A process is never down, for a short and for a long time."""
-    protocols = [PROTOCOL, *RIVALS, *list_known("release", "eager", "acknowledged")]
+    protocols = [PROTOCOL, *RIVALS, *list_known_protocols("release", "eager", "acknowledged")]
     outages = [0.0, 300.0, 1000.0, 3000.0]
     if scale == "paper":
         outages.append(10000.0)
@@ -354,11 +354,11 @@ def measure_outage(cell: Cell) -> Metrics:
     plan = make_plan(cell, network=network, messages=messages)
     seen: list[OutageWatch] = []
 
-    def watch(queue: Queue, names: list[str]) -> OutageWatch:
+    def start_recording(queue: Queue, names: list[str]) -> OutageWatch:
         seen.append(OutageWatch(queue, START + watched))
         return seen[0]
 
-    metrics = list_metrics(Simulation(plan, watch).run())
+    metrics = list_metrics(Simulation(plan, start_recording).run())
     stalls = seen[0].stalls
     times = [time for several in stalls.values() for time in several]
     found = {
@@ -381,7 +381,7 @@ def conclude_outages(results: Results) -> str:
     for protocol in protocols:
         senders = results.estimate("stalled_senders", protocol, outage=longest)
         messages = results.estimate("stalled_messages", protocol, outage=longest)
-        words = f"{protocol}: {show_share(senders)} of the other senders"
+        words = f"{protocol}: {format_share(senders)} of the other senders"
         stall = results.estimate("stall", protocol, outage=longest)
         resumed = results.estimate("resumed_after", protocol, outage=longest)
         if stall.number:
@@ -395,8 +395,8 @@ def conclude_outages(results: Results) -> str:
     return (
         f"While one of {N} processes is down for {longest / 1000:g} s, messages between the others are "
         f"stalled (they take more than {STALLED:g} ms, ten times the mean). {'; '.join(sentences)}. If it is "
-        f"down for 0.3 s, {show_share(short)} of the other senders stall under {PROTOCOL}; while nobody is "
-        f"down, {show_share(undisturbed)} of the messages do. To go on also takes "
+        f"down for 0.3 s, {format_share(short)} of the other senders stall under {PROTOCOL}; while nobody is "
+        f"down, {format_share(undisturbed)} of the messages do. To go on also takes "
         "until the link has tried again, which it does more and more seldom while nobody answers."
     )
 
@@ -430,7 +430,7 @@ def grid_of_multicasts(scale: Scale) -> Iterator[Point]:
     common: dict[str, Any] = {"ratio": RATIOS[scale][:-1], "messages": [MESSAGES[scale] // 2]}
     for way, (protocol, _) in WAYS.items():
         yield from fill_grid([protocol], way=[way], **common)
-    for protocol in (*RIVALS, *list_known("eager", "acknowledged")):
+    for protocol in (*RIVALS, *list_known_protocols("eager", "acknowledged")):
         yield from fill_grid([protocol], way=[protocol], **common)
 
 
@@ -485,11 +485,11 @@ MULTICAST = Figure(
 # Programs that block
 
 
-def draw_program(rng: np.random.Generator, processes: int, messages: int, selective: float) -> Program:
+def draw_program(rng: np.random.Generator, processes: int, messages: int, selective_share: float) -> Program:
     """A program written down from a causally ordered execution, so that it can complete.
 
     The execution is drawn step by step: somebody sends to somebody else, or receives something that causal
-    order allows. With the chance `selective` a receive then names the sender.
+    order allows. With the chance `selective_share` a receive then names the sender.
     """
     names = [f"P{number}" for number in range(1, processes + 1)]
     code: list[list[Instruction]] = [[] for _ in names]
@@ -503,19 +503,19 @@ def draw_program(rng: np.random.Generator, processes: int, messages: int, select
         if choice < len(ready):
             to, message = ready[choice]
             source = int(str(oracle.sender[message]))
-            is_selective = bool(rng.random() < selective)
+            is_selective = bool(rng.random() < selective_share)
             code[to].append(Receive(names[source] if is_selective else None))
-            oracle.deliver(to, message)
+            oracle.record_delivery(to, message)
             under_way.remove((to, message))
         else:
             source, to = (int(one) for one in rng.permutation(processes)[:2])
             code[source].append(Send(ascii_lowercase[sent], (names[to],)))
-            under_way.append((to, oracle.send(source, [to])))
+            under_way.append((to, oracle.record_send(source, [to])))
             sent += 1
     return Program(tuple(names), tuple(map(tuple, code)))
 
 
-def judge_programs(programs: Iterable[Program | str], protocol: str) -> Metrics:
+def measure_share_of_blocking_programs(programs: Iterable[Program | str], protocol: str) -> Metrics:
     """Of some programs, the share that can block under a protocol, and that cannot under matrix clocks."""
     counts = dict.fromkeys(("may_block", "matrix_may_block", "only_here", "always_only_here"), 0)
     number = 0
@@ -534,7 +534,7 @@ def grid_of_programs(scale: Scale) -> Iterator[Point]:
     """More and more receives that name their sender."""
     lengths = [4] if scale == "quick" else [3, 4, 5]
     programs = [12] if scale == "quick" else [25]
-    protocols = [PROTOCOL, *list_known("release", "eager")]
+    protocols = [PROTOCOL, *list_known_protocols("release", "eager")]
     chances = [0.0, 0.5, 1.0] if scale == "quick" else [0.0, 0.25, 0.5, 0.75, 1.0]
     return fill_grid(protocols, messages=lengths, selective=chances, programs=programs)
 
@@ -547,10 +547,10 @@ def measure_programs(cell: Cell) -> Metrics:
         draw_program(rng, 3, int(parameters["messages"]), float(parameters["selective"]))
         for _ in range(int(parameters["programs"]))
     ]
-    return judge_programs(programs, cell.protocol)
+    return measure_share_of_blocking_programs(programs, cell.protocol)
 
 
-def count_programs(metric: str, parameters: Mapping[str, Any]) -> float:
+def count_program_trials(metric: str, parameters: Mapping[str, Any]) -> float:
     """The trials: all that is measured here are shares of the programs."""
     return float(parameters["programs"])
 
@@ -564,16 +564,16 @@ def conclude_programs(results: Results) -> str:
         always = results.estimate("always_only_here", PROTOCOL, selective=chance, messages=length)
         matrix = results.estimate("matrix_may_block", PROTOCOL, selective=chance, messages=length)
         sentences.append(
-            f"if {chance:.0%} of the receives name their sender, {show_share(only)} of the programs can "
-            f"block under buffers and never under matrix clocks, {show_share(always)} always block there; "
-            f"{show_share(matrix)} can block under matrix clocks"
+            f"if {chance:.0%} of the receives name their sender, {format_share(only)} of the programs can "
+            f"block under buffers and never under matrix clocks, {format_share(always)} always block there; "
+            f"{format_share(matrix)} can block under matrix clocks"
         )
     own = results.estimate("only_here", PROTOCOL, selective=1, messages=length)
     for name in SUCCESSORS:
         other = results.estimate("only_here", name, selective=1, messages=length)
         if other.number:
             sentences.append(
-                f"under {name} {show_share(other)} can block then and never under matrix clocks, which is "
+                f"under {name} {format_share(other)} can block then and never under matrix clocks, which is "
                 f"{compare_estimates(other, own)} {PROTOCOL}"
             )
     return (
@@ -595,7 +595,7 @@ PROGRAMS = Figure(
     ),
     conclude=conclude_programs,
     seeds={"quick": 6, "paper": 20},
-    count_trials=count_programs,
+    count_trials=count_program_trials,
 )
 
 

@@ -77,7 +77,7 @@ def _measure_detectors(run: BroadcastRun) -> Metrics:
     return metrics
 
 
-def count_broadcasts(metric: str, parameters: Mapping[str, Any]) -> float | None:
+def count_broadcast_trials(metric: str, parameters: Mapping[str, Any]) -> float | None:
     """The trials of a rate: messages, of which each goes to N - 1 others."""
     if not metric.endswith("_rate") or "deliveries" not in parameters:
         return None
@@ -90,7 +90,7 @@ def make_points(scale: Scale, **parameters: Any) -> Iterator[Point]:
     yield from fill_grid([PROTOCOL], **chosen | parameters)
 
 
-def with_total_rate(points: Iterator[Point]) -> Iterator[Point]:
+def set_total_rate(points: Iterator[Point]) -> Iterator[Point]:
     """The same points, at 200 messages per second of all together."""
     for point in points:
         gap = 1000 * int(point.parameters["N"]) / TOTAL_RATE
@@ -102,15 +102,15 @@ def with_total_rate(points: Iterator[Point]) -> Iterator[Point]:
 
 def grid_of_keys(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 for four group sizes, at 200 messages per second."""
-    return with_total_rate(make_points(scale, N=[500, 1000, 1500, 2000], K=range(1, 9)))
+    return set_total_rate(make_points(scale, N=[500, 1000, 1500, 2000], K=range(1, 9)))
 
 
 def conclude_keys(results: Results) -> str:
     """Where the minimum is, and which K cannot be told from it."""
     points = results.list_points("early_rate", N=1000)
     best = min(points, key=lambda point: point.estimate.mean)
-    alike = _list_alike(best, points)
-    also = f"K = {_join(alike)} cannot be told from it" if alike else "all other K are worse"
+    alike = _list_indistinguishable_keys(best, points)
+    also = f"K = {_join_with_and(alike)} cannot be told from it" if alike else "all other K are worse"
     return (
         f"With N = 1000 the early rate is least at K = {best.parameters['K']}: {best.estimate}. "
         f"Within the intervals, {also}. The paper's theory puts the minimum at K = ln 2 R / X = 3.5 for the "
@@ -118,7 +118,7 @@ def conclude_keys(results: Results) -> str:
     )
 
 
-def _list_alike(best: ResultPoint, points: list[ResultPoint]) -> list[int]:
+def _list_indistinguishable_keys(best: ResultPoint, points: list[ResultPoint]) -> list[int]:
     """The other K whose rate the intervals do not tell from the best."""
     others = [point for point in points if point.parameters["K"] != best.parameters["K"]]
     return [point.parameters["K"] for point in others if not best.estimate.is_below(point.estimate)]
@@ -136,7 +136,7 @@ FIGURE_3 = Figure(
     ),
     conclude=conclude_keys,
     seeds=SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -156,10 +156,10 @@ def conclude_gaps(results: Results) -> str:
         for gap in (10_000, 5000, 1000)
     ]
     rates = [results.estimate("early_rate", PROTOCOL, gap=gap) for gap in (10_000, 5000, 1000)]
-    return f"The early rate of stamps with R = 100 entries is {_compare_in_turn(words, rates)}."
+    return f"The early rate of stamps with R = 100 entries is {_describe_successive_rates(words, rates)}."
 
 
-def _compare_in_turn(words: list[str], rates: list[Estimate]) -> str:
+def _describe_successive_rates(words: list[str], rates: list[Estimate]) -> str:
     """Rates one after the other, each compared with the one before it; `words` have a place for the rate."""
     parts = [words[0].format(rates[0])]
     for before, rate, text in zip(rates, rates[1:], words[1:], strict=False):
@@ -176,7 +176,7 @@ FIGURE_4 = Figure(
     plots=(Plot("Early rate", metric="early_rate", x="gap", series="protocol", unit="ms", log_y=True),),
     conclude=conclude_gaps,
     seeds=SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -189,7 +189,7 @@ def conclude_sizes(results: Results) -> str:
     """From the smallest group to the largest."""
     rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (250, 1000, 2000)]
     words = ["{} with N = 250", "{} with N = 1000", "{} with N = 2000"]
-    return f"The early rate of stamps with R = 100 entries is {_compare_in_turn(words, rates)}."
+    return f"The early rate of stamps with R = 100 entries is {_describe_successive_rates(words, rates)}."
 
 
 FIGURE_5 = Figure(
@@ -201,20 +201,20 @@ FIGURE_5 = Figure(
     plots=(Plot("Early rate", metric="early_rate", x="N", series="protocol", log_y=True),),
     conclude=conclude_sizes,
     seeds=SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
 def grid_of_sizes_at_one_rate(scale: Scale) -> Iterator[Point]:
     """Groups of 50 to 2000, at 200 messages per second of all together."""
-    return with_total_rate(make_points(scale, N=[50, 100, 200, 400, 700, 1000, 1500, 2000]))
+    return set_total_rate(make_points(scale, N=[50, 100, 200, 400, 700, 1000, 1500, 2000]))
 
 
 def conclude_sizes_at_one_rate(results: Results) -> str:
     """From the smallest group to the largest."""
     rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (50, 1000, 2000)]
     words = ["{} with N = 50", "{} with N = 1000", "{} with N = 2000"]
-    return f"At one total load the early rate is {_compare_in_turn(words, rates)}."
+    return f"At one total load the early rate is {_describe_successive_rates(words, rates)}."
 
 
 FIGURE_6 = Figure(
@@ -226,7 +226,7 @@ FIGURE_6 = Figure(
     plots=(Plot("Early rate", metric="early_rate", x="N", series="protocol", log_y=True),),
     conclude=conclude_sizes_at_one_rate,
     seeds=SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -239,26 +239,26 @@ BLOOM, DISTINCT = "theory: keys may coincide", "theory: K different keys"
 
 def grid_of_theory(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 at N = 1000: measured with all detectors, and both forms of the theory."""
-    yield from with_total_rate(make_points(scale, K=range(1, 9), detect=[True]))
+    yield from set_total_rate(make_points(scale, K=range(1, 9), detect=[True]))
     yield from fill_grid([BLOOM, DISTINCT], N=[1000], R=[100], K=range(1, 9))
 
 
-def measure_or_compute(cell: Cell) -> Metrics:
+def measure_or_compute_coverage(cell: Cell) -> Metrics:
     """The chance that a message's keys are all covered by others: alarms of Algorithm 4, or the theory."""
     if cell.protocol == PROTOCOL:
         return measure_rates(cell)
     R, K = int(cell.parameters["R"]), int(cell.parameters["K"])
     in_flight = TOTAL_RATE * DELAY / 1000
-    cover = cover_by_bloom if cell.protocol == BLOOM else cover_by_distinct_keys
+    cover = compute_bloom_coverage if cell.protocol == BLOOM else compute_distinct_key_coverage
     return {"algorithm_4_alarm_rate": average_over_poisson(in_flight, lambda X: cover(R, K, X))}
 
 
-def cover_by_bloom(R: int, K: int, X: int) -> float:
+def compute_bloom_coverage(R: int, K: int, X: int) -> float:
     """The paper's P_error, with its missing bracket: K keys are covered by X other messages."""
     return float((1 - (1 - 1 / R) ** (K * X)) ** K)
 
 
-def cover_by_distinct_keys(R: int, K: int, X: int) -> float:
+def compute_distinct_key_coverage(R: int, K: int, X: int) -> float:
     """The same where each message counts on K different entries, by inclusion and exclusion."""
     terms = [(-1) ** i * comb(K, i) * (comb(R - i, K) / comb(R, K)) ** X for i in range(K + 1)]
     return float(sum(terms))
@@ -294,11 +294,11 @@ THEORY = Figure(
     title="How often a message's keys are covered by others: theory and measurement",
     question="Is P_error right, and in which form?",
     grid=grid_of_theory,
-    measure=measure_or_compute,
+    measure=measure_or_compute_coverage,
     plots=(Plot("Alarms of Algorithm 4 per delivery", metric="algorithm_4_alarm_rate", x="K"),),
     conclude=conclude_theory,
     seeds=FEWER_SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -334,7 +334,7 @@ DETECTION = Figure(
     ),
     conclude=conclude_detectors,
     seeds=FEWER_SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -356,8 +356,8 @@ def conclude_unknown_load(results: Results) -> str:
     for gap in LOADS:
         points = results.list_points("early_rate", gap=gap)
         best = min(points, key=lambda point: point.estimate.mean)
-        alike = _list_alike(best, points)
-        also = f" (not distinguishable from it: {_join(alike)})" if alike else ""
+        alike = _list_indistinguishable_keys(best, points)
+        also = f" (not distinguishable from it: {_join_with_and(alike)})" if alike else ""
         sentences.append(f"{best.parameters['K']} at {gap / 1000:g} s{also}")
         if best.estimate.mean > 0:
             for point in points:
@@ -385,7 +385,7 @@ UNKNOWN_LOAD = Figure(
     plots=(Plot("Early rate", metric="early_rate", x="K", series="gap", log_y=True),),
     conclude=conclude_unknown_load,
     seeds=FEWER_SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -422,7 +422,7 @@ SIZE_OF_STAMP = Figure(
     plots=(Plot("Early rate", metric="early_rate", x="R", series="K", log_x=True, log_y=True),),
     conclude=conclude_entries,
     seeds=FEWER_SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -450,7 +450,7 @@ CHURN = Figure(
     plots=(Plot("Early rate", metric="early_rate", x="churn", unit="processes per second"),),
     conclude=conclude_churn,
     seeds=FEWER_SEEDS,
-    count_trials=count_broadcasts,
+    count_trials=count_broadcast_trials,
 )
 
 
@@ -520,7 +520,7 @@ EXACT_RIVALS = Figure(
 )
 
 
-def _join(values: list[Any]) -> str:
+def _join_with_and(values: list[Any]) -> str:
     """3, 4 and 5."""
     texts = [str(value) for value in values]
     return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)

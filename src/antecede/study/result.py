@@ -20,7 +20,7 @@ from antecede.report.charts import (
 )
 from antecede.report.text import pluralize
 from antecede.scratch import replace_file
-from antecede.study.estimates import Results, show_value
+from antecede.study.estimates import Results, format_parameter
 from antecede.study.experiment import Figure, Plot, Scale, Study
 from antecede.study.running import FinishedStudy, Spread, run_cells, run_in_process
 from antecede.study.store import CellStore
@@ -95,14 +95,14 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
             rows.append(
                 {
                     plot.x: named[plot.x],
-                    plot.series: show_value(named.get(plot.series, "")),
+                    plot.series: format_parameter(named.get(plot.series, "")),
                     plot.metric: estimate.mean,
-                    "low": _drop_unknown(estimate.low),
-                    "high": _drop_unknown(estimate.high),
+                    "low": _null_if_nan(estimate.low),
+                    "high": _null_if_nan(estimate.high),
                 }
             )
     if plot.log_y:
-        rows = _fit_logarithms(rows, plot.metric)
+        rows = _fit_rows_to_log_axis(rows, plot.metric)
     chart = Chart(
         title=plot.title,
         x=plot.x,
@@ -118,7 +118,7 @@ def make_chart(plot: Plot, results: Results) -> DrawnChart:
     return DrawnChart(chart, rows)
 
 
-def _fit_logarithms(rows: list[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
+def _fit_rows_to_log_axis(rows: list[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
     """The rows that a logarithmic axis can show: a mean of zero is left out (the table has it), and an
     interval that reaches zero ends at the least mean."""
     shown = [row for row in rows if row[metric] > 0]
@@ -129,7 +129,7 @@ def _fit_logarithms(rows: list[dict[str, Any]], metric: str) -> list[dict[str, A
     return shown
 
 
-def _drop_unknown(value: float) -> float | None:
+def _null_if_nan(value: float) -> float | None:
     """An end of an interval, where there is one."""
     return None if math.isnan(value) else value
 
@@ -145,9 +145,9 @@ def make_table(results: Results, drawn: Sequence[str] = ()) -> TextTable:
     for metric in metrics:
         for protocol, parameters, estimate in results.list_points(metric):
             names |= dict.fromkeys(parameters)
-            place = (protocol, *(f"{name}={show_value(value)}" for name, value in parameters.items()))
+            place = (protocol, *(f"{name}={format_parameter(value)}" for name, value in parameters.items()))
             cells.setdefault(place, {})[metric] = str(estimate)
-    varied = [name for name in names if _count_values(cells, name) > 1]
+    varied = [name for name in names if _count_parameter_values(cells, name) > 1]
     rows = []
     for (protocol, *settings), values in cells.items():
         chosen = dict(setting.split("=", 1) for setting in settings)
@@ -156,7 +156,7 @@ def make_table(results: Results, drawn: Sequence[str] = ()) -> TextTable:
     return TextTable(["protocol", *varied, *metrics], rows)
 
 
-def _count_values(cells: dict[tuple[str, ...], dict[str, str]], name: str) -> int:
+def _count_parameter_values(cells: dict[tuple[str, ...], dict[str, str]], name: str) -> int:
     """How many values a parameter has."""
     return len({setting for place in cells for setting in place if setting.startswith(f"{name}=")})
 
@@ -176,7 +176,7 @@ def write_result(run: StudyRun, folder: str) -> dict[str, str]:
     """Write the text, its charts as SVG and the page into the study's folder; where each is."""
     place = Path(folder)
     pictures = _write_pictures(run.answers, place / "charts")
-    text = "\n".join(_list_lines(run, pictures)) + "\n"
+    text = "\n".join(_format_markdown(run, pictures)) + "\n"
     replace_file(place / "result.md", text.encode())
     sections = [Section("What was run", [run.study.about, describe_scale(run)])]
     for answer in run.answers:
@@ -201,7 +201,7 @@ def _write_pictures(answers: list[FigureAnswer], folder: Path) -> dict[str, list
     return pictures
 
 
-def _list_lines(run: StudyRun, pictures: dict[str, list[str]]) -> Iterator[str]:
+def _format_markdown(run: StudyRun, pictures: dict[str, list[str]]) -> Iterator[str]:
     """The lines of the text, in Markdown."""
     yield from (f"# {run.study.title}", "", run.study.about, "", describe_scale(run), "")
     if run.finished.failures:
@@ -213,17 +213,17 @@ def _list_lines(run: StudyRun, pictures: dict[str, list[str]]) -> Iterator[str]:
         for name in pictures[figure.name]:
             yield from (f"![{figure.title}](charts/{name})", "")
         if answer.table.rows:
-            yield from _list_table_lines(answer.table)
+            yield from _format_markdown_table(answer.table)
             yield ""
 
 
-def _list_table_lines(table: TextTable) -> Iterator[str]:
-    yield _join_cells(table.headings)
+def _format_markdown_table(table: TextTable) -> Iterator[str]:
+    yield _format_markdown_row(table.headings)
     yield f"|{'---|' * len(table.headings)}"
-    yield from map(_join_cells, table.rows)
+    yield from map(_format_markdown_row, table.rows)
 
 
-def _join_cells(cells: Sequence[str]) -> str:
+def _format_markdown_row(cells: Sequence[str]) -> str:
     """A row of a table in Markdown, to which a bar in a text would be the end of a cell."""
     texts = (cell.replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(texts)} |"

@@ -66,7 +66,7 @@ def run_cells(study: Study, store: CellStore, scale: Scale, spread: Spread) -> F
             "write to that folder"
         )
     failures = [result for result in results if result is not None and result.reason is not None]
-    return FinishedStudy(store.collect(cells), len(cells), len(unfinished), failures)
+    return FinishedStudy(store.collect_costs(cells), len(cells), len(unfinished), failures)
 
 
 def run_in_process(cells: Sequence[Cell], work: CellWork) -> None:

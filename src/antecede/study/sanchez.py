@@ -15,9 +15,9 @@ from typing import Any
 from antecede.core.packet import Packet
 from antecede.simulate.network import Network
 from antecede.simulate.run import Plan, Simulation
-from antecede.study.estimates import Estimate, Results, compare_estimates, show_share
+from antecede.study.estimates import Estimate, Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXPONENTIAL, list_metrics, measure_plan, rate_for_load
+from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_metrics, measure_plan
 
 PROTOCOL = "bounded"
 RIVALS = ("matrix", "pairs", "optimal", "predecessors")
@@ -28,7 +28,7 @@ TRAFFIC = ("uniform", "client-server", "ring", "hot-spot", "bursty")
 LOAD = 2.0
 
 
-def list_thresholds(n: int) -> dict[str, int]:
+def name_thresholds_of_stamp_size(n: int) -> dict[str, int]:
     """The thresholds that are tried, by name, from the least that ends to one that never fires."""
     return {
         "n + 1": n + 1,
@@ -40,7 +40,7 @@ def list_thresholds(n: int) -> dict[str, int]:
     }
 
 
-def make_simulation(cell: Cell, **options: Any) -> Plan:
+def make_plan(cell: Cell, **options: Any) -> Plan:
     """The plan of a cell: n, traffic, messages and delay are its parameters."""
     parameters = cell.parameters
     return Plan(
@@ -48,7 +48,7 @@ def make_simulation(cell: Cell, **options: Any) -> Plan:
         processes=int(parameters["n"]),
         workload=str(parameters.get("traffic", "uniform")),
         messages=int(parameters["messages"]),
-        rate=rate_for_load(LOAD),
+        rate=find_rate_for_load(LOAD),
         network=Network(delay=str(parameters.get("delay", EXPONENTIAL))),
         seed=cell.seed,
         options=options,
@@ -58,7 +58,7 @@ def make_simulation(cell: Cell, **options: Any) -> Plan:
 def measure_threshold(cell: Cell) -> Metrics:
     """Run a cell with its threshold; protocols without one have none."""
     options = {name: cell.parameters[name] for name in ("k", "rule", "own_row") if name in cell.parameters}
-    return measure_plan(make_simulation(cell, **options))
+    return measure_plan(make_plan(cell, **options))
 
 
 # How many extras
@@ -68,7 +68,7 @@ def grid_of_extras(scale: Scale) -> Iterator[Point]:
     """Every threshold, for groups of several sizes and five kinds of traffic."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
-        for name, k in list_thresholds(n).items():
+        for name, k in name_thresholds_of_stamp_size(n).items():
             yield from fill_grid(
                 [PROTOCOL], n=[n], k=[k], threshold=[name], traffic=TRAFFIC, messages=[MESSAGES[scale]]
             )
@@ -80,13 +80,13 @@ def conclude_extras(results: Results) -> str:
     sentences = []
     for n in sizes:
         extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
-        sentences.append(f"{show_share(extras)} with n = {n}")
+        sentences.append(f"{format_share(extras)} with n = {n}")
     n = sizes[-1]
     uniform = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic="uniform")
     others = []
     for traffic in TRAFFIC[1:]:
         extras = results.estimate("extras", PROTOCOL, n=n, threshold="n + 1", traffic=traffic)
-        others.append(f"{traffic} {show_share(extras)}, {compare_estimates(extras, uniform)} uniform")
+        others.append(f"{traffic} {format_share(extras)}, {compare_estimates(extras, uniform)} uniform")
     return (
         f"Extra messages per message at k = n + 1, uniform traffic: {'; '.join(sentences)}. Other "
         f"traffic, n = {n}: {'; '.join(others)}."
@@ -115,7 +115,7 @@ def grid_of_sizes(scale: Scale) -> Iterator[Point]:
     """All thresholds, and the protocols that send no extras, over the size of the group."""
     for n in SIZES[scale]:
         common: dict[str, Any] = {"n": [n], "messages": [MESSAGES[scale]]}
-        for name, k in list_thresholds(n).items():
+        for name, k in name_thresholds_of_stamp_size(n).items():
             yield from fill_grid([PROTOCOL], k=[k], threshold=[name], **common)
         yield from fill_grid(RIVALS, **common)
 
@@ -175,7 +175,7 @@ def measure_mixture(cell: Cell) -> Metrics:
         "one large": (large, small),
         "all large": (large, large),
     }[str(cell.parameters["mixture"])]
-    plan = make_simulation(cell, k=rest)
+    plan = make_plan(cell, k=rest)
     plan = plan.with_own_options({plan.names[0]: {"k": first}})
     counter = PacketCounter()
     simulation = Simulation(plan, lambda queue, names: counter)
@@ -202,21 +202,21 @@ class PacketCounter:
         self.extras: Counter[str] = Counter()
         self.stamps: Counter[str] = Counter()
 
-    def send(self, i: int, message: int, targets: list[int], depends_on: int | None) -> None:
+    def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process sends."""
-        self.sent[i] += 1
+        self.sent[process] += 1
 
-    def receive(self, i: int, packet: Packet, message: int | None) -> None:
+    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
         """A packet arrives: count it for its source."""
         if packet.kind == "extra":
             self.extras[packet.source] += 1
         else:
             self.stamps[packet.source] += packet.control_bytes
 
-    def deliver(self, i: int, source: int, message: int) -> None:
+    def on_deliver(self, process: int, source: int, message: int) -> None:
         """Nothing to count."""
 
-    def add_lateness(self, orders: list[str | None]) -> None:
+    def add_lateness(self, early_or_late: list[str | None]) -> None:
         """Nothing to count."""
 
     def close(self) -> None:
@@ -233,8 +233,8 @@ def conclude_mixtures(results: Results) -> str:
         first = results.estimate("extras_of_the_first", PROTOCOL, mixture=mixture)
         others = results.estimate("extras_of_the_others", PROTOCOL, mixture=mixture)
         sentences.append(
-            f"One process with {k} among others with {other_k} sends {show_share(first)}, "
-            f"{compare_estimates(first, others)} the others, which send {show_share(others)}."
+            f"One process with {k} among others with {other_k} sends {format_share(first)}, "
+            f"{compare_estimates(first, others)} the others, which send {format_share(others)}."
         )
     small = results.estimate("stamp_bytes_of_the_first", PROTOCOL, mixture="one small")
     beside = results.estimate("stamp_bytes_of_the_others", PROTOCOL, mixture="one small")
@@ -242,7 +242,7 @@ def conclude_mixtures(results: Results) -> str:
     everywhere = results.estimate("extras_of_the_others", PROTOCOL, mixture="all small")
     return (
         f"Extras per message of the process. {' '.join(sentences)} (If all have k = n + 1, each sends "
-        f"{show_share(everywhere)}.) The stamps of the one with a small k have {small} bytes, "
+        f"{format_share(everywhere)}.) The stamps of the one with a small k have {small} bytes, "
         f"{compare_estimates(small, beside)} those of the others with {beside}, which is "
         f"{compare_estimates(beside, alone)} the {alone} of a group in which all have a large k."
     )
@@ -272,7 +272,7 @@ def grid_of_delays(scale: Scale) -> Iterator[Point]:
     """Thresholds under three networks, and `matrix`, which never delays needlessly."""
     delays = [EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"]
     common: dict[str, Any] = {"n": [8], "delay": delays, "messages": [MESSAGES[scale]]}
-    for name, k in list_thresholds(8).items():
+    for name, k in name_thresholds_of_stamp_size(8).items():
         yield from fill_grid([PROTOCOL], k=[k], threshold=[name], **common)
     yield from fill_grid(["matrix"], **common)
 
@@ -285,7 +285,7 @@ def conclude_delays(results: Results) -> str:
         needless = results.estimate("needless", PROTOCOL, threshold="n + 1", delay=delay)
         least = results.estimate("wait", "matrix", delay=delay)
         sentences.append(
-            f"{delay}: {wait} ms with k = n + 1, of which {show_share(needless)} needlessly, "
+            f"{delay}: {wait} ms with k = n + 1, of which {format_share(needless)} needlessly, "
             f"{compare_estimates(wait, least)} matrix with {least} ms"
         )
     return (
@@ -317,7 +317,7 @@ def grid_of_own_rows(scale: Scale) -> Iterator[Point]:
     """Thresholds that count the own row of the matrix, and that do not."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
-        for name, k in list_thresholds(n).items():
+        for name, k in name_thresholds_of_stamp_size(n).items():
             common: dict[str, Any] = {"n": [n], "threshold": [name], "messages": [MESSAGES[scale]]}
             yield from fill_grid([PROTOCOL], k=[k], own_row=[True], **common)
             # The same room for what others say: the own row has n - 1 entries once all have been written to.
@@ -338,7 +338,7 @@ def conclude_own_rows(results: Results) -> str:
     return (
         f"A process's own row never shrinks: with k = n + 1 a stamp has room for one entry besides it. With "
         f"n = {n} and k = n + 1, if the own row does not count, extras per message are "
-        f"{show_share(uncounted)}, "
+        f"{format_share(uncounted)}, "
         f"{compare_estimates(uncounted, counted)} the {counted} if it counts; a stamp has "
         f"{entries_uncounted} entries, {compare_estimates(entries_uncounted, entries_counted)} the "
         f"{entries_counted}; and all control information of a message is {bytes_uncounted} bytes, "

@@ -10,7 +10,7 @@ EXCHANGE = 20.0
 EXPONENTIAL = f"exponential:{EXCHANGE:g}"
 
 
-def rate_for_load(in_flight: float) -> float:
+def find_rate_for_load(in_flight: float) -> float:
     """Messages per second of each process, so that this many of its messages are under way on average."""
     return 1000 * in_flight / EXCHANGE
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError
 from antecede.scratch import replace_file
-from antecede.study.estimates import show_value
+from antecede.study.estimates import format_parameter
 from antecede.study.experiment import Cell, Metrics, Study
 from antecede.tables import COSTS
 
@@ -54,7 +54,7 @@ class CellStore(NamedTuple):
         mark = place / "study.json"
         try:
             if mark.exists():
-                _check_identity(mark, identity)
+                _check_study_identity(mark, identity)
             elif place.exists() and any(not entry.name.startswith(".") for entry in place.iterdir()):
                 raise CallerError(f"--out {folder}: is not empty and holds no study; name another folder")
             (place / "cells").mkdir(parents=True, exist_ok=True)
@@ -65,12 +65,12 @@ class CellStore(NamedTuple):
 
     def write(self, result: CellResult) -> None:
         """Keep the result of a cell."""
-        replace_file(self._place(result.cell.key), msgspec.json.encode(result))
+        replace_file(self._find_cell_path(result.cell.key), msgspec.json.encode(result))
 
     def read(self, cell: Cell) -> CellResult | None:
         """The result of a cell; None if it is not finished, or its file is damaged."""
         try:
-            result = msgspec.json.decode(self._place(cell.key).read_bytes(), type=CellResult)
+            result = msgspec.json.decode(self._find_cell_path(cell.key).read_bytes(), type=CellResult)
         except (OSError, msgspec.DecodeError):
             return None
         return result if result.cell == cell else None
@@ -93,17 +93,17 @@ class CellStore(NamedTuple):
         replace_file(place / "part-00000.parquet", table.getvalue())
         return str(place)
 
-    def collect(self, cells: Iterable[Cell]) -> pa.Table:
+    def collect_costs(self, cells: Iterable[Cell]) -> pa.Table:
         """The costs table of the cells that have results."""
         results = (self.read(cell) for cell in cells)
-        rows = [row for result in results if result is not None for row in _list_rows(result)]
+        rows = [row for result in results if result is not None for row in _list_cost_rows(result)]
         return pa.Table.from_pylist(rows, schema=COSTS)
 
-    def _place(self, key: str) -> Path:
+    def _find_cell_path(self, key: str) -> Path:
         return Path(self.folder) / "cells" / f"{key}.json"
 
 
-def _list_rows(result: CellResult) -> Iterator[dict[str, object]]:
+def _list_cost_rows(result: CellResult) -> Iterator[dict[str, object]]:
     """A row for each measured value; one for a cell that failed."""
     cell = result.cell
     metrics: dict[str, float | None] = dict(result.metrics) if result.reason is None else {FAILED: None}
@@ -112,7 +112,7 @@ def _list_rows(result: CellResult) -> Iterator[dict[str, object]]:
             "study": cell.study,
             "figure": cell.figure,
             "protocol": cell.protocol,
-            "parameters": {name: show_value(value) for name, value in cell.parameters.items()},
+            "parameters": {name: format_parameter(value) for name, value in cell.parameters.items()},
             "seed": cell.seed,
             "metric": metric,
             "value": value,
@@ -120,17 +120,17 @@ def _list_rows(result: CellResult) -> Iterator[dict[str, object]]:
         }
 
 
-def _check_identity(mark: Path, wanted: Identity) -> None:
+def _check_study_identity(file: Path, wanted: Identity) -> None:
     try:
-        there = msgspec.json.decode(mark.read_bytes(), type=Identity)
+        there = msgspec.json.decode(file.read_bytes(), type=Identity)
     except msgspec.DecodeError:
-        raise CallerError(f"--out {mark.parent}: {mark.name} is damaged; name another folder") from None
+        raise CallerError(f"--out {file.parent}: {file.name} is damaged; name another folder") from None
     if there.study != wanted.study:
         raise CallerError(
-            f"--out {mark.parent}: holds the study {there.study!r}, not {wanted.study!r}; name another folder"
+            f"--out {file.parent}: holds the study {there.study!r}, not {wanted.study!r}; name another folder"
         )
     if there.version != wanted.version:
         raise CallerError(
-            f"--out {mark.parent}: holds version {there.version} of {there.study!r}, and this is version "
+            f"--out {file.parent}: holds version {there.version} of {there.study!r}, and this is version "
             f"{wanted.version}; its cells do not mean the same: name another folder"
         )

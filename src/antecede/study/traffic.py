@@ -44,7 +44,7 @@ class _Copies(NamedTuple):
     arrival: Ints  # -1 if the log does not know of any
     delivery: Ints  # likewise
 
-    def take(self, places: Ints) -> _Copies:
+    def select(self, places: Ints) -> _Copies:
         return _Copies(*(column[places] for column in self))
 
 
@@ -65,20 +65,20 @@ class _Log(NamedTuple):
 
 def find_traffic(graph: EventGraph) -> list[Traffic]:
     """The communication of every execution, in the order of their codes."""
-    log = _open_log(graph)
-    messages, causes = _list_messages(graph), _list_causes(log)
+    log = _index_log(graph)
+    messages, causes = _find_message_copies(graph), _find_remote_causes(log)
     executions = graph.events.executions.to_pylist()
     by_message = _group_by_execution(graph, messages)
     by_cause = _group_by_execution(graph, causes)
     found = []
     for code, name in enumerate(executions):
-        mine = messages.take(by_message[code])
-        implied = causes.take(by_cause[code])
-        found.append(_find_execution(log, name or "", mine, implied))
+        mine = messages.select(by_message[code])
+        implied = causes.select(by_cause[code])
+        found.append(_make_traffic(log, name or "", mine, implied))
     return found
 
 
-def _open_log(graph: EventGraph) -> _Log:
+def _index_log(graph: EventGraph) -> _Log:
     table = graph.events.table
     told = to_floats(get_column(table, "time"))
     is_parent = (graph.causes.known & PARENT) > 0
@@ -96,7 +96,7 @@ def _open_log(graph: EventGraph) -> _Log:
     )
 
 
-def _list_messages(graph: EventGraph) -> _Copies:
+def _find_message_copies(graph: EventGraph) -> _Copies:
     """First deliveries of messages, and copies that never came."""
     links, act = graph.messages.links, graph.messages.act
     sends = links.delivered_sends(act)
@@ -112,7 +112,7 @@ def _list_messages(graph: EventGraph) -> _Copies:
     )
 
 
-def _list_causes(log: _Log) -> _Copies:
+def _find_remote_causes(log: _Log) -> _Copies:
     """Direct causes in other processes; of several from one event to one process, the first."""
     graph = log.graph
     source, target = graph.causes.edges
@@ -137,7 +137,7 @@ def _group_by_execution(graph: EventGraph, copies: _Copies) -> list[Ints]:
     return [items[start:end] for start, end in pairwise(starts)]
 
 
-def _find_execution(log: _Log, name: str, messages: _Copies, causes: _Copies) -> Traffic:
+def _make_traffic(log: _Log, name: str, messages: _Copies, causes: _Copies) -> Traffic:
     """What one execution tells."""
     notes: list[str] = []
     is_delivered = messages.delivery >= 0
@@ -151,23 +151,25 @@ def _find_execution(log: _Log, name: str, messages: _Copies, causes: _Copies) ->
         told = pluralize(len(causes.send), "direct cause")
         notes.append(f"the log has no messages that were delivered: {told} in other processes stand for them")
     else:
-        return Traffic(name, None, [_explain_silence(len(messages.send))])
-    copies = _drop_unusable(log, copies, notes)
+        return Traffic(name, None, [_explain_no_traffic(len(messages.send))])
+    copies = _drop_unusable_copies(log, copies, notes)
     if not (copies.delivery >= 0).any():
         return Traffic(name, None, [*notes, "no message of this execution can be replayed"])
     return Traffic(name, _make_recording(log, copies, notes), notes)
 
 
-def _explain_silence(sent: int) -> str:
-    if sent:
-        return f"{pluralize(sent, 'message')} sent and none delivered: nobody knows how they would travel"
+def _explain_no_traffic(number_sent: int) -> str:
+    if number_sent:
+        return (
+            f"{pluralize(number_sent, 'message')} sent and none delivered: nobody knows how they would travel"
+        )
     return (
         "no process hears of another: no message was both sent and delivered, and neither clocks nor parents "
         "tell of any"
     )
 
 
-def _drop_unusable(log: _Log, copies: _Copies, notes: list[str]) -> _Copies:
+def _drop_unusable_copies(log: _Log, copies: _Copies, notes: list[str]) -> _Copies:
     """Without messages of unknown processes, of a process to itself, and of those that come from the future:
     which by all causes were delivered before they were sent."""
     is_known = copies.delivery >= 0
@@ -184,24 +186,24 @@ def _drop_unusable(log: _Log, copies: _Copies, notes: list[str]) -> _Copies:
         if number:
             notes.append(f"{pluralize(number, 'message')} {text}")
         is_left &= ~which
-    return copies.take(np.flatnonzero(is_left))
+    return copies.select(np.flatnonzero(is_left))
 
 
 def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     """The recording of these copies."""
     process, position, number = log.graph.events.process, log.position, log.number
     codes = np.unique(np.concatenate((process[copies.send], copies.receiver)))
-    names = _name_members(log.graph.events.name_processes(codes))
+    names = _make_unique_names(log.graph.events.name_processes(codes))
     # Endpoints number the members of a group by their names.
     by_name = sorted(range(len(names)), key=names.__getitem__)
     number[codes[by_name]] = np.arange(len(codes))
     order = np.lexsort((number[copies.receiver], position[copies.send]))
-    copies = copies.take(order)
+    copies = copies.select(order)
     rows, first = np.unique(position[copies.send], return_index=True)
     message_of_copy = np.searchsorted(rows, position[copies.send])
     sends = copies.send[first]
-    times = _settle_times(log, copies, notes)
-    travel = _find_travel(copies, times, notes)
+    times = _adjust_times(log, copies, notes)
+    travel = _find_travel_times(copies, times, notes)
     line = _order_deliveries(
         position, copies, sends, message_of_copy, number[process[sends]], number[copies.receiver]
     )
@@ -220,7 +222,7 @@ def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     )
 
 
-def _name_members(names: list[str | None]) -> list[str]:
+def _make_unique_names(names: list[str | None]) -> list[str]:
     """Names as endpoints take them, all different: not empty, and every sign can be seen."""
     members: dict[str, None] = {}
     for name in names:
@@ -240,7 +242,7 @@ class _Times(NamedTuple):
     unit: str
 
 
-def _settle_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
+def _adjust_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
     """Times that respect causes; where the log has none, steps."""
     involved = np.concatenate((copies.send, copies.arrival, copies.delivery))
     rows = np.unique(involved[involved >= 0])
@@ -292,7 +294,7 @@ def _raise_times(log: _Log, copies: _Copies, rows: Ints) -> int:
     return int(moved)
 
 
-def _find_travel(copies: _Copies, times: _Times, notes: list[str]) -> Floats:
+def _find_travel_times(copies: _Copies, times: _Times, notes: list[str]) -> Floats:
     """How long each copy travelled; those that never came get the median."""
     came = copies.arrival >= 0
     travel = np.zeros(len(came))

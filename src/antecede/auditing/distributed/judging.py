@@ -15,10 +15,10 @@ import pyarrow as pa
 from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FINDINGS
 from antecede.auditing.findings import FindingRows, pick_first_findings
-from antecede.auditing.judge import examine
+from antecede.auditing.judge import find_findings_and_totals
 from antecede.auditing.summary import nest_findings, rank_within_kind
 from antecede.events.columns import Bools, flatten_lists, get_column, number_names, rank_names, to_integers
-from antecede.events.graph import EventGraph, assemble_graph, place_events
+from antecede.events.graph import EventGraph, assemble_graph, find_line_orders, place_events
 from antecede.events.ids import GHOSTS, IdLinks
 from antecede.events.processes import Actors, clean_clocks
 from antecede.kernels.histories import Edges
@@ -45,13 +45,13 @@ class JudgeTask(NamedTuple):
         graph = build_numbered_graph(table, self.catalog)
         # What is not in the graph needs no memory while the graph is judged.
         del parts, table
-        yield from judge_graph(graph, first_row).to_batches()
+        yield from build_judged_table(graph, first_row).to_batches()
 
 
-def judge_graph(graph: EventGraph, first_row: int) -> pa.Table:
+def build_judged_table(graph: EventGraph, first_row: int) -> pa.Table:
     """JUDGED rows of all executions of a graph whose first event has this number."""
-    examined = examine(graph)
-    parts = [_number_findings(graph, part, first_row) for part in examined.parts if len(part.at)]
+    examined = find_findings_and_totals(graph)
+    parts = [_build_numbered_findings(graph, part, first_row) for part in examined.parts if len(part.at)]
     findings = pa.concat_tables([NUMBERED_FINDINGS.empty_table(), *parts])
     rank = pa.array(rank_within_kind(findings))
     findings = findings.set_column(findings.column_names.index("rank"), "rank", rank)
@@ -83,13 +83,14 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     counts = to_integers(entries.items[0], 0) if entries.items else names.clock_slots
     clocks, own = clean_clocks(entries.starts, names.clock_slots, counts, process)
     sender = np.full(len(table), -1, dtype=np.int64)
-    sender[_is_valid(get_column(table, "wrong_sender"))] = names.wrong_sender
+    sender[_find_non_null(get_column(table, "wrong_sender"))] = names.wrong_sender
     no_receivers = (np.zeros(len(table) + 1, dtype=np.int64), sender[:0])
     who = Actors(process, names.names, sender, no_receivers, clocks, own)
     act = to_integers(get_column(table, "act"), OTHER)
     events = place_events(table.select(_READ_LATER), execution, executions, who, act)
-    links = _read_links(table, first_row, names)
-    return assemble_graph(events, links, _read_ids(table, first_row, execution, executions))
+    links = _read_message_links(table, first_row, names)
+    ids = _read_id_links(table, first_row, execution, executions)
+    return assemble_graph(events, find_line_orders(events), links, ids)
 
 
 def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> _Names:
@@ -99,7 +100,7 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
         flatten_lists(get_column(table, "clock_strangers")),
     )
     wrong = get_column(table, "wrong_sender")
-    is_wrong = _is_valid(wrong)
+    is_wrong = _find_non_null(wrong)
     named = [
         lost.items[0] if lost.items else _STRINGS,
         wrong.drop_null(),
@@ -107,10 +108,10 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
     ]
     names, (name,) = number_names([pa.concat_arrays(named)])
     scope = np.concatenate((execution[lost.rows], execution[is_wrong], execution[strangers.rows]))
-    code = catalog.look_up(scope, names, name)
+    code = catalog.look_up_codes(scope, names, name)
     is_stranger = (code < 0) & (name >= 0)
     strangers_named = names.take(pa.array(name[is_stranger]))
-    stranger_names, stranger = _number_strangers(scope[is_stranger], strangers_named)
+    stranger_names, stranger = _number_processes_without_events(scope[is_stranger], strangers_named)
     process = to_integers(get_column(table, "process"), -1)
     first, end = int(process[0]), int(process[-1]) + 1
     code = np.where(code < 0, -1, code - first)
@@ -124,7 +125,7 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
     return _Names(pa.concat_arrays([acting, stranger_names]), lost_receiver, wrong_sender, slots)
 
 
-def _number_strangers(scope: Ints, name: pa.Array) -> tuple[pa.Array, Ints]:
+def _number_processes_without_events(scope: Ints, name: pa.Array) -> tuple[pa.Array, Ints]:
     """The processes that do not act, by execution and name; and the number of each that is given."""
     names, (code,) = rank_names([name])
     width = max(len(names), 1)
@@ -132,7 +133,7 @@ def _number_strangers(scope: Ints, name: pa.Array) -> tuple[pa.Array, Ints]:
     return names.take(pa.array(keys % width)), number
 
 
-def _is_valid(array: pa.Array) -> Bools:
+def _find_non_null(array: pa.Array) -> Bools:
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
@@ -141,7 +142,7 @@ def _to_local_rows(array: pa.Array, first_row: int) -> Ints:
     return to_integers(array, first_row - 1) - first_row
 
 
-def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
+def _read_message_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
     """The messages; a code tells only whether an event has one."""
     send, cause, arrival, original = (
         _to_local_rows(get_column(table, name), first_row)
@@ -159,13 +160,13 @@ def _read_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
         arrival=arrival,
         original=original,
         misdelivered=get_column(table, "is_misdelivered").to_numpy(zero_copy_only=False),
-        wrong_sender=_is_valid(get_column(table, "wrong_sender")),
+        wrong_sender=_find_non_null(get_column(table, "wrong_sender")),
         lost_send=lost_send[order],
         lost_receiver=names.lost_receiver[order],
     )
 
 
-def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.Array) -> IdLinks:
+def _read_id_links(table: pa.Table, first_row: int, execution: Ints, executions: pa.Array) -> IdLinks:
     """What events tell of others by their ids."""
     parents, missing = (
         flatten_lists(get_column(table, "parents")),
@@ -191,7 +192,7 @@ def _read_ids(table: pa.Table, first_row: int, execution: Ints, executions: pa.A
     )
 
 
-def _number_findings(graph: EventGraph, part: FindingRows, first_row: int) -> pa.Table:
+def _build_numbered_findings(graph: EventGraph, part: FindingRows, first_row: int) -> pa.Table:
     """NUMBERED_FINDINGS of one kind, not yet ranked."""
     execution = graph.events.execution
     picks = pick_first_findings(execution[part.at], part.at)

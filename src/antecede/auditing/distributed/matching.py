@@ -35,10 +35,10 @@ class MatchTask(NamedTuple):
         if parts:
             table = pa.Table.from_batches(parts)
             del parts
-            yield from match_rows(table, self.catalog).to_batches(BATCH)
+            yield from match_message_rows(table, self.catalog).to_batches(BATCH)
 
 
-def match_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
+def match_message_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     """MATCHED rows of NUMBERED rows that have whole messages."""
     # Where nothing else tells which of two events comes first, the order of rows does.
     table = table.sort_by("row")
@@ -54,7 +54,7 @@ def match_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     links = match_events(table, execution, act, who, track, to_integers(get_column(table, "index"), 0))
     columns = {name: get_column(table, name) for name in (*STEP.names, *CAUSES.names)}
     columns["execution"] = pa.array(execution)
-    columns |= _number_links(links, row)
+    columns |= _encode_message_links(links, row)
     columns["wrong_sender"] = _null_where_not_kept(get_column(table, "sender"), links.wrong_sender)
     columns["lost_receivers"] = _name_lost_receivers(
         links, who, flatten_lists(get_column(table, "receivers"))
@@ -76,7 +76,7 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
     names, (sender_name, receiver_name) = number_names([get_column(table, "sender"), receiver_names])
     scope = np.concatenate((execution, execution[receivers.rows]))
     name = np.concatenate((sender_name, receiver_name))
-    code = catalog.look_up(scope, names, name)
+    code = catalog.look_up_codes(scope, names, name)
     is_stranger = (code < 0) & (name >= 0)
     strangers = join_keys(scope[is_stranger], name[is_stranger], max(len(names), 1))
     code[is_stranger] = len(catalog.names) + np.unique(strangers, return_inverse=True)[1]
@@ -109,7 +109,7 @@ def _encode_clocks(clocks: FlatLists, execution: Ints, catalog: ProcessCatalog) 
         return {"clock_processes": nothing, "clock_strangers": nothing, "clock_counts": nothing}
     keys, counts = clocks.items
     names, (name,) = number_names([keys])
-    code = catalog.look_up(execution[clocks.rows], names, name)
+    code = catalog.look_up_codes(execution[clocks.rows], names, name)
     is_stranger = code < 0
     strangers_of_event = np.bincount(clocks.rows[is_stranger], minlength=events)
     strangers = keys.filter(pa.array(is_stranger))
@@ -124,7 +124,7 @@ def _make_lists(starts: Ints, items: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), items)
 
 
-def _number_links(links: MessageLinks, row: Ints) -> dict[str, pa.Array]:
+def _encode_message_links(links: MessageLinks, row: Ints) -> dict[str, pa.Array]:
     """The links with the numbers of events in place of rows of this task."""
     columns = {
         "has_message": pa.array(links.code >= 0),
@@ -146,12 +146,12 @@ def _name_lost_receivers(links: MessageLinks, who: Actors, named: FlatLists) -> 
     starts = starts_of_lengths(np.bincount(links.lost_send, minlength=len(who.process)))
     if not named.items or not len(named.items[0]):
         return _make_lists(starts, pa.nulls(len(links.lost_send), pa.string()))
-    item = _find_receivers(links, who, named.rows)
+    item = _find_lost_receiver_items(links, who, named.rows)
     names = named.items[0].take(pa.array(item, mask=links.lost_receiver < 0))
     return _make_lists(starts, names)
 
 
-def _find_receivers(links: MessageLinks, who: Actors, send_of_item: Ints) -> Ints:
+def _find_lost_receiver_items(links: MessageLinks, who: Actors, send_of_item: Ints) -> Ints:
     """Where in the lists of receivers each one stands that lacks a message."""
     codes = who.receivers[1]
     width = int(codes.max()) + 2

@@ -29,14 +29,14 @@ TELLABLE = pa.schema(
 """A finding with the strings of its events."""
 
 
-def tell_findings(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def write_finding_sentences(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Called by Spark with TELLABLE rows; gives RANKED_FINDINGS."""
     for batch in batches:
-        rows = [_tell_finding(row) for row in batch.to_pylist()]
+        rows = [_add_sentence_to_finding(row) for row in batch.to_pylist()]
         yield pa.RecordBatch.from_pylist(rows, RANKED_FINDINGS)
 
 
-def _tell_finding(row: dict[str, Any]) -> dict[str, Any]:
+def _add_sentence_to_finding(row: dict[str, Any]) -> dict[str, Any]:
     events = [Event(**event) for event in row["witness"]]
     details = {name: value for name, value in row["details"].items() if value is not None}
     place = {name: row["fault"][name] for name in ("process", "message", "file", "line")}

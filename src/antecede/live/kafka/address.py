@@ -32,7 +32,7 @@ def locate_inboxes(process: str, listen: str | None, peers: Mapping[str, str | N
         if address is None:
             what = "`listen`" if member == process else f"the address of {member!r}"
             raise CallerError(f"{what} is missing: over Kafka each member has an inbox; {FORM}")
-        brokers, topic = _split_inbox(address, f"{group}.{member}")
+        brokers, topic = _parse_inbox_address(address, f"{group}.{member}")
         found[brokers] = member
         if topic in topics.values():
             raise CallerError(f"{address}: the topic {topic} is the inbox of two members; {FORM}")
@@ -43,14 +43,14 @@ def locate_inboxes(process: str, listen: str | None, peers: Mapping[str, str | N
     return Inboxes(brokers.split(","), topics)
 
 
-def _split_inbox(address: str, default: str) -> tuple[str, str]:
+def _parse_inbox_address(address: str, default_topic: str) -> tuple[str, str]:
     scheme, place = split_address(address)
     if scheme != SCHEME:
         raise CallerError(f"{address}: where one member is reached over Kafka, all are; {FORM}")
     brokers, _, topic = place.partition("/")
     if not BROKERS.fullmatch(brokers):
         raise CallerError(f"{address}: {FORM}")
-    topic = topic or default
+    topic = topic or default_topic
     if not TOPIC.fullmatch(topic):
         raise CallerError(
             f"{address}: {topic!r} cannot be the name of a topic (letters, digits, '.', '_' and '-'); "

@@ -81,7 +81,7 @@ class InboxPeer:
         """Records of its log that were not read."""
         return max(0, self.end - (self.position or 0))
 
-    def count_untaken(self) -> int:
+    def count_untaken_packets(self) -> int:
         """Its packets that are here and that the application has not taken."""
         return self.accepted - self.channel.received + self.channel.unsettled
 
@@ -105,7 +105,9 @@ class KafkaCourier:
         tls: Certificate | None,
     ) -> None:
         endpoint = station.endpoint
-        own = WriterIdentity(group, endpoint.facts.name, endpoint.tag, station.process, incarnation)
+        own = WriterIdentity(
+            group, endpoint.facts.name, endpoint.group_fingerprint, station.process, incarnation
+        )
         members = sorted(endpoint.group)
         largest = settings.largest_message + STAMP_BYTES
         self.station = station
@@ -147,7 +149,7 @@ class KafkaCourier:
 
     async def open(self, listen: str | None) -> None:
         """Connect with the broker; one that is not there is waited for in the background."""
-        self._task = self._loop.create_task(self._keep_session())
+        self._task = self._loop.create_task(self._run_sessions_forever())
         ends = [self._opened, self._task]
         await asyncio.wait(ends, timeout=self.settings.handshake_time, return_when=asyncio.FIRST_COMPLETED)
         self._is_opening = False
@@ -179,9 +181,9 @@ class KafkaCourier:
 
     def exclude(self, name: str) -> None:
         """Read nothing more from a member."""
-        self._choose_reading(self.peers[name])
+        self._pause_or_resume_reading(self.peers[name])
 
-    def plan_flush(self) -> None:
+    def schedule_flush(self) -> None:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
@@ -189,13 +191,13 @@ class KafkaCourier:
 
     def _flush(self) -> None:
         self._flush_planned = False
-        self.node.begin_turn()
+        self.node.prepare_to_transmit()
         touched = list(self.station.touched)
         self.station.touched.clear()
         for name in touched:
             peer = self.peers[name]
             peer.wake.set()
-            self._choose_reading(peer)
+            self._pause_or_resume_reading(peer)
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
@@ -203,7 +205,7 @@ class KafkaCourier:
 
     # -- sessions ----------------------------------------------------------------------------------
 
-    async def _keep_session(self) -> None:
+    async def _run_sessions_forever(self) -> None:
         """Have a session, and another one when it ends; pauses get longer while no broker is there."""
         failures = 0
         while True:
@@ -213,13 +215,15 @@ class KafkaCourier:
                 failures = failures + 1 if self._session is None else 0
                 self._end_session(error)
             except AntecedeError as error:
-                self._fail(error)
+                self._raise_or_fail_node(error)
             except Exception as error:
                 log.exception("the node of %s failed", self.station.process)
-                self._fail(NodeFailedError(f"the node of {self.station.process} failed: {error!r}"))
+                self._raise_or_fail_node(
+                    NodeFailedError(f"the node of {self.station.process} failed: {error!r}")
+                )
             await asyncio.sleep(min(FIRST_PAUSE * 2.0**failures, LONGEST_PAUSE))
 
-    def _fail(self, error: AntecedeError) -> None:
+    def _raise_or_fail_node(self, error: AntecedeError) -> None:
         """Nothing helps: tell who opens the node, or whoever uses it."""
         if self._is_opening:
             raise error
@@ -234,12 +238,12 @@ class KafkaCourier:
                 await session.open()
                 if not self._are_topics_made:
                     topics = self._inboxes.topics
-                    await session.make_topics(topics.values(), len(topics))
+                    await session.create_missing_topics(topics.values(), len(topics))
                     self._are_topics_made = True
-                await self._find_positions(session)
+                await self._set_read_positions(session)
             self._begin_session(session)
-            jobs = [self._read(session), self._probe(session)]
-            jobs += [self._write(session, peer) for peer in self.peers.values()]
+            jobs = [self._read_inbox(session), self._probe_broker(session)]
+            jobs += [self._write_to_inbox(session, peer) for peer in self.peers.values()]
             await _run_until_first_ends(jobs)
         finally:
             closing = self._loop.create_task(session.close())
@@ -257,7 +261,7 @@ class KafkaCourier:
             peer.greeting = peer.life
             peer.started = bool(peer.life)
             peer.wake.set()
-            self._choose_reading(peer)
+            self._pause_or_resume_reading(peer)
         if not self._opened.done():
             self._opened.set_result(None)
         facts = {"address": self.address}
@@ -273,68 +277,68 @@ class KafkaCourier:
             facts = {"reason": reason}
             log.warning("%s has no connection with its broker", self.station.process, extra={"facts": facts})
 
-    async def _probe(self, session: BrokerSession) -> None:
+    async def _probe_broker(self, session: BrokerSession) -> None:
         """Ask the broker something now and then: a request that is not answered ends the session."""
         while True:
             await asyncio.sleep(self.settings.heartbeat)
             async with asyncio.timeout(self.settings.silence):
-                bounds = await session.find_bounds(self._by_partition)
+                bounds = await session.find_offset_bounds(self._by_partition)
             for partition, (_, end) in bounds.items():
                 self._by_partition[partition].end = end
 
     # -- reading -----------------------------------------------------------------------------------
 
-    async def _find_positions(self, session: BrokerSession) -> None:
+    async def _set_read_positions(self, session: BrokerSession) -> None:
         """A process without memory begins where the logs end: nobody can have written to this life of it.
 
         That must be in the journal before a hello tells anybody of this life.
         """
-        bounds = await session.find_bounds(self._by_partition)
+        bounds = await session.find_offset_bounds(self._by_partition)
         positions = {}
         for partition, (begin, end) in bounds.items():
             peer = self._by_partition[partition]
             if peer.position is None:
                 nothing = encode_record(0, 0, peer.channel.received + 1, [])
-                await self.node.write_input(ParcelsInput(peer.name, nothing, end))
+                await self.node.apply_durably(ParcelsInput(peer.name, nothing, end))
                 peer.position = end
             elif not begin <= peer.position <= end:
-                self._tell_loss(peer, begin, end)
+                self._report_lost_records(peer, begin, end)
                 peer.position = begin
             peer.end = end
             positions[partition] = peer.position
         session.begin_reading(positions)
 
-    def _tell_loss(self, peer: InboxPeer, begin: int, end: int) -> None:
+    def _report_lost_records(self, peer: InboxPeer, first_offset: int, end_offset: int) -> None:
         reason = (
-            f"the log of its packets has offsets {begin} to {end}, and {peer.position} was to be read next: "
-            "the broker has deleted or lost records"
+            f"the log of its packets has offsets {first_offset} to {end_offset}, and {peer.position} was "
+            "to be read next: the broker has deleted or lost records"
         )
         self.count_refusal("deleted", peer.name, reason)
 
-    def _choose_reading(self, peer: InboxPeer) -> None:
+    def _pause_or_resume_reading(self, peer: InboxPeer) -> None:
         """Read from a peer while a quarter of its window is free: so much is read at once, at most."""
-        free = self.settings.window - peer.count_untaken()
+        free = self.settings.window - peer.count_untaken_packets()
         wanted = free >= self._share and not peer.channel.excluded
         if self._session is not None and wanted != peer.reading:
             peer.reading = wanted
-            self._session.set_reading(peer.partition, wanted)
+            self._session.set_partition_reading(peer.partition, wanted)
 
-    async def _read(self, session: BrokerSession) -> None:
+    async def _read_inbox(self, session: BrokerSession) -> None:
         while True:
-            found = await session.read(self._share)
+            found = await session.read_records(self._share)
             for partition, records in found.items():
                 peer = self._by_partition[partition]
-                self._take_records(peer, records)
-                self._choose_reading(peer)
+                self._process_records(peer, records)
+                self._pause_or_resume_reading(peer)
             await asyncio.sleep(0)  # what was fetched already comes without a pause
 
-    def _take_records(self, peer: InboxPeer, records: list[Any]) -> None:
+    def _process_records(self, peer: InboxPeer, records: list[Any]) -> None:
         """Take what is new; what is not for this process, or not of this peer, is passed over and counted."""
         first = peer.accepted + 1
         parcels = []
         for record in records:
             try:
-                letter = self._form.read_letter(peer.name, record.headers, record.value)
+                letter = self._form.parse_letter(peer.name, record.headers, record.value)
             except InputError as error:
                 self.count_refusal("letter", "", str(error))
                 continue
@@ -343,7 +347,7 @@ class KafkaCourier:
         peer.position = records[-1].offset + 1
         if parcels:
             body = encode_record(0, 0, first, parcels)
-            self.node.take_record(peer.name, PacketRecord(0, 0, first, parcels), body, peer.position)
+            self.node.receive_record(peer.name, PacketRecord(0, 0, first, parcels), body, peer.position)
 
     def _accept_letter(self, peer: InboxPeer, letter: InboxLetter) -> bool:
         """Whether it has the packet that is next."""
@@ -356,11 +360,11 @@ class KafkaCourier:
         peer.heard = self._loop.time()
         if letter.to_life != self._life:
             if letter.parcel is None:
-                self._greet(peer, letter.life)
+                self._schedule_hello(peer, letter.life)
             else:
                 self.count_refusal("life", peer.name, "wrote to an earlier life of this process")
             return False
-        self._meet(peer, letter.life)
+        self._record_peer_incarnation(peer, letter.life)
         if letter.parcel is None or letter.number <= peer.accepted:
             return False
         if letter.number > peer.accepted + 1:
@@ -373,25 +377,25 @@ class KafkaCourier:
         peer.accepted = letter.number
         return True
 
-    def _meet(self, peer: InboxPeer, life: bytes) -> None:
-        """The peer knows this life of this process; so it is here, and may be written to."""
-        if life != peer.life:
-            peer.life = life
-            self.node.meet_peer(peer.name, life)
+    def _record_peer_incarnation(self, peer: InboxPeer, incarnation: bytes) -> None:
+        """The peer knows this incarnation of this process; so it is here, and may be written to."""
+        if incarnation != peer.life:
+            peer.life = incarnation
+            self.node.record_peer_incarnation(peer.name, incarnation)
             log.info("%s has met %s", self.station.process, peer.name, extra={"facts": {"peer": peer.name}})
-        if peer.told != life:
-            self._greet(peer, life)
+        if peer.told != incarnation:
+            self._schedule_hello(peer, incarnation)
         if not peer.started:
             peer.started = True
             peer.wake.set()
 
-    def _greet(self, peer: InboxPeer, life: bytes) -> None:
-        peer.greeting = life
+    def _schedule_hello(self, peer: InboxPeer, incarnation: bytes) -> None:
+        peer.greeting = incarnation
         peer.wake.set()
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def _write(self, session: BrokerSession, peer: InboxPeer) -> None:
+    async def _write_to_inbox(self, session: BrokerSession, peer: InboxPeer) -> None:
         """Write to one inbox: hellos, then packets, one batch after the other."""
         while True:
             await peer.wake.wait()
@@ -400,24 +404,24 @@ class KafkaCourier:
                 await self._write_hello(session, peer, peer.greeting)
             if peer.started and peer.channel.incarnation != peer.life:
                 # Who it is must be in the journal before anything is written to it under that name.
-                await self.node.write_input(MeetInput(peer.name, peer.life))
+                await self.node.apply_durably(MeetInput(peer.name, peer.life))
             while peer.started and peer.channel.waiting and peer.greeting is None:
                 await self._write_batch(session, peer)
 
-    async def _write_hello(self, session: BrokerSession, peer: InboxPeer, life: bytes) -> None:
+    async def _write_hello(self, session: BrokerSession, peer: InboxPeer, incarnation: bytes) -> None:
         peer.greeting = None
-        await session.write_hello(self._form, peer.topic, peer.name, life)
-        peer.told = life
+        await session.write_hello(self._form, peer.topic, peer.name, incarnation)
+        peer.told = incarnation
 
     async def _write_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
-        self.node.begin_turn()  # what leaves is in the events file
+        self.node.prepare_to_transmit()  # what leaves is in the events file
         channel = peer.channel
-        head = self._form.write_head(peer.name, peer.life)
-        first, parcels = channel.take_batch(MOST_PACKETS, BATCH_BYTES)
+        head = self._form.build_common_headers(peer.name, peer.life)
+        first, parcels = channel.pop_batch_to_transmit(MOST_PACKETS, BATCH_BYTES)
         await session.write_packets(self._form, peer.topic, head, first, parcels)
         low = first + len(parcels) - 1
-        channel.take_word(low, LARGEST)
-        self.node.note_landed(peer.name, low)
+        channel.apply_acknowledgement(low, LARGEST)
+        self.node.note_stored_by_broker(peer.name, low)
 
 
 async def _run_until_first_ends(jobs: list[Coroutine[Any, Any, None]]) -> None:

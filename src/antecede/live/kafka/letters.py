@@ -63,12 +63,12 @@ class LetterForm:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def write_hello(self, to: str, to_life: bytes) -> tuple[bytes, Headers]:
+    def build_hello(self, receiver: str, receiver_incarnation: bytes) -> tuple[bytes, Headers]:
         """Value and headers of a hello."""
-        headers = [*self.write_head(to, to_life), ("kind", HELLO.encode())]
+        headers = [*self.build_common_headers(receiver, receiver_incarnation), ("kind", HELLO.encode())]
         return b"", self._add_seal(headers, b"")
 
-    def write_head(self, to: str, to_life: bytes) -> Headers:
+    def build_common_headers(self, receiver: str, receiver_incarnation: bytes) -> Headers:
         """The headers that all letters to one life of a peer have."""
         own = self.own
         return [
@@ -77,15 +77,17 @@ class LetterForm:
             ("protocol", own.protocol.encode()),
             ("tag", str(own.tag).encode()),
             ("from", own.process.encode()),
-            ("to", to.encode()),
+            ("to", receiver.encode()),
             ("life", own.life.hex().encode()),
-            ("to-life", to_life.hex().encode()),
+            ("to-life", receiver_incarnation.hex().encode()),
         ]
 
-    def write_packet(self, head: Headers, number: int, parcel: Parcel) -> tuple[bytes, Headers]:
+    def build_packet_letter(
+        self, common_headers: Headers, number: int, parcel: Parcel
+    ) -> tuple[bytes, Headers]:
         """Value and headers of a packet."""
         code, stamp, payload = parcel
-        headers = [*head, ("kind", KINDS[code].encode()), ("number", str(number).encode())]
+        headers = [*common_headers, ("kind", KINDS[code].encode()), ("number", str(number).encode())]
         if code == 0:
             message = int.from_bytes(payload[:NAME_BYTES], "big")
             headers.append(("message", str(message).encode()))
@@ -104,7 +106,7 @@ class LetterForm:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def read_letter(
+    def parse_letter(
         self, sender: str, headers: Iterable[tuple[str, bytes]], value: bytes | None
     ) -> InboxLetter:
         """What a record in the partition of a member says; InputError if it is not a letter of that member.
@@ -114,10 +116,10 @@ class LetterForm:
         found = _Fields(headers)
         if value is None:
             raise InputError("a record without a value")
-        self._check_head(sender, found)
+        self._check_headers(sender, found)
         self._check_seal(found, value)
-        life = found.get_life("life")
-        to_life = found.get_life("to-life", (0, NONCE_BYTES))
+        life = found.get_incarnation("life")
+        to_life = found.get_incarnation("to-life", (0, NONCE_BYTES))
         kind = found.get_text("kind")
         if kind == HELLO:
             return InboxLetter(life, to_life)
@@ -131,7 +133,7 @@ class LetterForm:
             raise InputError("packet 0: packets are numbered from 1")
         return InboxLetter(life, to_life, number, (code, found.get("stamp"), value))
 
-    def _check_head(self, sender: str, found: "_Fields") -> None:
+    def _check_headers(self, sender: str, found: "_Fields") -> None:
         own = self.own
         expected = {
             "antecede": VERSION.decode(),
@@ -153,7 +155,7 @@ class LetterForm:
             if seal is not None:
                 raise InputError("is sealed with a key, and none is used here")
             return
-        if seal is None or not compare_digest(seal, self._compute_seal(found.list_sealed(), value)):
+        if seal is None or not compare_digest(seal, self._compute_seal(found.list_sealed_headers(), value)):
             raise InputError("the seal of a letter is wrong: altered, or another key")
 
 
@@ -174,7 +176,7 @@ class _Fields:
                 raise InputError(f"the header {name!r} is there twice")
             self.values[name] = content
 
-    def list_sealed(self) -> Headers:
+    def list_sealed_headers(self) -> Headers:
         return [(name, self.values[name]) for name in _SEALED if name in self.values]
 
     def get(self, name: str) -> bytes:
@@ -195,11 +197,11 @@ class _Fields:
             raise InputError(f"the header {name!r} is not a number")
         return int(text)
 
-    def get_life(self, name: str, allowed: tuple[int, ...] = (NONCE_BYTES,)) -> bytes:
+    def get_incarnation(self, name: str, allowed_lengths: tuple[int, ...] = (NONCE_BYTES,)) -> bytes:
         try:
             life = bytes.fromhex(self.get_text(name))
         except ValueError:
             raise InputError(f"the header {name!r} is not hexadecimal") from None
-        if len(life) not in allowed:
+        if len(life) not in allowed_lengths:
             raise InputError(f"the header {name!r} has {len(life)} bytes")
         return life

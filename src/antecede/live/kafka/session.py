@@ -13,7 +13,7 @@ from antecede.core.channel import Parcel
 from antecede.core.errors import CallerError, SetupError
 from antecede.live.errors import NodeFailedError
 from antecede.live.kafka.letters import Headers, LetterForm
-from antecede.live.transports.tcp import Certificate, make_context
+from antecede.live.transports.tcp import Certificate, make_tls_context
 
 try:
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
@@ -38,17 +38,22 @@ class BrokerSettings:
     """How all clients of a node connect."""
 
     def __init__(
-        self, brokers: list[str], process: str, patience: float, largest: int, tls: Certificate | None
+        self,
+        brokers: list[str],
+        process: str,
+        timeout_seconds: float,
+        max_record_bytes: int,
+        tls: Certificate | None,
     ) -> None:
-        self.largest = largest
-        self.patience = patience
+        self.largest = max_record_bytes
+        self.patience = timeout_seconds
         self.common: dict[str, Any] = {
             "bootstrap_servers": brokers,
             "client_id": f"antecede-{process}",
-            "request_timeout_ms": int(1000 * max(patience, 2 * LONGEST_FETCH)),
+            "request_timeout_ms": int(1000 * max(timeout_seconds, 2 * LONGEST_FETCH)),
         }
         if tls is not None:
-            context = make_context(tls, ssl.PROTOCOL_TLS_CLIENT)
+            context = make_tls_context(tls, ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = True  # a broker's certificate names its host
             self.common |= {"security_protocol": "SSL", "ssl_context": context}
 
@@ -82,7 +87,7 @@ class BrokerSession:
 
     # -- topics ------------------------------------------------------------------------------------
 
-    async def make_topics(self, topics: Iterable[str], partitions: int) -> None:
+    async def create_missing_topics(self, topics: Iterable[str], partitions: int) -> None:
         """Make the inboxes that are not there; as many replicas as the broker makes by default."""
         admin = AIOKafkaAdminClient(**self.settings.common)
         await admin.start()
@@ -108,55 +113,61 @@ class BrokerSession:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def locate(self, partition: int) -> TopicPartition:
+    def get_inbox_partition(self, partition: int) -> TopicPartition:
         """A partition of the inbox."""
         return TopicPartition(self.inbox, partition)
 
-    async def find_bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
+    async def find_offset_bounds(self, partitions: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Where the log of each partition begins and ends."""
-        places = {partition: self.locate(partition) for partition in partitions}
+        places = {partition: self.get_inbox_partition(partition) for partition in partitions}
         begins = await self._consumer.beginning_offsets(list(places.values()))
         ends = await self._consumer.end_offsets(list(places.values()))
         return {partition: (begins[place], ends[place]) for partition, place in places.items()}
 
-    def begin_reading(self, positions: dict[int, int]) -> None:
-        """Read each partition from its position on."""
-        self._consumer.assign([self.locate(partition) for partition in positions])
-        for partition, position in positions.items():
-            self._consumer.seek(self.locate(partition), position)
+    def begin_reading(self, offsets: dict[int, int]) -> None:
+        """Read each partition from its offset on."""
+        self._consumer.assign([self.get_inbox_partition(partition) for partition in offsets])
+        for partition, offset in offsets.items():
+            self._consumer.seek(self.get_inbox_partition(partition), offset)
 
-    def set_reading(self, partition: int, wanted: bool) -> None:
+    def set_partition_reading(self, partition: int, enabled: bool) -> None:
         """Read from a partition, or leave it for now."""
-        change = self._consumer.resume if wanted else self._consumer.pause
-        change(self.locate(partition))
+        change = self._consumer.resume if enabled else self._consumer.pause
+        change(self.get_inbox_partition(partition))
 
-    async def read(self, most: int) -> dict[int, list[ConsumerRecord]]:
+    async def read_records(self, max_records: int) -> dict[int, list[ConsumerRecord]]:
         """What has come, so many records at most, by partition; waits a while if there is nothing."""
-        found = await self._consumer.getmany(timeout_ms=int(1000 * LONGEST_FETCH), max_records=most)
+        found = await self._consumer.getmany(timeout_ms=int(1000 * LONGEST_FETCH), max_records=max_records)
         return {place.partition: records for place, records in found.items()}
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def write_hello(self, form: LetterForm, topic: str, to: str, to_life: bytes) -> None:
+    async def write_hello(
+        self, form: LetterForm, topic: str, receiver: str, receiver_incarnation: bytes
+    ) -> None:
         """Greet a peer; returns when the broker keeps that."""
-        await self._write(topic, [form.write_hello(to, to_life)])
+        await self._write_letters(topic, [form.build_hello(receiver, receiver_incarnation)])
 
     async def write_packets(
-        self, form: LetterForm, topic: str, head: Headers, first: int, parcels: list[Parcel]
+        self, form: LetterForm, topic: str, common_headers: Headers, first_number: int, parcels: list[Parcel]
     ) -> None:
         """Write packets in one batch, which is kept whole or not at all; returns when the broker keeps it."""
-        numbered = enumerate(parcels, first)
-        await self._write(topic, [form.write_packet(head, number, parcel) for number, parcel in numbered])
+        numbered = enumerate(parcels, first_number)
+        await self._write_letters(
+            topic, [form.build_packet_letter(common_headers, number, parcel) for number, parcel in numbered]
+        )
 
-    async def _write(self, topic: str, letters: list[tuple[bytes, Headers]]) -> None:
+    async def _write_letters(self, topic: str, letters: list[tuple[bytes, Headers]]) -> None:
         batch = self._producer.create_batch()
         for value, headers in letters:
             if batch.append(timestamp=None, key=None, value=value, headers=headers) is None:
                 raise NodeFailedError(f"a batch of more than {self.settings.largest} bytes for {topic}")
         batch.close()
-        await self._wait_for(await self._producer.send_batch(batch, topic, partition=self.partition))
+        await self._wait_until_written(
+            await self._producer.send_batch(batch, topic, partition=self.partition)
+        )
 
-    async def _wait_for(self, written: Awaitable[Any]) -> None:
+    async def _wait_until_written(self, written: Awaitable[Any]) -> None:
         try:
             await written
         except asyncio.CancelledError:

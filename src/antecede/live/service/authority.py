@@ -46,21 +46,21 @@ class CertifiedKey:
 def make_certificates(folder: Path, members: list[str], days: int) -> bool:
     """Make certificates for members; returns whether the authority is new."""
     for name in members:
-        _check_name(name)
+        _check_member_name(name)
     if len(set(members)) < len(members):
         raise CallerError("a member is named twice")
     is_new = not _has_authority(folder)
-    _check_files(folder, [*members, "ca"] if is_new else members)
+    _check_files_absent(folder, [*members, "ca"] if is_new else members)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = _make_authority() if is_new else _read_authority(folder)
     if is_new:
         authority.write(folder, "ca")
     for name in members:
-        _make_member(authority, name, days).write(folder, name)
+        _make_member_certificate(authority, name, days).write(folder, name)
     return is_new
 
 
-def _check_name(name: str) -> None:
+def _check_member_name(name: str) -> None:
     is_file_name = name not in ("", ".", "..") and not set(name) & set("/\\\0")
     if not is_file_name or len(name) > LONGEST_NAME or name == "ca":
         raise CallerError(
@@ -73,7 +73,7 @@ def _has_authority(folder: Path) -> bool:
     return (folder / "ca.pem").exists() and (folder / "ca.key").exists()
 
 
-def _check_files(folder: Path, names: list[str]) -> None:
+def _check_files_absent(folder: Path, names: list[str]) -> None:
     files = [folder / f"{name}.{kind}" for name in names for kind in ("pem", "key")]
     there = [str(file) for file in files if file.exists()]
     if there:
@@ -92,18 +92,18 @@ def _write_new_file(path: Path, content: bytes) -> None:
 def _make_authority() -> CertifiedKey:
     key = ec.generate_private_key(ec.SECP256R1())
     name = _make_subject("antecede group authority")
-    builder = _begin_certificate(name, name, key, key, AUTHORITY_DAYS)
+    builder = _make_certificate_builder(name, name, key, key, AUTHORITY_DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    builder = builder.add_extension(_make_usage(is_authority=True), critical=True)
+    builder = builder.add_extension(_make_key_usage(is_authority=True), critical=True)
     return CertifiedKey(builder.sign(key, hashes.SHA256()), key)
 
 
-def _make_member(authority: CertifiedKey, member: str, days: int) -> CertifiedKey:
+def _make_member_certificate(authority: CertifiedKey, member: str, days: int) -> CertifiedKey:
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.certificate.subject
-    builder = _begin_certificate(_make_subject(member), issuer, key, authority.key, days)
+    builder = _make_certificate_builder(_make_subject(member), issuer, key, authority.key, days)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(_make_usage(is_authority=False), critical=True)
+    builder = builder.add_extension(_make_key_usage(is_authority=False), critical=True)
     both_sides = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     builder = builder.add_extension(x509.ExtendedKeyUsage(both_sides), critical=False)
     return CertifiedKey(builder.sign(authority.key, hashes.SHA256()), key)
@@ -113,7 +113,7 @@ def _make_subject(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _begin_certificate(
+def _make_certificate_builder(
     subject: x509.Name,
     issuer: x509.Name,
     key: ec.EllipticCurvePrivateKey,
@@ -136,7 +136,7 @@ def _begin_certificate(
     )
 
 
-def _make_usage(*, is_authority: bool) -> x509.KeyUsage:
+def _make_key_usage(*, is_authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not is_authority,
         content_commitment=False,

@@ -54,7 +54,7 @@ class LoadedConfig:
         self.path = path
         self.config = config
 
-    def locate(self, name: str | Path) -> Path:
+    def resolve_path(self, name: str | Path) -> Path:
         """Where a file is that the configuration names."""
         return self.path.parent / name
 
@@ -62,7 +62,7 @@ class LoadedConfig:
         """The key of the group, without the line break at its end."""
         if self.config.key_file is None:
             return None
-        file = self.locate(self.config.key_file)
+        file = self.resolve_path(self.config.key_file)
         try:
             return file.read_bytes().rstrip(b"\r\n")
         except OSError as error:
@@ -75,18 +75,18 @@ class LoadedConfig:
         if tls is None:
             return None
         return Certificate(
-            certificate=self.locate(tls.certificate),
-            private_key=self.locate(tls.private_key),
-            authority=self.locate(tls.authority),
+            certificate=self.resolve_path(tls.certificate),
+            private_key=self.resolve_path(tls.private_key),
+            authority=self.resolve_path(tls.authority),
         )
 
     def list_secret_files(self) -> list[Path]:
         """The files that nobody else should read."""
         tls = self.config.tls
         names = [self.config.key_file, None if tls is None else tls.private_key]
-        return [self.locate(name) for name in names if name is not None]
+        return [self.resolve_path(name) for name in names if name is not None]
 
-    def make_arguments(self) -> dict[str, Any]:
+    def make_node_arguments(self) -> dict[str, Any]:
         """What `open_node` is called with."""
         config = self.config
         return {
@@ -96,8 +96,8 @@ class LoadedConfig:
             "listen": config.listen,
             "peers": {name: address or None for name, address in config.peers.items()},
             "group": config.group,
-            "journal": None if config.journal is None else self.locate(config.journal),
-            "events": None if config.events is None else self.locate(config.events),
+            "journal": None if config.journal is None else self.resolve_path(config.journal),
+            "events": None if config.events is None else self.resolve_path(config.events),
             "key": self.read_key(),
             "tls": self.locate_certificate(),
         }
@@ -131,9 +131,11 @@ def _check_config(path: Path, config: NodeConfig) -> None:
         split_host_and_port(path, config.metrics)
 
 
-def split_host_and_port(path: Path, place: str) -> tuple[str, int]:
+def split_host_and_port(config_path: Path, host_and_port: str) -> tuple[str, int]:
     """Where metrics are served."""
-    host, _, port = place.rpartition(":")
+    host, _, port = host_and_port.rpartition(":")
     if not (host and port.isdecimal() and int(port) < 2**16):
-        raise CallerError(f'{path}: metrics = "{place}": write host:port, as in metrics = "127.0.0.1:9100"')
+        raise CallerError(
+            f'{config_path}: metrics = "{host_and_port}": write host:port, as in metrics = "127.0.0.1:9100"'
+        )
     return host.strip("[]"), int(port)

@@ -85,7 +85,7 @@ def read_command(line: bytes) -> AnyCommand:
     return command
 
 
-def find_id(line: bytes) -> Any:
+def find_command_id(line: bytes) -> Any:
     """The id in a line that is no command, if there is one."""
     try:
         content = msgspec.json.decode(line)
@@ -123,7 +123,7 @@ def encode_payload(payload: bytes) -> dict[str, str]:
         return {"base64": b64encode(payload).decode()}
 
 
-def describe_status(status: Status) -> dict[str, Any]:
+def convert_status_to_dict(status: Status) -> dict[str, Any]:
     """A status in terms of JSON; what is held is told in words."""
     return {
         "process": status.process,

@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(entry).decode()
 
 
-def begin_log(process: str, path: Path | None) -> None:
+def configure_json_log(process: str, path: Path | None) -> None:
     """Write the log of this program to a file, or to the standard error output.
 
     A file that was moved away is made anew, so whatever rotates logs may do so.

@@ -51,7 +51,7 @@ class NodeCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """All figures."""
-        asking = asyncio.run_coroutine_threadsafe(self._ask(), self._loop)
+        asking = asyncio.run_coroutine_threadsafe(self._get_status(), self._loop)
         try:
             status = asking.result(LONGEST_WAIT)
         except WaitedTooLong:
@@ -59,7 +59,7 @@ class NodeCollector(Collector):
             raise
         yield from list_metrics(status)
 
-    async def _ask(self) -> Status:
+    async def _get_status(self) -> Status:
         return self._node.status()
 
 

@@ -20,10 +20,10 @@ from antecede.live.joining import open_node
 from antecede.live.node import Node
 from antecede.live.service.config import LoadedConfig, split_host_and_port
 from antecede.live.service.lines import encode_line
-from antecede.live.service.logs import begin_log
+from antecede.live.service.logs import configure_json_log
 from antecede.live.service.session import Desk, Session
 from antecede.live.service.stdio import LAST_WORDS, StandardStreams
-from antecede.live.settings import NodeSettings, make_settings
+from antecede.live.settings import NodeSettings, split_node_settings
 
 MOST_SESSIONS = 64
 LONGEST_ESCAPE = 6
@@ -37,11 +37,11 @@ log = logging.getLogger("antecede.live")
 async def run_node(loaded: LoadedConfig) -> None:
     """Run a node until it ends; raises why, if that was not asked for."""
     config = loaded.config
-    settings, _ = make_settings(config.options)
-    path = None if config.socket is None else loaded.locate(config.socket)
+    settings, _ = split_node_settings(config.options)
+    path = None if config.socket is None else loaded.resolve_path(config.socket)
     if path is not None:
         _remove_stale_socket(path)
-    begin_log(config.process, None if config.log is None else loaded.locate(config.log))
+    configure_json_log(config.process, None if config.log is None else loaded.resolve_path(config.log))
     try:
         await _open_and_serve(loaded, settings, path)
     except AntecedeError as error:
@@ -49,7 +49,7 @@ async def run_node(loaded: LoadedConfig) -> None:
         raise
 
 
-async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, path: Path | None) -> None:
+async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, socket_path: Path | None) -> None:
     config = loaded.config
     node = await _open_node(loaded)
     for file in loaded.list_secret_files():
@@ -59,7 +59,7 @@ async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, path: Pa
         with contextlib.ExitStack() as stack:
             if config.metrics is not None:
                 _serve_metrics(loaded, node, config.metrics, stack)
-            await NodeService(node, settings).run(path, config.stdio)
+            await NodeService(node, settings).run(socket_path, config.stdio)
     finally:
         await node.close(linger=0)
         log.info("%s is closed", config.process)
@@ -67,16 +67,16 @@ async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, path: Pa
 
 async def _open_node(loaded: LoadedConfig) -> Node:
     try:
-        return await open_node(**loaded.make_arguments())
+        return await open_node(**loaded.make_node_arguments())
     except OSError as error:
         where = error.filename or f"listen = {loaded.config.listen!r}"
         raise CallerError(f"{loaded.path}: {where}: {error.strerror or error}; choose another") from None
 
 
-def _serve_metrics(loaded: LoadedConfig, node: Node, place: str, stack: contextlib.ExitStack) -> None:
+def _serve_metrics(loaded: LoadedConfig, node: Node, host_and_port: str, stack: contextlib.ExitStack) -> None:
     from antecede.live.service.metrics import MetricsServer
 
-    host, port = split_host_and_port(loaded.path, place)
+    host, port = split_host_and_port(loaded.path, host_and_port)
     server = MetricsServer(node, host, port)
     stack.callback(server.close)
     log.info("metrics are served", extra={"facts": {"address": f"http://{host}:{server.port}/metrics"}})
@@ -91,11 +91,11 @@ class NodeService:
         self._longest_line = LONGEST_ESCAPE * settings.largest_message + ROOM_FOR_NAMES
         self._sessions: set[asyncio.Task[None]] = set()
 
-    async def run(self, path: Path | None, stdio: bool) -> None:
+    async def run(self, socket_path: Path | None, use_stdio: bool) -> None:
         """Serve until the node is to end, and close it."""
         ended = asyncio.create_task(self.node.wait_until_closed())
         stopping = asyncio.create_task(self.desk.stopping.wait())
-        async with self._listen(path), self._connect_stdio(stdio):
+        async with self._listen_on_socket(socket_path), self._connect_stdio(use_stdio):
             with self._catch_signals():
                 log.info("%s is ready", self.node.process, extra={"facts": {"address": self.node.address}})
                 await asyncio.wait([ended, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -113,42 +113,46 @@ class NodeService:
         """The first signal asks for the end; the next one does what it always does."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop_for, number)
+            loop.add_signal_handler(number, self._stop_on_signal, number)
         try:
             yield
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
 
-    def _stop_for(self, number: int) -> None:
-        name = signal.Signals(number).name
+    def _stop_on_signal(self, signal_number: int) -> None:
+        name = signal.Signals(signal_number).name
         log.info("%s is to end", self.node.process, extra={"facts": {"signal": name}})
         self.desk.stopping.set()
 
     # -- connections -------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def _listen(self, path: Path | None) -> AsyncIterator[None]:
+    async def _listen_on_socket(self, socket_path: Path | None) -> AsyncIterator[None]:
         """Accept applications at a Unix socket that only this user may open."""
-        if path is None:
+        if socket_path is None:
             yield
             return
         mask = os.umask(0o177)
         try:
-            server = await asyncio.start_unix_server(self._accept, path, limit=self._longest_line)
+            server = await asyncio.start_unix_server(
+                self._accept_connection, socket_path, limit=self._longest_line
+            )
         except OSError as error:
-            raise CallerError(f"socket {path}: {error.strerror or error}; choose another path") from None
+            raise CallerError(
+                f"socket {socket_path}: {error.strerror or error}; choose another path"
+            ) from None
         finally:
             os.umask(mask)
         try:
             yield
         finally:
             server.close()
-            path.unlink(missing_ok=True)
+            socket_path.unlink(missing_ok=True)
 
     @contextlib.asynccontextmanager
-    async def _connect_stdio(self, wanted: bool) -> AsyncIterator[None]:
-        if not wanted:
+    async def _connect_stdio(self, enabled: bool) -> AsyncIterator[None]:
+        if not enabled:
             yield
             return
         streams = StandardStreams()
@@ -159,7 +163,7 @@ class NodeService:
         finally:
             await asyncio.to_thread(streams.wait_for_output)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._sessions) >= MOST_SESSIONS:
             reason = f"there are {MOST_SESSIONS} connections; close some"
             writer.write(encode_line("error", reason=reason))
@@ -170,9 +174,9 @@ class NodeService:
     def _begin_session(self, session: Session) -> None:
         task = asyncio.create_task(session.run())
         self._sessions.add(task)
-        task.add_done_callback(self._note_end)
+        task.add_done_callback(self._log_ended_session)
 
-    def _note_end(self, task: asyncio.Task[None]) -> None:
+    def _log_ended_session(self, task: asyncio.Task[None]) -> None:
         self._sessions.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.error("a session of %s has failed", self.node.process, exc_info=error)

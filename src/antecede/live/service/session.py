@@ -21,10 +21,10 @@ from antecede.live.service.lines import (
     ReceiveCommand,
     SendCommand,
     StatusCommand,
-    describe_status,
+    convert_status_to_dict,
     encode_delivery,
     encode_line,
-    find_id,
+    find_command_id,
     read_command,
     read_line,
 )
@@ -43,18 +43,18 @@ class Desk:
         self.settings = settings
         self.consumer: Session | None = None
         self.handed: deque[LiveDelivery] = deque()
-        self.last = self.settled = node.station.acknowledged
+        self.last = self.settled = node.station.last_acknowledged
         self.stopping = asyncio.Event()
         self.closed = asyncio.Event()
 
-    async def take(self) -> LiveDelivery:
+    async def take_delivery(self) -> LiveDelivery:
         """The next delivery, kept until it is settled."""
         delivery = await self.node.take()
         self.handed.append(delivery)
         self.last = delivery.number
         return delivery
 
-    def settle(self, number: int) -> LiveDelivery | None:
+    def pop_handed_up_to(self, number: int) -> LiveDelivery | None:
         """Take deliveries up to a number off the list; returns the last of them."""
         latest = None
         while self.handed and self.handed[0].number <= number:
@@ -85,41 +85,43 @@ class Session:
 
     async def run(self) -> None:
         """Serve until the application is gone, or the node has ended."""
-        self._begin(self._send_messages())
-        self._begin(self._answer_sends())
-        self._begin(self._settle_deliveries())
+        self._start_task(self._send_messages())
+        self._start_task(self._answer_sends())
+        self._start_task(self._acknowledge_deliveries())
         protocol = self.node.station.endpoint.facts.name
-        await self.answer("ready", process=self.node.process, protocol=protocol, address=self.node.address)
+        await self.write_event(
+            "ready", process=self.node.process, protocol=protocol, address=self.node.address
+        )
         if self.owns:
-            self._receive()
-        reading = self._begin(self._read_commands())
-        ending = self._begin(self.desk.closed.wait())
+            self._become_consumer()
+        reading = self._start_task(self._read_commands())
+        ending = self._start_task(self.desk.closed.wait())
         try:
             await asyncio.wait([reading, ending], return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
-            await self._finish_sends()
+            await self._wait_for_sends()
             if self.owns:
                 self.desk.stopping.set()
             if self.desk.stopping.is_set():
                 await self.desk.closed.wait()
-                await self._finish_sends()
-                await self.answer("closed")
+                await self._wait_for_sends()
+                await self.write_event("closed")
         finally:
-            await self._end()
+            await self._cancel_tasks_and_close()
 
-    async def answer(self, event: str, **facts: Any) -> None:
+    async def write_event(self, event: str, **facts: Any) -> None:
         """Write a line."""
-        await self._write(encode_line(event, **facts))
+        await self._write_line(encode_line(event, **facts))
 
     # -- how ---------------------------------------------------------------------------------------
 
-    def _begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def _start_task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.create_task(work)
         self._tasks.append(task)
         return task
 
-    async def _end(self) -> None:
+    async def _cancel_tasks_and_close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -127,7 +129,7 @@ class Session:
             self.desk.consumer = None
         self._writer.close()
 
-    async def _write(self, line: bytes) -> None:
+    async def _write_line(self, line: bytes) -> None:
         if self._is_gone:
             return
         try:
@@ -147,37 +149,37 @@ class Session:
                     continue
                 command = read_command(line)
             except InputError as error:
-                await self.answer("error", id=find_id(line), reason=str(error))
+                await self.write_event("error", id=find_command_id(line), reason=str(error))
                 continue
             except ConnectionError:
                 return
             try:
-                if await self._obey(command):
+                if await self._execute_command(command):
                     return
             except AntecedeError as error:
-                await self.answer("error", id=command.id, reason=str(error))
+                await self.write_event("error", id=command.id, reason=str(error))
 
-    async def _obey(self, command: AnyCommand) -> bool:
+    async def _execute_command(self, command: AnyCommand) -> bool:
         """Do what a command asks for, or put it on its way; returns whether it is the last one."""
         if isinstance(command, SendCommand):
             await self._sends.put(command)
         elif isinstance(command, DoneCommand):
-            await self._note_done(command)
+            await self._process_done_command(command)
         elif isinstance(command, StatusCommand):
-            await self.answer("status", id=command.id, **describe_status(self.node.status()))
+            await self.write_event("status", id=command.id, **convert_status_to_dict(self.node.status()))
         elif isinstance(command, ReceiveCommand):
-            self._receive()
-            await self.answer("receiving", id=command.id)
+            self._become_consumer()
+            await self.write_event("receiving", id=command.id)
         elif isinstance(command, ExcludeCommand):
             await self.node.exclude(command.member)
-            await self.answer("excluded", id=command.id, member=command.member)
+            await self.write_event("excluded", id=command.id, member=command.member)
         else:
-            await self._finish_sends()
+            await self._wait_for_sends()
             self.desk.stopping.set()
             return True
         return False
 
-    async def _finish_sends(self) -> None:
+    async def _wait_for_sends(self) -> None:
         """Do what was asked for, even if nobody hears of it; a receiver that is gone is not waited for."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._sends.join(), self.desk.settings.linger)
@@ -198,45 +200,45 @@ class Session:
         while True:
             command, sending = await self._sendings.get()
             try:
-                await self.answer("sent", id=command.id, message=await sending)
+                await self.write_event("sent", id=command.id, message=await sending)
             except AntecedeError as error:
-                await self.answer("error", id=command.id, reason=str(error))
+                await self.write_event("error", id=command.id, reason=str(error))
             finally:
                 self._sends.task_done()
 
     # -- deliveries --------------------------------------------------------------------------------
 
-    def _receive(self) -> None:
+    def _become_consumer(self) -> None:
         if self.desk.consumer is not None:
             raise CallerError("deliveries go to one connection, and there is one: close that first")
         self.desk.consumer = self
-        self._begin(self._hand_over())
+        self._start_task(self._write_deliveries())
 
-    async def _hand_over(self) -> None:
+    async def _write_deliveries(self) -> None:
         """What an application before this one was handed and has not dealt with comes again first."""
         for delivery in list(self.desk.handed):
             if delivery.number > self.desk.settled:  # it may be dealt with meanwhile
-                await self._write(encode_delivery(delivery))
+                await self._write_line(encode_delivery(delivery))
         while not self._is_gone:
             try:
-                delivery = await self.desk.take()
+                delivery = await self.desk.take_delivery()
             except AntecedeError:
                 return  # the node has ended, and the service says why
-            await self._write(encode_delivery(delivery))
+            await self._write_line(encode_delivery(delivery))
 
-    async def _note_done(self, command: DoneCommand) -> None:
+    async def _process_done_command(self, command: DoneCommand) -> None:
         if self.desk.consumer is not self:
             raise CallerError("deliveries do not go to this connection: ask for them with receive")
         if command.number > self.desk.last:
             raise CallerError(f"delivery {command.number} was not handed over; the last was {self.desk.last}")
-        settled = self.desk.settle(command.number)
+        settled = self.desk.pop_handed_up_to(command.number)
         if settled is None:
-            await self.answer("done", id=command.id, number=command.number)
+            await self.write_event("done", id=command.id, number=command.number)
             return
         self._settling = command, settled
         self._has_settled.set()
 
-    async def _settle_deliveries(self) -> None:
+    async def _acknowledge_deliveries(self) -> None:
         while True:
             await self._has_settled.wait()
             self._has_settled.clear()
@@ -245,6 +247,6 @@ class Session:
             command, settled = self._settling
             try:
                 await settled.done()
-                await self.answer("done", id=command.id, number=command.number)
+                await self.write_event("done", id=command.id, number=command.number)
             except AntecedeError as error:
-                await self.answer("error", id=command.id, reason=str(error))
+                await self.write_event("error", id=command.id, reason=str(error))

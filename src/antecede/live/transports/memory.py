@@ -24,9 +24,9 @@ class MemoryEnd(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Let bytes arrive at the other end."""
         if not self.closing and self.other is not None:
-            self.loop.call_soon(self.other.arrive, bytes(data))
+            self.loop.call_soon(self.other.receive_bytes, bytes(data))
 
-    def arrive(self, data: bytes) -> None:
+    def receive_bytes(self, data: bytes) -> None:
         """Bytes of the other end."""
         if not self.closing:
             self.protocol.data_received(data)

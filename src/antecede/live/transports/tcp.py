@@ -41,32 +41,32 @@ class TcpTransport:
     """Connections over TCP."""
 
     def __init__(self, tls: Certificate | None = None) -> None:
-        self._accepting = make_context(tls, ssl.PROTOCOL_TLS_SERVER) if tls else None
-        self._dialling = make_context(tls, ssl.PROTOCOL_TLS_CLIENT) if tls else None
+        self._accepting = make_tls_context(tls, ssl.PROTOCOL_TLS_SERVER) if tls else None
+        self._dialling = make_tls_context(tls, ssl.PROTOCOL_TLS_CLIENT) if tls else None
 
     async def listen(self, place: str, make: MakeProtocol) -> Listener:
         """Accept connections at host:port; port 0 lets the system choose."""
-        host, port = _split_place(place)
+        host, port = _split_host_and_port(place)
         loop = asyncio.get_running_loop()
         server = await loop.create_server(make, host, port, ssl=self._accepting, backlog=BACKLOG)
         return TcpListener(server, host)
 
     async def dial(self, place: str, make: MakeProtocol) -> None:
         """Connect to host:port."""
-        host, port = _split_place(place)
+        host, port = _split_host_and_port(place)
         loop = asyncio.get_running_loop()
         name = "" if self._dialling else None
         await loop.create_connection(make, host, port, ssl=self._dialling, server_hostname=name)
 
 
-def _split_place(place: str) -> tuple[str, int]:
-    host, _, port = place.rpartition(":")
+def _split_host_and_port(host_and_port: str) -> tuple[str, int]:
+    host, _, port = host_and_port.rpartition(":")
     if not (host and port.isdecimal() and int(port) < 2**16):
-        raise CallerError(f"tcp://{place}: write tcp://host:port")
+        raise CallerError(f"tcp://{host_and_port}: write tcp://host:port")
     return host.strip("[]"), int(port)
 
 
-def make_context(tls: Certificate, side: int) -> ssl.SSLContext:
+def make_tls_context(tls: Certificate, side: int) -> ssl.SSLContext:
     """Both sides show a certificate of the group's authority; names are compared after the handshake."""
     context = ssl.SSLContext(side)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

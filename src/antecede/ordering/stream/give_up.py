@@ -21,17 +21,17 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.errors import CallerError
-from antecede.kernels.gate import Released, release
+from antecede.kernels.gate import Released, release_items
 from antecede.kernels.ragged import (
     Ints,
     Rows,
     expand_ranges,
-    list_owners,
+    list_item_rows,
     rank_within_groups,
     starts_of_lengths,
     take_rows,
 )
-from antecede.kernels.root_gaps import Gaps, HeldPlaces, find_root_gaps, select_unmet
+from antecede.kernels.root_gaps import Gaps, HeldPlaces, find_root_gaps, select_unmet_needs
 from antecede.ordering.columns import Mask, join_texts
 from antecede.ordering.missing import SHOWN, describe_gaps
 from antecede.ordering.stamps import Reading, Stamps
@@ -73,13 +73,13 @@ class WaitingFacts(NamedTuple):
     size: Ints  # in bytes
 
 
-def find_expired(policy: GiveUp, rows: WaitingFacts, moment: int) -> Mask:
+def find_expired_rows(policy: GiveUp, rows: WaitingFacts, now_ms: int) -> Mask:
     """Which of the rows have waited too long at a moment, in ms."""
     is_expired = np.zeros(len(rows.group), dtype=bool)
     if policy.action == "hold":
         return is_expired
     if policy.seconds is not None:
-        is_expired |= rows.since <= moment - policy.seconds * 1000
+        is_expired |= rows.since <= now_ms - policy.seconds * 1000
     newest_first = np.lexsort((-rows.arrival, rows.group))
     if policy.rows is not None:
         rank = rank_within_groups(rows.group[newest_first])
@@ -105,22 +105,24 @@ class GivenUp(NamedTuple):
     held_before: Ints
 
 
-def release_expired(stamps: Stamps, reading: Reading, released: Released, is_expired: Mask) -> GivenUp:
+def release_expired_rows(stamps: Stamps, reading: Reading, released: Released, is_expired: Mask) -> GivenUp:
     """Let the expired ones among the held rows out, behind all that waits before them."""
     held, have = released.held, released.have
-    unmet = select_unmet(stamps.needs, held, have)
-    members = np.flatnonzero(_find_awaited_rows(stamps, held, have, unmet, is_expired))
+    unmet = select_unmet_needs(stamps.needs, held, have)
+    members = np.flatnonzero(_find_expired_and_awaited_rows(stamps, held, have, unmet, is_expired))
     own, number = stamps.own[held[members]], stamps.number[held[members]]
     places = HeldPlaces(own, number, np.arange(len(members)))
     gaps = find_root_gaps(have, take_rows(unmet, members), places, dense=True).gaps
-    again = _release_with_ghosts(stamps, held, have, gaps)
+    again = _release_past_gaps(stamps, held, have, gaps)
     return GivenUp(again, gaps, unmet, held)
 
 
-def _find_awaited_rows(stamps: Stamps, held: Ints, have: Ints, unmet: Rows, is_expired: Mask) -> Mask:
+def _find_expired_and_awaited_rows(
+    stamps: Stamps, held: Ints, have: Ints, unmet: Rows, is_expired: Mask
+) -> Mask:
     """The expired rows, and those that one of them waits for, directly or not."""
     own, number = stamps.own[held], stamps.number[held]
-    owner = list_owners(unmet.starts)
+    owner = list_item_rows(unmet.starts)
     is_awaited = is_expired.copy()
     while True:
         needed = have.copy()
@@ -132,13 +134,13 @@ def _find_awaited_rows(stamps: Stamps, held: Ints, have: Ints, unmet: Rows, is_e
         is_awaited |= is_new
 
 
-def _release_with_ghosts(stamps: Stamps, held: Ints, have: Ints, gaps: Gaps) -> Released:
+def _release_past_gaps(stamps: Stamps, held: Ints, have: Ints, gaps: Gaps) -> Released:
     """What the gate lets out of the held rows when ghosts fill the gaps."""
     needs, gains = take_rows(stamps.needs, held), take_rows(stamps.gains, held)
     ghost_count = len(gaps.slot)
     all_needs = _append_pairs(needs, gaps.slot, gaps.first - 1)
     all_gains = _append_pairs(gains, gaps.slot, gaps.last)
-    again = release(have, all_needs, all_gains)
+    again = release_items(have, all_needs, all_gains)
     is_row = again.order < len(held)
     is_held_row = again.held < len(held)
     assert is_held_row.all() or ghost_count
@@ -155,14 +157,16 @@ def _append_pairs(pairs: Rows, slots: Ints, counts: Ints) -> Rows:
     return Rows(starts_of_lengths(lengths), all_slots, all_counts)
 
 
-def list_missed(stamps: Stamps, reading: Reading, given_up: GivenUp, size: int) -> tuple[Ints, pa.Array]:
+def describe_missed_by_row(
+    stamps: Stamps, reading: Reading, given_up: GivenUp, row_count: int
+) -> tuple[Ints, pa.Array]:
     """Texts that say what the rows that came out missed, each with the row it is for, row by row."""
     rows = given_up.released.order
     gaps = given_up.gaps
-    place_of_row = np.full(size, -1, dtype=np.int64)
+    place_of_row = np.full(row_count, -1, dtype=np.int64)
     place_of_row[given_up.held_before] = np.arange(len(given_up.held_before))
     unmet = take_rows(given_up.unmet, place_of_row[rows])
-    owner = list_owners(unmet.starts)
+    owner = list_item_rows(unmet.starts)
     # Gaps lie by slot and number: a need lacks those of its slot that begin at or below its count.
     first_gap = np.searchsorted(gaps.slot, unmet.slots)
     end_gap = np.searchsorted(gaps.slot, unmet.slots, side="right")

@@ -74,7 +74,7 @@ class SlotEntries(NamedTuple):
         return SlotEntries(self.group[rows], names, numbers, *holes)
 
 
-def make_keys(groups: pa.ChunkedArray, receivers: pa.ChunkedArray | None) -> pa.ChunkedArray:
+def make_group_keys(groups: pa.ChunkedArray, receivers: pa.ChunkedArray | None) -> pa.ChunkedArray:
     """One text for each row that tells its group, and its receiver if these are told apart."""
     texts = groups.cast(pa.string())
     if receivers is None:
@@ -85,7 +85,7 @@ def make_keys(groups: pa.ChunkedArray, receivers: pa.ChunkedArray | None) -> pa.
 def list_state_keys(states: pa.Table) -> pa.ChunkedArray:
     """The keys of the groups in a table of states."""
     with_receiver = states["receiver"].null_count < len(states)
-    return make_keys(states["group"], states["receiver"] if with_receiver else None)
+    return make_group_keys(states["group"], states["receiver"] if with_receiver else None)
 
 
 def flatten_slots(states: pa.Table) -> SlotEntries:
@@ -101,7 +101,7 @@ def flatten_slots(states: pa.Table) -> SlotEntries:
     )
 
 
-def join_entries(one: SlotEntries, other: SlotEntries) -> SlotEntries:
+def merge_slot_entries(one: SlotEntries, other: SlotEntries) -> SlotEntries:
     """The entries of both, those of each group by name."""
     lengths = np.concatenate((np.diff(one.starts), np.diff(other.starts)))
     joined = SlotEntries(

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from antecede.events.columns import to_integers
 from antecede.kernels.gate import Released
 from antecede.kernels.ragged import Ints, rank_within_groups, starts_of_lengths
-from antecede.kernels.root_gaps import select_unmet
+from antecede.kernels.root_gaps import select_unmet_needs
 from antecede.ordering.columns import Mask
 from antecede.ordering.memory import Holes, Memory
 from antecede.ordering.partition import PartitionRows, admit_rows, read_partition, release_rows
@@ -35,9 +35,9 @@ from antecede.ordering.stream.give_up import (
     GivenUp,
     GiveUp,
     WaitingFacts,
-    find_expired,
-    list_missed,
-    release_expired,
+    describe_missed_by_row,
+    find_expired_rows,
+    release_expired_rows,
 )
 from antecede.ordering.stream.states import (
     NONE,
@@ -45,9 +45,9 @@ from antecede.ordering.stream.states import (
     STATES,
     SlotEntries,
     flatten_slots,
-    join_entries,
     list_state_keys,
-    make_keys,
+    make_group_keys,
+    merge_slot_entries,
     nest_slots,
     sort_states,
 )
@@ -62,7 +62,7 @@ class Moment(NamedTuple):
     """When a step is taken, and by which rules."""
 
     number: int  # of the step: each is greater than the one before
-    time: int  # in ms
+    time_ms: int
     give_up: GiveUp = GiveUp()
     horizon: int | None = None
     """Ids that no row of the group's last so many positions had are forgotten; None forgets nothing."""
@@ -113,36 +113,36 @@ class RecalledSlots(NamedTuple):
     """Entries of groups with rows here, for slots that none of these rows names; by code of the group."""
 
 
-def key_rows(table: pa.Table) -> pa.ChunkedArray:
+def make_row_group_keys(table: pa.Table) -> pa.ChunkedArray:
     """The key of each row's group; null for a row that can be in none."""
     receivers = table["ordered_at"] if "ordered_at" in table.column_names else None
-    return make_keys(table["group"], receivers)
+    return make_group_keys(table["group"], receivers)
 
 
 def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment) -> StreamStep:
     """What becomes of the rows; `states` has all groups of theirs of which something is remembered."""
     partition = read_partition(rows.table, reading)
     stamps, group = partition.stamps, partition.group
-    groups = match_groups(partition, states, rows.loaded)
+    groups = match_groups_to_states(partition, states, rows.loaded)
     recalled = recall_slots(partition, states, groups)
     memory = recalled.memory
     waiting = np.argsort(rows.arrival, kind="stable")
     admitted = admit_rows(partition, waiting, memory)
     arrival, arrivals = _number_arrivals(partition, rows, groups, states, admitted)
-    since = np.full(len(group), moment.time, dtype=np.int64)
+    since = np.full(len(group), moment.time_ms, dtype=np.int64)
     since[: len(rows.since)] = rows.since
 
     released = release_rows(stamps, admitted, memory.have)
     order, held, diverted = released.order, released.held, np.empty(0, dtype=np.int64)
     missed = pa.nulls(len(group), _TEXTS)
     facts = WaitingFacts(group[held], arrival[held], since[held], rows.size[held])
-    is_expired = find_expired(moment.give_up, facts, moment.time) & groups.is_loaded[group[held]]
+    is_expired = find_expired_rows(moment.give_up, facts, moment.time_ms) & groups.is_loaded[group[held]]
     if is_expired.any():
         expired = held[is_expired]
         if moment.give_up.action == "release":
-            given_up = release_expired(stamps, reading, released, is_expired)
+            given_up = release_expired_rows(stamps, reading, released, is_expired)
             released = given_up.released
-            missed = _list_missed(partition, given_up)
+            missed = _make_missed_column(partition, given_up)
             order = np.concatenate((order, released.order))
         # Rows that wait for each other have no gap that could be filled: nothing can let them out.
         diverted = np.intersect1d(expired, released.held)
@@ -150,16 +150,16 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
     missing = _explain_rows(partition, released, diverted)
 
     is_late = np.zeros(len(group), dtype=bool)
-    is_late[order] = _find_late(partition, memory, order)
+    is_late[order] = _find_late_rows(partition, memory, order)
     position, positions = _number_positions(group, groups, states, order)
     is_held = np.zeros(len(group), dtype=bool)
     is_held[held] = True
-    behind = _remember(partition, memory, order, released.have)
-    numbers = _watch(partition, groups, recalled, behind, held, positions)
-    entries = _list_entries(partition, behind, numbers, recalled.left_over)
+    behind = _update_memory(partition, memory, order, released.have)
+    numbers = _compute_slot_numbers(partition, groups, recalled, behind, held, positions)
+    entries = _list_slot_entries(partition, behind, numbers, recalled.left_over)
     if moment.horizon is not None:
         entries = _forget_old_ids(entries, positions, moment.horizon)
-    waiting_behind = _count_waiting(rows, states, groups, moment, group, held, since)
+    waiting_behind = _count_waiting_rows(rows, states, groups, moment, group, held, since)
     new_states = _make_states(
         partition, states, groups, entries, {"positions": positions, "arrivals": arrivals, **waiting_behind}
     )
@@ -170,12 +170,12 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
 # -- what is remembered --------------------------------------------------------------------------------
 
 
-def match_groups(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -> StepGroups:
+def match_groups_to_states(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -> StepGroups:
     """Which state belongs to each group code."""
     good = np.flatnonzero(~partition.faults.bad)
     first_row = np.full(partition.group_count, NONE, dtype=np.int64)
     first_row[partition.group[good[::-1]]] = good[::-1]
-    keys = key_rows(partition.table).combine_chunks()
+    keys = make_row_group_keys(partition.table).combine_chunks()
     key_of_code = keys.take(pa.array(first_row, mask=first_row == NONE))
     state_keys = list_state_keys(states).combine_chunks()
     found = pc.index_in(key_of_code, value_set=state_keys, skip_nulls=True)
@@ -188,7 +188,7 @@ def match_groups(partition: PartitionRows, states: pa.Table, loaded: pa.Array) -
     return StepGroups(state_row, state_keys, is_loaded, first_row)
 
 
-def _take_by_group(states: pa.Table, groups: StepGroups, column: str, unknown: int) -> Ints:
+def _take_state_column(states: pa.Table, groups: StepGroups, column: str, unknown: int) -> Ints:
     """A number of each group; of those that nothing is remembered of, the unknown."""
     numbers = np.append(to_integers(states[column].combine_chunks(), NONE), unknown)
     return numbers[groups.state_row]
@@ -222,7 +222,7 @@ def recall_slots(partition: PartitionRows, states: pa.Table, groups: StepGroups)
     return RecalledSlots(memory._replace(holes=holes), numbers, left_over)
 
 
-def _remember(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
+def _update_memory(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
     """The memory behind the rows that came out."""
     stamps = partition.stamps
     behind = memory.add_delivered(stamps.own[order], stamps.message_key[order])
@@ -234,7 +234,7 @@ def _remember(partition: PartitionRows, memory: Memory, order: Ints, have: Ints)
     return behind._replace(have=have, assumed=assumed)
 
 
-def _find_late(partition: PartitionRows, memory: Memory, order: Ints) -> Mask:
+def _find_late_rows(partition: PartitionRows, memory: Memory, order: Ints) -> Mask:
     """Which of the rows, in the order in which they come out, were passed before."""
     own, number = partition.stamps.own[order], partition.stamps.number[order]
     by_slot = np.argsort(own, kind="stable")
@@ -263,7 +263,7 @@ def _number_arrivals(
     """The arrival of each row, and how many each group has given."""
     waiting_count = len(rows.arrival)
     group = partition.group
-    before = _take_by_group(states, groups, "arrivals", 0)
+    before = _take_state_column(states, groups, "arrivals", 0)
     arrival = np.full(len(group), NONE, dtype=np.int64)
     arrival[:waiting_count] = rows.arrival
     new = admitted[admitted >= waiting_count]
@@ -273,7 +273,7 @@ def _number_arrivals(
 
 def _number_positions(group: Ints, groups: StepGroups, states: pa.Table, order: Ints) -> tuple[Ints, Ints]:
     """The position of each row that comes out, and how many each group has given."""
-    before = _take_by_group(states, groups, "positions", 0)
+    before = _take_state_column(states, groups, "positions", 0)
     position = np.full(len(group), NONE, dtype=np.int64)
     position[order] = before[group[order]] + rank_within_groups(group[order])
     return position, before + np.bincount(group[order], minlength=len(before))
@@ -282,9 +282,9 @@ def _number_positions(group: Ints, groups: StepGroups, states: pa.Table, order: 
 # -- words ---------------------------------------------------------------------------------------------
 
 
-def _list_missed(partition: PartitionRows, given_up: GivenUp) -> pa.ListArray:
+def _make_missed_column(partition: PartitionRows, given_up: GivenUp) -> pa.ListArray:
     size = len(partition.group)
-    rows, texts = list_missed(partition.stamps, partition.reading, given_up, size)
+    rows, texts = describe_missed_by_row(partition.stamps, partition.reading, given_up, size)
     counts = np.bincount(rows, minlength=size)
     sorted_texts = texts.take(pa.array(np.argsort(rows, kind="stable")))
     starts = pa.array(starts_of_lengths(counts).astype(np.int32), mask=np.append(counts == 0, False))
@@ -306,7 +306,7 @@ def _explain_rows(partition: PartitionRows, released: Released, rows: Ints) -> p
 # -- the states behind the step ------------------------------------------------------------------------
 
 
-def _watch(
+def _compute_slot_numbers(
     partition: PartitionRows,
     groups: StepGroups,
     recalled: RecalledSlots,
@@ -319,7 +319,7 @@ def _watch(
     slot_group = stamps.slots.groups(np.arange(stamps.slots.size))
     is_loaded = groups.is_loaded[slot_group]
     watches = {name: np.where(is_loaded, NONE, numbers[name]) for name in _WATCHES}
-    unmet = select_unmet(stamps.needs, held, behind.have)
+    unmet = select_unmet_needs(stamps.needs, held, behind.have)
     first_unmet = unmet.starts[:-1]
     slot, count = unmet.slots[first_unmet].astype(np.int64), unmet.counts[first_unmet].astype(np.int64)
     own, number = stamps.own[held], stamps.message_key[held]
@@ -331,20 +331,20 @@ def _watch(
         "top": behind.top,
         "assumed": behind.assumed,
         "at": np.maximum(at, 0),
-        "awaited": _lower(watches["awaited"], slot, count),
-        "held_first": _lower(watches["held_first"], own, number),
+        "awaited": _lower_minimums(watches["awaited"], slot, count),
+        "held_first": _lower_minimums(watches["held_first"], own, number),
         "held_last": watches["held_last"],
     }
 
 
-def _lower(least: Ints, slot: Ints, count: Ints) -> Ints:
+def _lower_minimums(least: Ints, slot: Ints, count: Ints) -> Ints:
     """The least counts of slots, with some more; NONE is above all."""
     lowered = np.where(least == NONE, _LARGEST, least)
     np.minimum.at(lowered, slot, count)
     return np.where(lowered == _LARGEST, NONE, lowered)
 
 
-def _list_entries(
+def _list_slot_entries(
     partition: PartitionRows,
     behind: Memory,
     numbers: dict[str, Ints],
@@ -364,25 +364,25 @@ def _list_entries(
         behind.holes.first,
         behind.holes.last,
     )
-    return join_entries(entries, left_over)
+    return merge_slot_entries(entries, left_over)
 
 
-def _count_waiting(
+def _count_waiting_rows(
     rows: StepRows, states: pa.Table, groups: StepGroups, moment: Moment, group: Ints, held: Ints, since: Ints
 ) -> dict[str, Ints]:
     """What the states say of waiting rows; those of groups that were not loaded are still there."""
     held_group = group[held]
     is_kept = ~groups.is_loaded
-    count = np.where(is_kept, _take_by_group(states, groups, "held", 0), 0)
-    size = np.where(is_kept, _take_by_group(states, groups, "held_bytes", 0), 0)
-    oldest = np.where(is_kept, _take_by_group(states, groups, "oldest", NONE), NONE)
-    filed = np.where(is_kept, _take_by_group(states, groups, "filed", NONE), moment.number)
+    count = np.where(is_kept, _take_state_column(states, groups, "held", 0), 0)
+    size = np.where(is_kept, _take_state_column(states, groups, "held_bytes", 0), 0)
+    oldest = np.where(is_kept, _take_state_column(states, groups, "oldest", NONE), NONE)
+    filed = np.where(is_kept, _take_state_column(states, groups, "filed", NONE), moment.number)
     np.add.at(count, held_group, 1)
     np.add.at(size, held_group, rows.size[held])
     return {
         "held": count,
         "held_bytes": size,
-        "oldest": _lower(oldest, held_group, since[held]),
+        "oldest": _lower_minimums(oldest, held_group, since[held]),
         "filed": filed,
     }
 

@@ -22,21 +22,21 @@ from antecede.ordering.columns import Mask, join_texts, read_integers
 from antecede.ordering.stamps import Reading
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.stream.states import flatten_slots, list_state_keys
-from antecede.ordering.stream.step import key_rows
+from antecede.ordering.stream.step import make_row_group_keys
 
 _SEPARATOR = "\x1e"
 
 
 def find_groups_to_load(
-    arriving: pa.Table, size: Ints, states: pa.Table, reading: Reading, give_up: GiveUp, time: int
+    arriving: pa.Table, row_bytes: Ints, states: pa.Table, reading: Reading, give_up: GiveUp, now_ms: int
 ) -> pa.Array:
     """The keys of the groups whose waiting rows the step needs, besides the new rows, at this time."""
     keys = list_state_keys(states).combine_chunks()
     held = to_integers(states["held"].combine_chunks(), 0)
-    is_loaded = (held > 0) & find_expiring(states, give_up, time)
+    is_loaded = (held > 0) & find_expired_groups(states, give_up, now_ms)
     holding = np.flatnonzero(held > 0)
     if len(holding) and len(arriving):
-        row_keys = key_rows(arriving).combine_chunks()
+        row_keys = make_row_group_keys(arriving).combine_chunks()
         state_of_row = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
         is_touched = np.append(held > 0, False)[state_of_row]
         rows = np.flatnonzero(is_touched)
@@ -45,21 +45,23 @@ def find_groups_to_load(
         if {"receiver", "present"} & set(arriving.column_names):
             is_loaded[touched] = True
         else:
-            is_loaded[touched[_can_wake(arriving, rows, touched, states, reading)]] = True
-        is_loaded |= _may_overflow(states, give_up, touched, size[rows])
+            is_loaded[touched[_find_waking_rows(arriving, rows, touched, states, reading)]] = True
+        is_loaded |= _find_overflowing_groups(states, give_up, touched, row_bytes[rows])
     return keys.filter(pa.array(is_loaded))
 
 
-def find_expiring(states: pa.Table, give_up: GiveUp, time: int) -> Mask:
+def find_expired_groups(states: pa.Table, give_up: GiveUp, now_ms: int) -> Mask:
     """Which groups have rows that have waited for too many seconds."""
     if give_up.seconds is None:
         return np.zeros(len(states), dtype=bool)
     oldest = to_integers(states["oldest"].combine_chunks(), 2**62)
-    is_old: Mask = oldest <= time - give_up.seconds * 1000
+    is_old: Mask = oldest <= now_ms - give_up.seconds * 1000
     return is_old
 
 
-def _can_wake(arriving: pa.Table, rows: Ints, touched: Ints, states: pa.Table, reading: Reading) -> Mask:
+def _find_waking_rows(
+    arriving: pa.Table, rows: Ints, touched: Ints, states: pa.Table, reading: Reading
+) -> Mask:
     """Which of the rows, of these states, are awaited, or may be copies of waiting rows."""
     entries = flatten_slots(states)
     is_watched = (entries.numbers["awaited"] >= 0) | (entries.numbers["held_last"] >= 0)
@@ -90,12 +92,12 @@ def _name_senders(senders: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray
     return pa.chunked_array([labels.take(pa.array(places, mask=~is_member))])
 
 
-def _may_overflow(states: pa.Table, give_up: GiveUp, touched: Ints, size: Ints) -> Mask:
+def _find_overflowing_groups(states: pa.Table, give_up: GiveUp, touched: Ints, row_bytes: Ints) -> Mask:
     """Which groups would hold too much if all of the new rows had to wait."""
     may_overflow = np.zeros(len(states), dtype=bool)
     for limit, column, more in (
         (give_up.rows, "held", np.ones(len(touched), dtype=np.int64)),
-        (give_up.bytes, "held_bytes", size),
+        (give_up.bytes, "held_bytes", row_bytes),
     ):
         if limit is not None:
             total = to_integers(states[column].combine_chunks(), 0).copy()

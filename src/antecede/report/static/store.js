@@ -7,7 +7,7 @@ const TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64
 const STEP = 0, MESSAGE = 1, WAIT = 2, UNSENT = 3;
 const OTHER = 0, SEND = 1, RECEIVE = 2, DELIVER = 3, ARRIVAL = 4, GHOST = 5;
 
-/** One line in which every character can be seen; a long one ends in dots. The same as make_visible of report/text.py. */
+/** One line in which every character can be seen; a long one ends in dots. The same as format_visible_line of report/text.py. */
 function makeVisible(text) {
   const letters = text.length > 600 ? [...text] : [];
   const cut = letters.length > 600 ? letters.slice(0, 599).join("") + "…" : text;

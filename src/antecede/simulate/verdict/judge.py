@@ -68,16 +68,16 @@ class Judge:
             counts=counts,
             processes=processes,
             newest=np.full((n, n), -1),
-            past=_make_sets(n, 1),
-            due=_make_sets(n, 1),
-            events=_make_sets(n, min(EVENTS, memory), 1),
+            past=_make_bit_sets(n, 1),
+            due=_make_bit_sets(n, 1),
+            events=_make_bit_sets(n, min(EVENTS, memory), 1),
             listed=np.zeros((SLOTS, 2), np.int64),
             free=np.arange(SLOTS),
             dead=np.zeros(SLOTS, np.int64),
             flights=np.zeros((SLOTS, 3), np.int64),
             sent=np.zeros(SLOTS),
-            causes=_make_sets(SLOTS, 1),
-            places=_make_places(0, HELD),
+            causes=_make_bit_sets(SLOTS, 1),
+            places=_make_free_list(0, HELD),
             moments=np.zeros((HELD, 2)),
         )
 
@@ -94,9 +94,9 @@ class Judge:
         at, why = judge_block(self.state, block, 0, result)
         while why != layout.DONE:
             if why == layout.EXAMPLE:
-                examples.append(self._describe_example(block, at - 1))
+                examples.append(self._find_example(block, at - 1))
             else:
-                self._make_room(why, block, at)
+                self._grow_state(why, block, at)
             at, why = judge_block(self.state, block, at, result)
         rows = zip(result.times, result.sizes, strict=True)
         latencies, waits, needless, backs = (row[:number] for row, number in rows)
@@ -127,7 +127,7 @@ class Judge:
         """Messages that are held now, at all processes."""
         return int(self.state.processes[:, layout.HELD].sum())
 
-    def _describe_example(self, block: Block, at: int) -> Example:
+    def _find_example(self, block: Block, at: int) -> Example:
         """Of the early delivery that was just judged: the causes that are still due there."""
         state = self.state
         process = int(block.what[at]) % len(state.past)
@@ -139,12 +139,12 @@ class Judge:
         causes = state.flights[np.flatnonzero(bits), layout.MESSAGE]
         return Example(process, message, sorted(causes.tolist()))
 
-    def _make_room(self, why: int, block: Block, at: int) -> None:
-        if why == layout.NO_SLOT:
+    def _grow_state(self, shortage: int, block: Block, at: int) -> None:
+        if shortage == layout.NO_SLOT:
             self._double_slots()
-        elif why == layout.NO_PLACE:
+        elif shortage == layout.NO_PLACE:
             self._double_places()
-        elif why == layout.NO_EVENT:
+        elif shortage == layout.NO_EVENT:
             self._double_events()
         else:
             raise CallerError(
@@ -155,42 +155,43 @@ class Judge:
 
     def _double_slots(self) -> None:
         state, slots = self.state, len(self.state.free)
-        wider = {name: _double(getattr(state, name), -1) for name in ("past", "due", "events")}
+        wider = {name: _pad_to_double(getattr(state, name), -1) for name in ("past", "due", "events")}
         longer = {
-            name: _double(getattr(state, name), 0) for name in ("listed", "free", "dead", "flights", "sent")
+            name: _pad_to_double(getattr(state, name), 0)
+            for name in ("listed", "free", "dead", "flights", "sent")
         }
-        causes = _double(_double(state.causes, 0), -1)
+        causes = _pad_to_double(_pad_to_double(state.causes, 0), -1)
         self.state = state._replace(**wider, **longer, causes=causes)
         self.state.free[:slots] = np.arange(slots, 2 * slots)
         state.counts[FREE] = slots
 
     def _double_places(self) -> None:
         state, number = self.state, len(self.state.places)
-        places = np.concatenate((state.places, _make_places(number, number)))
-        self.state = state._replace(places=places, moments=_double(state.moments, 0))
+        places = np.concatenate((state.places, _make_free_list(number, number)))
+        self.state = state._replace(places=places, moments=_pad_to_double(state.moments, 0))
         state.counts[layout.SPARE] = number
 
     def _double_events(self) -> None:
         old, kept = self.state.events, self.state.events.shape[1]
         now_kept = min(2 * kept, int(self.state.counts[layout.MEMORY]))
-        events = _make_sets(len(old), now_kept, old.shape[2])
+        events = _make_bit_sets(len(old), now_kept, old.shape[2])
         numbers = np.arange(1, kept + 1)
         events[:, numbers % now_kept] = old[:, numbers % kept]
         self.state = self.state._replace(events=events)
 
 
-def _make_sets(*shape: int) -> BitSets:
+def _make_bit_sets(*shape: int) -> BitSets:
     return np.zeros(shape, np.uint64)
 
 
-def _make_places(first: int, number: int) -> Ints:
+def _make_free_list(first: int, number: int) -> Ints:
     """Places that follow each other; nothing follows the last."""
     places = np.zeros((number, 3), np.int64)
     places[:, layout.AFTER] = [*range(first + 1, first + number), -1]
     return places
 
 
-def _double(
+def _pad_to_double(
     array: np.ndarray[Any, Any],
     axis: int,
 ) -> np.ndarray[Any, Any]:

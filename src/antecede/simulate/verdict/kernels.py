@@ -31,9 +31,9 @@ from antecede.kernels.bits import (
     free_dead_slots,
     has_bit,
     is_sweep_worthwhile,
+    merge_past_of_message,
     pop_free_slot,
     push_slot,
-    receive_past,
     sweep_sets,
 )
 from antecede.kernels.compiled import compiled
@@ -68,27 +68,29 @@ def judge_block(
                 counts, processes, past, events, listed, free, dead, flights, causes, i, number, parent
             )
             if why == j.DONE and number:
-                s = _give_slot(counts, listed, free, flights, i, messages[at], number)
+                s = _assign_slot(counts, listed, free, flights, i, messages[at], number)
                 sent[s] = now
                 first = counts[j.TARGETS]
                 address_message(s, targets[first : first + number], due)
             if why == j.DONE:
-                _on_send(processes, past, events, causes, i, s, parent)
+                _record_send(processes, past, events, causes, i, s, parent)
                 counts[j.SENDS] += 1
                 counts[j.TARGETS] += number
         elif kind == j.DELIVER and why == j.DONE:
-            order = _on_deliver(counts, processes, past, due, events, dead, flights, causes, i, s)
+            order = _record_delivery(counts, processes, past, due, events, dead, flights, causes, i, s)
             orders[at] = order
-            _note_time(spans, sizes, j.LATENCY, now - sent[s])
+            _append_span(spans, sizes, j.LATENCY, now - sent[s])
             if processes[i, j.HELD]:
-                _on_deliver_to_held(counts, processes, due, causes, places, moments, spans, sizes, i, s, now)
-            if processes[i, j.PROMISED] and _count_wrongs(counts, newest, flights, order, i, s):
+                _update_held_messages(
+                    counts, processes, due, causes, places, moments, spans, sizes, i, s, now
+                )
+            if processes[i, j.PROMISED] and _count_order_violations(counts, newest, flights, order, i, s):
                 why = j.EXAMPLE
         elif kind == j.HOLD:
-            if not _on_hold(counts, processes, due, causes, places, moments, i, s, now):
+            if not _record_hold(counts, processes, due, causes, places, moments, i, s, now):
                 why = j.NO_PLACE
         elif kind == j.TRANSMIT and s >= 0 and flights[s, j.LEFT]:
-            _note_time(spans, sizes, j.BACK, now - sent[s])
+            _append_span(spans, sizes, j.BACK, now - sent[s])
         at += why in (j.DONE, j.EXAMPLE)
     return at, why
 
@@ -101,11 +103,11 @@ def _check_room_for_event(
     counts: Ints,
     processes: Ints,
     events: BitSets,
-    i: int,
+    process: int,
 ) -> int:
     """DONE if one more own event of a process can be kept."""
     kept = events.shape[1]
-    if kept < counts[j.MEMORY] and kept <= processes[i, j.HAPPENED]:
+    if kept < counts[j.MEMORY] and kept <= processes[process, j.HAPPENED]:
         return j.NO_EVENT
     return j.DONE
 
@@ -121,12 +123,12 @@ def _check_room_for_send(
     dead: Ints,
     flights: Ints,
     causes: BitSets,
-    i: int,
+    process: int,
     number: int,
     parent: int,
 ) -> int:
     """DONE if there is a free slot, after a sweep if need be, and what the message depends on is kept."""
-    kept, age = events.shape[1], processes[i, j.HAPPENED] - parent
+    kept, age = events.shape[1], processes[process, j.HAPPENED] - parent
     if parent > 0 and 0 < kept <= age:
         return j.FORGOTTEN
     if number and not counts[FREE]:
@@ -184,12 +186,12 @@ def _find_slot(counts: Ints, listed: Ints, message: int) -> int:
 
 
 @compiled
-def _give_slot(
+def _assign_slot(
     counts: Ints,
     listed: Ints,
     free: Ints,
     flights: Ints,
-    i: int,
+    process: int,
     message: int,
     number: int,
 ) -> int:
@@ -199,35 +201,35 @@ def _give_slot(
     listed[counts[j.LISTED], 1] = s
     counts[j.LISTED] += 1
     flights[s, j.MESSAGE] = message
-    flights[s, j.SENDER] = i
+    flights[s, j.SENDER] = process
     flights[s, j.LEFT] = number
     return s
 
 
 @compiled
-def _on_send(
+def _record_send(
     processes: Ints,
     past: BitSets,
     events: BitSets,
     causes: BitSets,
-    i: int,
-    s: int,
+    process: int,
+    slot: int,
     parent: int,
 ) -> None:
     """A message depends on what is declared, or on everything before it; without a slot it is for nobody."""
-    before = past[i]
+    before = past[process]
     if events.shape[1] and parent >= 0:
-        before = events[i, parent % events.shape[1]] if parent else np.zeros_like(before)
-    if s >= 0:
-        copy_bits(before, causes[s])
+        before = events[process, parent % events.shape[1]] if parent else np.zeros_like(before)
+    if slot >= 0:
+        copy_bits(before, causes[slot])
     if events.shape[1]:
-        _add_own_event(processes, events, i, before, s)
-    if s >= 0:
-        add_bit(past[i], s)
+        _add_own_event(processes, events, process, before, slot)
+    if slot >= 0:
+        add_bit(past[process], slot)
 
 
 @compiled
-def _on_deliver(
+def _record_delivery(
     counts: Ints,
     processes: Ints,
     past: BitSets,
@@ -236,23 +238,23 @@ def _on_deliver(
     dead: Ints,
     flights: Ints,
     causes: BitSets,
-    i: int,
-    s: int,
+    process: int,
+    slot: int,
 ) -> int:
     """A message is delivered; returns in which order."""
-    own_past, own_due, carried = past[i], due[i], causes[s]
+    own_past, own_due, carried = past[process], due[process], causes[slot]
     order = 0
-    if has_bit(own_past, s):
+    if has_bit(own_past, slot):
         order |= j.LATE
-    drop_bit(own_due, s)
-    if receive_past(carried, own_past, own_due):
+    drop_bit(own_due, slot)
+    if merge_past_of_message(carried, own_past, own_due):
         order |= j.EARLY
-    add_bit(own_past, s)
-    flights[s, j.LEFT] -= 1
-    if flights[s, j.LEFT] == 0:
-        push_slot(dead, counts, DEAD, s)
+    add_bit(own_past, slot)
+    flights[slot, j.LEFT] -= 1
+    if flights[slot, j.LEFT] == 0:
+        push_slot(dead, counts, DEAD, slot)
     if events.shape[1]:
-        _add_own_event(processes, events, i, carried, s)
+        _add_own_event(processes, events, process, carried, slot)
     return order
 
 
@@ -260,31 +262,31 @@ def _on_deliver(
 def _add_own_event(
     processes: Ints,
     events: BitSets,
-    i: int,
+    process: int,
     before: BitSets,
-    s: int,
+    slot: int,
 ) -> None:
     """One more own event: it depends on what its message depends on, and on that."""
-    processes[i, j.HAPPENED] += 1
-    event = events[i, processes[i, j.HAPPENED] % events.shape[1]]
+    processes[process, j.HAPPENED] += 1
+    event = events[process, processes[process, j.HAPPENED] % events.shape[1]]
     copy_bits(before, event)
-    if s >= 0:
-        add_bit(event, s)
+    if slot >= 0:
+        add_bit(event, slot)
 
 
 @compiled
-def _count_wrongs(
+def _count_order_violations(
     counts: Ints,
     newest: Ints,
     flights: Ints,
     order: int,
-    i: int,
-    s: int,
+    process: int,
+    slot: int,
 ) -> bool:
     """Count what went wrong; whether it is wanted as an example."""
-    message, sender = flights[s, j.MESSAGE], flights[s, j.SENDER]
-    if message > newest[i, sender]:
-        newest[i, sender] = message
+    message, sender = flights[slot, j.MESSAGE], flights[slot, j.SENDER]
+    if message > newest[process, sender]:
+        newest[process, sender] = message
     else:
         counts[j.TURNS] += 1
     counts[j.LATES] += (order & j.LATE) != 0
@@ -299,45 +301,45 @@ def _count_wrongs(
 
 
 @compiled
-def _on_hold(
+def _record_hold(
     counts: Ints,
     processes: Ints,
     due: BitSets,
     causes: BitSets,
     places: Ints,
     moments: Floats,
-    i: int,
-    s: int,
-    now: float,
+    process: int,
+    slot: int,
+    now_ms: float,
 ) -> bool:
     """A message has arrived and is not delivered; False if there is no place for it."""
-    h = processes[i, j.FIRST]
-    while h >= 0 and places[h, j.WHAT] != s:  # one that arrives again has come just now
+    h = processes[process, j.FIRST]
+    while h >= 0 and places[h, j.WHAT] != slot:  # one that arrives again has come just now
         h = places[h, j.AFTER]
     if h < 0:
         h = counts[j.SPARE]
         if h < 0:
             return False
         counts[j.SPARE] = places[h, j.AFTER]
-        places[h, j.AFTER] = processes[i, j.FIRST]
-        processes[i, j.FIRST] = h
-        places[h, j.WHAT] = s
+        places[h, j.AFTER] = processes[process, j.FIRST]
+        processes[process, j.FIRST] = h
+        places[h, j.WHAT] = slot
         moments[h, j.READY] = np.inf
-        processes[i, j.HELD] += 1
-        counts[j.PEAK] = max(counts[j.PEAK], processes[i, j.HELD])
-    moments[h, j.ARRIVED] = now
-    _file_under_cause(due[i], causes[s], places, moments, h, now)
+        processes[process, j.HELD] += 1
+        counts[j.PEAK] = max(counts[j.PEAK], processes[process, j.HELD])
+    moments[h, j.ARRIVED] = now_ms
+    _set_awaited_cause(due[process], causes[slot], places, moments, h, now_ms)
     return True
 
 
 @compiled
-def _file_under_cause(
+def _set_awaited_cause(
     due: BitSets,
     causes: BitSets,
     places: Ints,
     moments: Floats,
-    h: int,
-    now: float,
+    place: int,
+    now_ms: float,
 ) -> None:
     """Note one missing cause, most likely delivered last; without any, that there is nothing to wait for."""
     for w in range(len(due) - 1, -1, -1):
@@ -346,14 +348,14 @@ def _file_under_cause(
             bit = 63
             while not missing >> np.uint64(bit):
                 bit -= 1
-            places[h, j.CAUSE] = 64 * w + bit
+            places[place, j.CAUSE] = 64 * w + bit
             return
-    places[h, j.CAUSE] = -1
-    moments[h, j.READY] = now
+    places[place, j.CAUSE] = -1
+    moments[place, j.READY] = now_ms
 
 
 @compiled
-def _on_deliver_to_held(
+def _update_held_messages(
     counts: Ints,
     processes: Ints,
     due: BitSets,
@@ -362,40 +364,40 @@ def _on_deliver_to_held(
     moments: Floats,
     spans: Floats,
     sizes: Ints,
-    i: int,
-    s: int,
-    now: float,
+    process: int,
+    slot: int,
+    now_ms: float,
 ) -> None:
     """Look after what is held where a message was just delivered: itself, and what waited for it."""
-    before, h = -1, processes[i, j.FIRST]
+    before, h = -1, processes[process, j.FIRST]
     while h >= 0:
         after = places[h, j.AFTER]
-        if places[h, j.WHAT] != s:
-            if places[h, j.CAUSE] == s:
+        if places[h, j.WHAT] != slot:
+            if places[h, j.CAUSE] == slot:
                 held = places[h, j.WHAT]
-                _file_under_cause(due[i], causes[held], places, moments, h, now)
+                _set_awaited_cause(due[process], causes[held], places, moments, h, now_ms)
             before, h = h, after
             continue
-        _note_time(spans, sizes, j.WAIT, now - moments[h, j.ARRIVED])
-        _note_time(spans, sizes, j.NEEDLESS, now - moments[h, j.READY])
+        _append_span(spans, sizes, j.WAIT, now_ms - moments[h, j.ARRIVED])
+        _append_span(spans, sizes, j.NEEDLESS, now_ms - moments[h, j.READY])
         if before < 0:
-            processes[i, j.FIRST] = after
+            processes[process, j.FIRST] = after
         else:
             places[before, j.AFTER] = after
         places[h, j.AFTER] = counts[j.SPARE]
         counts[j.SPARE] = h
-        processes[i, j.HELD] -= 1
+        processes[process, j.HELD] -= 1
         h = after
 
 
 @compiled
-def _note_time(
+def _append_span(
     spans: Floats,
     sizes: Ints,
     row: int,
-    span: float,
+    span_ms: float,
 ) -> None:
     """Note a time; of waits, only what is longer than none."""
-    if row == j.LATENCY or span > 0:
-        spans[row, sizes[row]] = span
+    if row == j.LATENCY or span_ms > 0:
+        spans[row, sizes[row]] = span_ms
         sizes[row] += 1

@@ -4,7 +4,8 @@
 2. Events that have to do with one message meet in a task, which matches them (`matching.MatchTask`).
 3. The events of an execution, now a few numbers each, meet in a task, which judges them as any audit does
    (`judging.JudgeTask`). It needs some 500 bytes of memory for each event, and more for clocks.
-4. The strings of events that findings name are looked up, and findings are told (`sentences.tell_findings`).
+4. The strings of events that findings name are looked up, and findings get their sentences
+   (`sentences.write_finding_sentences`).
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.auditing.distributed.judging import JudgeTask
 from antecede.auditing.distributed.layouts import JUDGED, MATCHED
 from antecede.auditing.distributed.matching import MatchTask
-from antecede.auditing.distributed.sentences import TELLABLE, tell_findings
+from antecede.auditing.distributed.sentences import TELLABLE, write_finding_sentences
 from antecede.auditing.judge import TOTALS
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import Event
 from antecede.kernels.links import OTHER
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.numbering import collect_participants, number_events, number_ids
-from antecede.spark.partition_kernel import find_chosen_partitions
+from antecede.spark.partition_kernel import read_chosen_partition_count
 
 MATCHED_TOGETHER = 1_000_000
 """Events that a task matches, about."""
@@ -50,9 +51,9 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     participants = collect_participants(events)
     catalog = participants.catalog
     numbered = number_events(events, participants)
-    chosen = find_chosen_partitions(events.sparkSession)
+    chosen = read_chosen_partition_count(events.sparkSession)
     tasks = max(chosen or 1, -(-participants.event_count // MATCHED_TOGETHER))
-    by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _message_key())
+    by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _make_message_key())
     matched = map_in_arrow(by_message, MatchTask(catalog).run, from_arrow_schema(MATCHED))
     judges = min(len(catalog.executions), JUDGES)
     # Executions that a task judges follow one another, and so do the numbers of their events.
@@ -60,7 +61,7 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     by_execution = matched.repartitionById(judges, judge)
     judged = map_in_arrow(by_execution, JudgeTask(catalog).run, from_arrow_schema(JUDGED))
     judged = judged.persist(StorageLevel.DISK_ONLY)
-    findings = _tell_findings(judged, numbered).persist(StorageLevel.DISK_ONLY)
+    findings = _write_finding_sentences(judged, numbered).persist(StorageLevel.DISK_ONLY)
     return DistributedAudit(findings, select_totals(judged), (findings, judged, numbered))
 
 
@@ -69,7 +70,7 @@ def select_totals(judged: DataFrame) -> DataFrame:
     return judged.select(*(f"`{name}`" for name in TOTALS.names))
 
 
-def _message_key() -> Column:
+def _make_message_key() -> Column:
     """The same for all events of a message; the others are spread."""
     has_message = sf.col("message").isNotNull() & (sf.col("act") != OTHER)
     return sf.when(has_message, sf.xxhash64("message")).otherwise(sf.col("row"))
@@ -81,7 +82,7 @@ def unnest_findings(judged: DataFrame) -> DataFrame:
     return findings.select("execution", "finding.*")
 
 
-def _tell_findings(judged: DataFrame, numbered: DataFrame) -> DataFrame:
+def _write_finding_sentences(judged: DataFrame, numbered: DataFrame) -> DataFrame:
     """RANKED_FINDINGS of JUDGED rows; a finding is known by its kind, execution and rank."""
     key = ["kind", "execution", "rank"]
     found = unnest_findings(judged)
@@ -101,4 +102,4 @@ def _tell_findings(judged: DataFrame, numbered: DataFrame) -> DataFrame:
     )
     columns = {"fault": sf.col("events")[0], "witness": sf.slice("events", 2, sf.size("events"))}
     tellable = whole.withColumns(columns).select(*TELLABLE.names)
-    return map_in_arrow(tellable, tell_findings, from_arrow_schema(RANKED_FINDINGS))
+    return map_in_arrow(tellable, write_finding_sentences, from_arrow_schema(RANKED_FINDINGS))

@@ -38,9 +38,9 @@ from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.distributed_audit import audit_executions, select_totals, unnest_findings
 from antecede.spark.auditing.missing_causes import count_reasons, explain_missing_causes
 from antecede.spark.auditing.trace_ends import count_traces
-from antecede.spark.event_columns import add_missing_columns, complete_events, event_columns
-from antecede.spark.partition_kernel import find_chosen_partitions
-from antecede.spark.pictures.windows import view_log
+from antecede.spark.event_columns import add_missing_columns, complete_event_columns, select_cause_columns
+from antecede.spark.partition_kernel import read_chosen_partition_count
+from antecede.spark.pictures.windows import build_log_view
 from antecede.spark.repl import shows_rows
 from antecede.tables import FINDINGS
 
@@ -51,6 +51,7 @@ One task takes 460 to 570 bytes for an event with short names, and some 95 more 
 the same time (seen with 10 million events); the judging task of a distributed audit takes some 500. But the
 whole audit takes a third of the processor time of a distributed one (seen with 1 and 2 million events).
 """
+LIST_COLUMNS = ("clock", "parents", "receivers")
 COUNTED_LISTS = ("clock", "parents")
 LISTS = 2
 """For how many more events one counts that has a clock, or parents."""
@@ -135,7 +136,7 @@ class SparkAudit:
         driver, needs no network, and nothing that stands in a log can run in it.
         """
         summary = self.summary(LISTED_FINDINGS)
-        view = view_log(complete_events(self._events), self.ranked, self.totals, summary)
+        view = build_log_view(complete_event_columns(self._events), self.ranked, self.totals, summary)
         text = render_page(summary.verdict, summary.numbers, summary.sample, view, title, summary.counts)
         Path(path).write_text(text, encoding="utf-8", errors="replace")
 
@@ -173,12 +174,14 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
         with antecede.spark.read_logs(spark, "logs/") as logs, antecede.spark.audit(logs.events) as audit:
             print(audit.summary().counts)  # {"late": 2, "lost": 1}
     """
-    named = events.select(*(column.alias(name) for name, column in event_columns(events).items()))
+    named = events.select(*(column.alias(name) for name, column in select_cause_columns(events).items()))
     heaviest_event = 1 + sum(LISTS for name in COUNTED_LISTS if name in named.columns)
     if number is not None and number * heaviest_event <= huge:
-        sizes = _Sizes(number, [])
+        sizes = _Sizes(number, [], [])
     else:
         sizes = _measure_executions(named, huge)
+    # Spark takes long to hand lists to Python, also where there are none.
+    named = named.drop(*sizes.unused)
     is_large = sf.col("execution").isin(sizes.large)
     gathered = _gather_executions(named.where(~is_large) if sizes.large else named, sizes.events)
     judged = map_in_arrow(gathered, _judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
@@ -196,34 +199,38 @@ def _gather_executions(events: DataFrame, number: int) -> DataFrame:
     """Whole executions in each partition, of which there are enough for so many events."""
     # What is kept on disk Spark leaves in as many partitions as it is told, so it must be told.
     by_size = min(MOST_TASKS, -(-number // FEW))
-    usual = find_chosen_partitions(events.sparkSession) or by_size
+    usual = read_chosen_partition_count(events.sparkSession) or by_size
     parts = 1 if number <= SMALL else max(usual, -(-number // TASK))
     return events.repartition(parts, "execution")
 
 
 class _Sizes(NamedTuple):
-    """How many events there are, and the executions that many tasks are to judge."""
+    """How many events there are, the executions that many tasks are to judge, and columns that are null."""
 
     events: int
     large: list[str]
+    unused: list[str]
 
 
 def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
     """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
-    lists = [sf.count(name) for name in COUNTED_LISTS if name in events.columns]
-    weight = sum((LISTS * number for number in lists), size)
+    lists = {name: sf.count(name) for name in LIST_COLUMNS if name in events.columns}
+    counted_lists = [number for name, number in lists.items() if name in COUNTED_LISTS]
+    weight = sum((LISTS * number for number in counted_lists), size)
     # One look at all of them is much cheaper than one by execution, and mostly enough.
-    (row,) = events.agg(size.alias("size"), weight.alias("weight")).collect()
+    numbers = [number.alias(name) for name, number in lists.items()]
+    (row,) = events.agg(size.alias("size"), weight.alias("weight"), *numbers).collect()
+    unused = [name for name in lists if row[name] == 0]
     if row.weight <= huge:
-        return _Sizes(row.size, [])
+        return _Sizes(row.size, [], unused)
     is_large = weight > huge
     for name in ("process", "index"):
         number = sf.count(name) if name in events.columns else sf.lit(0)
         is_large &= number == size
     executions = events.groupBy("execution").agg(is_large.alias("is_large"))
     large = executions.where("is_large").collect()
-    return _Sizes(row.size, [execution.execution for execution in large])
+    return _Sizes(row.size, [execution.execution for execution in large], unused)
 
 
 def _judge_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

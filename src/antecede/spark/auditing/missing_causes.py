@@ -10,13 +10,13 @@ from antecede.auditing.missing_causes import (
     MOST_PLACES,
     SAMPLING_FIELDS,
     SeenEvent,
-    explain_batches,
+    explain_missing_in_batches,
 )
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import REASONS
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.trace_ends import find_log_end
-from antecede.spark.event_columns import add_missing_columns, event_columns
+from antecede.spark.event_columns import add_missing_columns, select_cause_columns
 from antecede.tables import OF_TRACE
 
 MOST_BROADCAST = 1_000_000
@@ -27,10 +27,12 @@ def explain_missing_causes(ranked: DataFrame, events: DataFrame, totals: DataFra
     """The findings, those on missing causes with their reasons. There are about so many of these."""
     cause, event = sf.get("events", sf.lit(0)), sf.element_at("events", -1)
     missing = ranked.where("kind = 'missing'")
-    missing = missing.withColumns({"cause": _drop_trace(cause), "event": event})
-    all_events = _select_columns(events).withColumn("cause", _drop_trace(sf.col("event")))
-    namesakes = _find_namesakes(all_events, _share(missing.select("cause").distinct(), number))
-    sampling = _find_sampling(all_events, _share(missing.select("execution", "event").distinct(), number))
+    missing = missing.withColumns({"cause": _strip_trace(cause), "event": event})
+    all_events = _select_lookup_columns(events).withColumn("cause", _strip_trace(sf.col("event")))
+    namesakes = _find_namesakes(all_events, _broadcast_if_small(missing.select("cause").distinct(), number))
+    sampling = _find_sampling_fields(
+        all_events, _broadcast_if_small(missing.select("execution", "event").distinct(), number)
+    )
     last_active = totals.where("spans > 0").select("execution", sf.col("until").alias("last_active"))
     looked_up = (
         missing.join(namesakes, "cause", "left")
@@ -38,13 +40,13 @@ def explain_missing_causes(ranked: DataFrame, events: DataFrame, totals: DataFra
         .join(last_active, "execution", "left")
         .crossJoin(sf.broadcast(find_log_end(totals)))
     )
-    explained = map_in_arrow(looked_up, explain_batches, from_arrow_schema(RANKED_FINDINGS))
+    explained = map_in_arrow(looked_up, explain_missing_in_batches, from_arrow_schema(RANKED_FINDINGS))
     return ranked.where("kind != 'missing'").unionByName(explained)
 
 
-def _select_columns(events: DataFrame) -> DataFrame:
+def _select_lookup_columns(events: DataFrame) -> DataFrame:
     """What is looked up, with the types of EVENTS, whatever the caller's table has of it."""
-    columns = event_columns(events)
+    columns = select_cause_columns(events)
     if "fields" in events.columns:
         columns["fields"] = sf.col("fields").cast("map<string,string>")
     named = events.select(*(column.alias(name) for name, column in columns.items()))
@@ -57,12 +59,12 @@ def count_reasons(ranked: DataFrame) -> dict[str, int]:
     return {reason: counts[reason] for reason in REASONS if reason in counts}
 
 
-def _drop_trace(event: Column) -> Column:
-    """As `auditing.missing_causes.name_without_trace` does."""
+def _strip_trace(event: Column) -> Column:
+    """As `auditing.missing_causes.strip_trace_from_id` does."""
     return sf.substring_index(event, OF_TRACE, 1)
 
 
-def _share(names: DataFrame, number: int) -> DataFrame:
+def _broadcast_if_small(names: DataFrame, number: int) -> DataFrame:
     return sf.broadcast(names) if number <= MOST_BROADCAST else names
 
 
@@ -73,7 +75,7 @@ def _find_namesakes(events: DataFrame, wanted: DataFrame) -> DataFrame:
     return events.join(wanted, "cause").groupBy("cause").agg(few)
 
 
-def _find_sampling(events: DataFrame, wanted: DataFrame) -> DataFrame:
+def _find_sampling_fields(events: DataFrame, wanted: DataFrame) -> DataFrame:
     """What the events that name missing causes say of sampling."""
     marks = sf.map_filter("fields", lambda key, _: key.isin(*SAMPLING_FIELDS))
     marked = events.join(wanted, ["execution", "event"]).withColumn("sampling", marks)

@@ -52,7 +52,7 @@ def collect_participants(events: DataFrame) -> Participants:
         catalog=_make_catalog(rows),
         codes=sf.broadcast(_make_codes(events.sparkSession, rows, first_rows)),
         event_count=event_count,
-        is_gapless=may_be_gapless and _count_places(events) == event_count,
+        is_gapless=may_be_gapless and _count_distinct_indexes(events) == event_count,
         names_parents=any(row.names_parents for row in rows),
     )
 
@@ -78,7 +78,7 @@ def _make_codes(spark: SparkSession, processes: list[Row], first_rows: Ints) -> 
     return spark.createDataFrame(codes, columns)
 
 
-def _count_places(events: DataFrame) -> int:
+def _count_distinct_indexes(events: DataFrame) -> int:
     """How many different indexes the processes have; in bitmaps, so that no event is sent anywhere."""
     index = sf.col("index")
     places = sf.bitmap_count(sf.bitmap_construct_agg(sf.bitmap_bit_position(index)))

@@ -8,9 +8,15 @@ from pyspark.sql import functions as sf
 
 from antecede.ordering.events import order_event_partition
 from antecede.spark.column_names import quote_column
-from antecede.spark.event_columns import event_columns
-from antecede.spark.ordering.outcome import ANSWER, OutcomePlan, OutcomeTables, SparkOutcome, name_our_columns
-from antecede.spark.partition_kernel import gather_rows, with_partition_kernel
+from antecede.spark.event_columns import select_cause_columns
+from antecede.spark.ordering.outcome import (
+    ANSWER,
+    OutcomePlan,
+    OutcomeTables,
+    SparkOutcome,
+    choose_added_column_names,
+)
+from antecede.spark.partition_kernel import add_kernel_answers, repartition_by_key
 
 _ANSWER_TYPE = "position bigint, missing array<string>, reason string, ghosts array<string>"
 
@@ -38,15 +44,15 @@ def order_events(events: DataFrame, partitions: int | None = None) -> SparkOutco
 
 def plan_event_order(events: DataFrame, partitions: int | None = None) -> OutcomePlan:
     """The same, as a plan."""
-    names = name_our_columns(events, "position", "ghosts", "missing", "since", "reason")
-    columns = event_columns(events)
+    names = choose_added_column_names(events, "position", "ghosts", "missing", "since", "reason")
+    columns = select_cause_columns(events)
     execution = columns["execution"]
-    gathered = gather_rows(events, partitions, execution)
-    rows = with_partition_kernel(gathered, columns, order_event_partition, _ANSWER_TYPE, ANSWER)
+    gathered = repartition_by_key(events, partitions, execution)
+    rows = add_kernel_answers(gathered, columns, order_event_partition, _ANSWER_TYPE, ANSWER)
     own = [quote_column(name) for name in events.columns]
 
     def split(rows: DataFrame) -> OutcomeTables:
-        return _split_rows(rows, own, names)
+        return _split_into_outcome(rows, own, names)
 
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
         return _count_ghosts(tables.ordered, execution, names["ghosts"])
@@ -56,7 +62,7 @@ def plan_event_order(events: DataFrame, partitions: int | None = None) -> Outcom
     return OutcomePlan(rows, names, added, split, find_gaps, gaps_need_ordered=True)
 
 
-def _split_rows(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:
+def _split_into_outcome(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:
     answer = sf.col(ANSWER)
     position, ghosts = answer["position"], answer["ghosts"]
     ordered = rows.where(position.isNotNull())

@@ -12,12 +12,13 @@ from pyspark.sql import functions as sf
 
 from antecede.ordering.message_plan import (
     ADDED,
+    RECORD_PLACES,
     MessageOptions,
     MessagePlan,
     TableColumns,
+    make_names_not_places_error,
     plan_messages,
     plan_packets,
-    refuse_names,
 )
 from antecede.ordering.partition import ANSWER as ANSWER_TYPE
 from antecede.ordering.projection import PLACE
@@ -31,9 +32,9 @@ from antecede.spark.ordering.outcome import (
     OutcomePlan,
     OutcomeTables,
     SparkOutcome,
-    name_our_columns,
+    choose_added_column_names,
 )
-from antecede.spark.partition_kernel import gather_rows, with_partition_kernel
+from antecede.spark.partition_kernel import add_kernel_answers, repartition_by_key
 
 _OWN = "antecede own"
 """Marks the rows that are added for processes' own broadcasts."""
@@ -96,30 +97,30 @@ def plan_message_order(
     messages: DataFrame, options: MessageOptions, partitions: int | None = None
 ) -> OutcomePlan:
     """The same, as a plan, with the options in one piece."""
-    names = name_our_columns(messages, *ADDED)
-    plan = plan_messages(_list_columns(messages), options)
-    names = plan.name_arrival(names)
+    names = choose_added_column_names(messages, *ADDED)
+    plan = plan_messages(_list_arrow_columns(messages), options)
+    names = plan.keep_arrival_name(names)
     frame = messages
     if plan.stamps.form == "packets":
         plan = _plan_packets(frame, plan)
     for column in plan.places:
-        _check_places(frame, column)
+        _refuse_names_as_places(frame, column)
     if plan.shares_entries:
         frame = _add_own_broadcasts(frame, str(plan.group))
-    columns = _select_columns(messages, plan)
+    columns = _select_kernel_columns(messages, plan)
     if plan.shares_entries:
         columns["unseen"] = sf.col(_OWN)
     if plan.group is None:
         gathered = frame.repartition(1)
     else:
-        gathered = gather_rows(frame, partitions, columns["group"])
-    rows = with_partition_kernel(gathered, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
+        gathered = repartition_by_key(frame, partitions, columns["group"])
+    rows = add_kernel_answers(gathered, columns, plan.run_kernel, ANSWER_TYPE, ANSWER)
     if plan.shares_entries:
         rows = rows.where(~sf.col(_OWN)).drop(_OWN)
     return _plan_outcome(rows, messages.columns, plan, names)
 
 
-def _list_columns(frame: DataFrame) -> TableColumns:
+def _list_arrow_columns(frame: DataFrame) -> TableColumns:
     """The user's columns, with Arrow's types."""
     names = [name for name in frame.columns if name not in (FILE, LINE)]
     return TableColumns(names, lambda name: find_arrow_type(frame, name))
@@ -133,7 +134,7 @@ def find_arrow_type(frame: DataFrame, name: str) -> pa.DataType:
         return pa.null()
 
 
-def _select_columns(frame: DataFrame, plan: MessagePlan) -> dict[str, Column]:
+def _select_kernel_columns(frame: DataFrame, plan: MessagePlan) -> dict[str, Column]:
     """What the kernel gets: the columns of the plan, and a hash of what each row says."""
     columns = {name: quote_column(column) for name, column in plan.columns.items()}
     for name in ("group", "sender", "receiver", "id"):
@@ -141,9 +142,12 @@ def _select_columns(frame: DataFrame, plan: MessagePlan) -> dict[str, Column]:
             columns[name] = columns[name].cast("string")
     if plan.group is None:
         columns["group"] = sf.lit("")
-    left_out = plan.hashed_columns_without | {FILE, LINE}
+    left_out = plan.unhashed_columns | {FILE, LINE}
     fields = [field for field in frame.schema.fields if field.name not in left_out]
     columns["content"] = hash_columns(fields)
+    places = [field for field in frame.schema.fields if field.name in RECORD_PLACES]
+    if places:
+        columns["record_place"] = hash_columns(places)
     return columns
 
 
@@ -184,14 +188,14 @@ def _plan_outcome(
     return OutcomePlan(rows, names, added, split, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes)
 
 
-def _check_places(frame: DataFrame, column: str) -> None:
+def _refuse_names_as_places(frame: DataFrame, column: str) -> None:
     """Refuse names, which are no places."""
     text = sf.trim(quote_column(column).cast("string"))
     no_place = sf.min(sf.when(~text.rlike(PLACE), text))
     (row,) = frame.select(sf.count(text), no_place).collect()
     texts, example = row
     if not texts or example is not None:
-        raise refuse_names(column, example)
+        raise make_names_not_places_error(column, example)
 
 
 def _plan_packets(frame: DataFrame, plan: MessagePlan) -> MessagePlan:

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from antecede.ordering.accounting import check_accounting, describe_counts
-from antecede.ordering.added_columns import index_names, name_added_columns
+from antecede.ordering.added_columns import name_added_columns
 from antecede.report.notebook import SHOWN_ROWS, Preview, render_columns, render_result
 from antecede.spark.repl import shows_rows
 
@@ -153,17 +153,12 @@ class SparkOutcome:
         return self._plan.split(self._plan.rows)
 
 
-def name_our_columns(frame: DataFrame, *names: str) -> dict[str, str]:
+def choose_added_column_names(frame: DataFrame, *names: str) -> dict[str, str]:
     """What columns of ours are called beside those of a DataFrame."""
-    exact = compares_exactly(frame.sparkSession)
+    exact = is_case_sensitive(frame.sparkSession)
     return name_added_columns(frame.columns, names, exact=exact)
 
 
-def check_names(spark: SparkSession, columns: list[str]) -> None:
-    """Refuse names that are one to Spark."""
-    index_names(columns, exact=compares_exactly(spark))
-
-
-def compares_exactly(spark: SparkSession) -> bool:
+def is_case_sensitive(spark: SparkSession) -> bool:
     """Whether upper and lower case make different names."""
     return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"

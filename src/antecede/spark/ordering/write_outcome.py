@@ -14,7 +14,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.ordering.root_gaps import list_gap_keys
+from antecede.ordering.root_gaps import list_gap_sort_keys
 from antecede.spark.ordering.outcome import ANSWER, OutcomePlan, OutcomeTables
 
 WriteTable = Callable[[DataFrame, str], str]
@@ -74,7 +74,7 @@ def write_outcome(
         if counts["held"] or outcome.gaps_need_ordered:
             ordered = spark.read.parquet(ordered_place)
             tables = OutcomeTables(ordered, *tables[1:])
-            gaps, gap_count = _list_gaps(outcome.find_gaps(tables, left_over), listed_gaps)
+            gaps, gap_count = _list_largest_gaps(outcome.find_gaps(tables, left_over), listed_gaps)
         notes = list(outcome.stamp_notes)
         if counts["held"]:
             notes += outcome.find_notes(left_over)
@@ -90,9 +90,9 @@ def count_written_rows(spark: SparkSession, place: str) -> int:
     return int(ds.dataset(place, format="parquet").count_rows())
 
 
-def _list_gaps(gaps: DataFrame, most: int) -> tuple[list[dict[str, Any]], int]:
+def _list_largest_gaps(gaps: DataFrame, most: int) -> tuple[list[dict[str, Any]], int]:
     """The gaps that most rows wait for, and how many there are."""
-    keys = list_gap_keys(gaps.columns)
+    keys = list_gap_sort_keys(gaps.columns)
     is_ascending = [way == "ascending" for _, way in keys]
     sorted_gaps = gaps.orderBy([name for name, _ in keys], ascending=is_ascending)
     first = sorted_gaps.limit(most).collect()

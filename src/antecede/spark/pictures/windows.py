@@ -36,7 +36,7 @@ def pick_windows(events: DataFrame, ranked: DataFrame, totals: DataFrame, summar
     return choose_windows(_SparkSource(events, ranked, totals), summary)
 
 
-def view_log(events: DataFrame, ranked: DataFrame, totals: DataFrame, summary: Summary) -> LogView:
+def build_log_view(events: DataFrame, ranked: DataFrame, totals: DataFrame, summary: Summary) -> LogView:
     """What a page holds of audited events, which have all columns of EVENTS, given what the audit gave."""
     return build_view(_SparkSource(events, ranked, totals), summary)
 
@@ -94,7 +94,7 @@ class _SparkSource:
     def fetch_all_events(self) -> pa.Table:
         return self.events.select(*EVENTS.names).toArrow().cast(EVENTS)
 
-    def list_marks(self, most: int) -> pa.Table:
+    def list_worst_findings(self, most: int) -> pa.Table:
         kinds = sf.array(*(sf.lit(kind) for kind in KINDS))
         worst_first = self.ranked.orderBy(sf.array_position(kinds, sf.col("kind")), "execution", "rank")
         return worst_first.select(*MARKS.names).limit(most).toArrow().cast(MARKS)

@@ -7,24 +7,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from antecede.formats.across import AMBIGUOUS, describe_ambiguous_cause, settle_across
+from antecede.formats.across import AMBIGUOUS, describe_ambiguous_cause, link_events_across_files
 from antecede.formats.staging import STAGED_EVENTS
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.tables import EVENTS
 
 
-def settle_files(events: DataFrame, format: str, numbers: list[int]) -> DataFrame:
-    """The events, with those of these files settled together."""
+def link_events_of_files(events: DataFrame, format: str, numbers: list[int]) -> DataFrame:
+    """The events, with those of these files linked to each other."""
     table = pa.table({"number": pa.array(numbers, pa.int64())})
     mine = sf.broadcast(events.sparkSession.createDataFrame(table))
     by_execution = events.join(mine, "number", "left_semi").select(STAGED_EVENTS.names)
     by_execution = by_execution.repartition("execution")
-    settled = map_in_arrow(by_execution, SettlePartition(format).run, from_arrow_schema(STAGED_EVENTS))
+    settled = map_in_arrow(by_execution, LinkPartition(format).run, from_arrow_schema(STAGED_EVENTS))
     return events.join(mine, "number", "left_anti").unionByName(settled)
 
 
-class SettlePartition:
-    """Settles the whole executions of a partition."""
+class LinkPartition:
+    """Links the events of the whole executions of a partition."""
 
     def __init__(self, format: str) -> None:
         self.format = format
@@ -33,7 +33,7 @@ class SettlePartition:
         parts = list(batches)
         if parts:
             events = pa.Table.from_batches(parts)
-            settled = settle_across(events.select(EVENTS.names), self.format)
+            settled = link_events_across_files(events.select(EVENTS.names), self.format)
             yield from settled.append_column("number", events["number"]).to_batches()
 
 

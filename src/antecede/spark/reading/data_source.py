@@ -46,7 +46,7 @@ class LogSource(DataSource):
 
         from antecede.tables import EVENTS, QUARANTINE
 
-        return from_arrow_schema(EVENTS if _find_table(self.options) == "events" else QUARANTINE)
+        return from_arrow_schema(EVENTS if _read_table_option(self.options) == "events" else QUARANTINE)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What reads the files."""
@@ -70,11 +70,11 @@ class LogReader(DataSourceReader):
         logs = read_logs(
             _list_paths(self.options), self.options.get("log_format"), _make_settings(self.options)
         )
-        table = logs.events if _find_table(self.options) == "events" else logs.quarantine
+        table = logs.events if _read_table_option(self.options) == "events" else logs.quarantine
         yield from table.to_batches()
 
 
-def _find_table(options: Mapping[str, str]) -> str:
+def _read_table_option(options: Mapping[str, str]) -> str:
     table = options.get("table", "events")
     if table not in ("events", "quarantine"):
         raise CallerError(f"option table is {table!r}: choose events or quarantine")
@@ -96,12 +96,12 @@ def _make_settings(options: Mapping[str, str]) -> "Settings":
     return Settings(
         options.get("regex"),
         options.get("delimiter"),
-        _read_pairs("fields", options),
-        _read_pairs("kinds", options),
+        _parse_json_option("fields", options),
+        _parse_json_option("kinds", options),
     )
 
 
-def _read_pairs(name: str, options: Mapping[str, str]) -> dict[str, str]:
+def _parse_json_option(name: str, options: Mapping[str, str]) -> dict[str, str]:
     """An option that is a JSON object of texts."""
     try:
         pairs = json.loads(options.get(name, "{}"))

@@ -13,9 +13,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.formats.text_lines import (
     LineRange,
     count_line_ends,
-    number_first_lines,
     read_lines,
-    split_file,
+    set_first_line_numbers,
+    split_file_into_ranges,
 )
 from antecede.spark.reading.tasks import count_reading_tasks
 
@@ -38,24 +38,30 @@ LineTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 def plan_ranges(spark: SparkSession, files: list[str]) -> list[LineRange]:
     """The ranges of these files, with the numbers of their lines; a job counts these in large files."""
-    ranges = [part for number, file in enumerate(files) for part in split_file(number, os.path.abspath(file))]
+    ranges = [
+        part
+        for number, file in enumerate(files)
+        for part in split_file_into_ranges(number, os.path.abspath(file))
+    ]
     if not any(part.low for part in ranges):
         return ranges
-    counts = _run_tasks(spark, ranges, _count_ranges, _COUNTS).collect()
-    return number_first_lines(ranges, {(row["number"], row["low"]): row["ends"] for row in counts})
+    counts = _map_ranges_in_tasks(spark, ranges, _count_lines_of_ranges, _COUNTS).collect()
+    return set_first_line_numbers(ranges, {(row["number"], row["low"]): row["ends"] for row in counts})
 
 
 def map_lines(spark: SparkSession, ranges: list[LineRange], task: LineTask, schema: pa.Schema) -> DataFrame:
     """What a task makes of the lines of each range."""
 
     def read_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part in _list_ranges(batches):
+        for part in _decode_ranges(batches):
             yield from task(read_lines(part))
 
-    return _run_tasks(spark, ranges, read_ranges, schema)
+    return _map_ranges_in_tasks(spark, ranges, read_ranges, schema)
 
 
-def _run_tasks(spark: SparkSession, ranges: list[LineRange], task: LineTask, schema: pa.Schema) -> DataFrame:
+def _map_ranges_in_tasks(
+    spark: SparkSession, ranges: list[LineRange], task: LineTask, schema: pa.Schema
+) -> DataFrame:
     """Tasks with some ranges each."""
     tasks = count_reading_tasks(spark, len(ranges), sum(part.high - part.low for part in ranges))
     rows = [{**part._asdict(), "task": place % tasks} for place, part in enumerate(ranges)]
@@ -64,12 +70,12 @@ def _run_tasks(spark: SparkSession, ranges: list[LineRange], task: LineTask, sch
     return spread.mapInArrow(task, from_arrow_schema(schema))
 
 
-def _list_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[LineRange]:
+def _decode_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[LineRange]:
     for batch in batches:
         yield from (LineRange(**row) for row in batch.to_pylist())
 
 
-def _count_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for part in _list_ranges(batches):
+def _count_lines_of_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for part in _decode_ranges(batches):
         row = {"number": part.number, "low": part.low, "ends": count_line_ends(part)}
         yield pa.RecordBatch.from_pylist([row], _COUNTS)

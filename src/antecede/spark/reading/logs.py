@@ -22,7 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
 from antecede.formats.across import CAN_BE_AMBIGUOUS, RULES
-from antecede.formats.executions import SPANS, gather_executions
+from antecede.formats.executions import SPANS, group_files_into_executions
 from antecede.formats.logs import (
     FileRead,
     check_any_readable,
@@ -31,7 +31,7 @@ from antecede.formats.logs import (
     describe_counts,
     describe_unknown_kinds,
     join_notes,
-    quarantine_files,
+    list_unreadable_files,
 )
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
@@ -39,10 +39,10 @@ from antecede.formats.sources import PathLike, list_files, list_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, locate_staged_file
 from antecede.report.notebook import preview_files, render_result
 from antecede.scratch import make_scratch_folder
-from antecede.spark.reading.across import describe_ambiguous_causes, settle_files
+from antecede.spark.reading.across import describe_ambiguous_causes, link_events_of_files
 from antecede.spark.reading.gather import apply_gathering
 from antecede.spark.reading.linked_traces import join_linked_traces
-from antecede.spark.reading.native import can_open, read_native_tables
+from antecede.spark.reading.native import can_spark_open, read_native_tables
 from antecede.spark.reading.parts import PART_BYTES, read_in_parts
 from antecede.spark.reading.tasks import count_reading_tasks
 from antecede.tables import EVENTS, QUARANTINE
@@ -120,7 +120,7 @@ def read_logs(
     """
     check_settings(format, settings)
     names = list_files(list_paths(paths))
-    _make_parent(staging)
+    _make_staging_folder(staging)
     until_done = ExitStack()
     atexit.register(until_done.close)  # which also keeps the folder while only its tables are known
     try:
@@ -131,7 +131,7 @@ def read_logs(
         raise
 
 
-def _make_parent(staging: str | None) -> None:
+def _make_staging_folder(staging: str | None) -> None:
     """Make the folder to stage in, if one is named that is not there."""
     if staging is None:
         return
@@ -156,7 +156,7 @@ def _read_files(
     native_rows = {
         number: rows
         for number, name in enumerate(names)
-        if can_open(name) and (rows := count_native_rows(name, format, settings))
+        if can_spark_open(name) and (rows := count_native_rows(name, format, settings))
     }
     to_stage = {number: name for number, name in enumerate(names) if number not in native_rows}
     reads = {number: FileRead(names[number], "parquet", rows, 0) for number, rows in native_rows.items()}
@@ -174,13 +174,13 @@ def _read_files(
         quarantine = parted.quarantine
     files = [reads[number] for number in range(len(names))]
     check_any_readable(files)
-    events, across_note = _settle_formats(events, files, parted is not None and parted.is_unmatched)
+    events, across_note = _link_events_by_format(events, files, parted is not None and parted.is_unmatched)
     events = events.select(EVENTS.names)
     if native_rows:
         native = read_native_tables(spark, [names[number] for number in native_rows])
         events = events.unionByName(native)
     note = join_notes([gather_note, across_note, describe_unknown_kinds(files)])
-    return SparkLogs(events, _add_whole_files(quarantine, files), files, note, until_done)
+    return SparkLogs(events, _add_unreadable_files(quarantine, files), files, note, until_done)
 
 
 def _stage_files(
@@ -193,18 +193,18 @@ def _stage_files(
     sizes = [os.path.getsize(name) if os.path.exists(name) else 0 for name in names]
     tasks = count_reading_tasks(spark, len(names), sum(sizes))
     columns = {"number": list(files), "name": names, "path": list(map(os.path.abspath, names))}
-    table = pa.table({**columns, "task": pa.array(_assign_tasks(sizes, tasks), pa.int32())})
+    table = pa.table({**columns, "task": pa.array(_assign_files_to_tasks(sizes, tasks), pa.int32())})
     by_task = spark.createDataFrame(table).repartitionById(tasks, "task").drop("task")
     stage = Stage(folder, format, settings, len(files) > 1)
     rows = by_task.mapInArrow(stage.run, from_arrow_schema(STAGED_FILES)).collect()
     for row in rows:
         if row["is_callers_error"]:
             raise CallerError(row["error"])
-    _check_staged(folder, [row["number"] for row in rows if row["events"]])
+    _check_staged_files_visible(folder, [row["number"] for row in rows if row["events"]])
     return {row["number"]: _make_file_read(files[row["number"]], row.asDict()) for row in rows}
 
 
-def _check_staged(folder: str, numbers: list[int]) -> None:
+def _check_staged_files_visible(folder: str, numbers: list[int]) -> None:
     """Refuse a folder in which the driver does not find what workers wrote."""
     paths = (locate_staged_file(folder, "events", number) for number in numbers)
     if not all(map(os.path.exists, paths)):
@@ -220,7 +220,7 @@ def _make_file_read(name: str, row: dict[str, Any]) -> FileRead:
     return FileRead(name, row["format"], row["events"], row["quarantined"], None, tuple(row["unknown"]))
 
 
-def _assign_tasks(sizes: list[int], tasks: int) -> list[int]:
+def _assign_files_to_tasks(sizes: list[int], tasks: int) -> list[int]:
     """A task for each file: the largest first, each to the task that has least to do."""
     loads = [(0, task) for task in range(tasks)]
     heapify(loads)
@@ -236,14 +236,14 @@ def _gather_files(spark: SparkSession, names: list[str], folder: str) -> tuple[D
     events, spans = _load_staged(spark, folder, "events", STAGED_EVENTS), os.path.join(folder, "spans")
     if not os.path.isdir(spans):
         return events, None
-    gathering = gather_executions(pq.read_table(spans, schema=SPANS), names)
+    gathering = group_files_into_executions(pq.read_table(spans, schema=SPANS), names)
     return apply_gathering(spark, events, gathering), gathering.note
 
 
-def _settle_formats(
+def _link_events_by_format(
     events: DataFrame, files: list[FileRead], is_unmatched: bool
 ) -> tuple[DataFrame, str | None]:
-    """The events, with those settled that only all files of a format tell together; and a note.
+    """The events, linked where only all files of a format together tell how; and a note.
 
     `is_unmatched` if a file was read in parts, and what is in them is still to be settled together.
     """
@@ -251,7 +251,7 @@ def _settle_formats(
     for format in RULES:
         numbers = [number for number, file in enumerate(files) if file.format == format]
         if len(numbers) > 1 or (numbers and is_unmatched):
-            events = settle_files(events, format, numbers)
+            events = link_events_of_files(events, format, numbers)
         if numbers and format == CAN_BE_AMBIGUOUS:
             note = describe_ambiguous_causes(events, numbers)
     return events, note
@@ -265,9 +265,9 @@ def _load_staged(spark: SparkSession, folder: str, name: str, schema: pa.Schema)
     return spark.read.schema(columns).parquet(path)
 
 
-def _add_whole_files(quarantine: DataFrame, files: list[FileRead]) -> DataFrame:
+def _add_unreadable_files(quarantine: DataFrame, files: list[FileRead]) -> DataFrame:
     """The records in quarantine, and the files that could not be read at all."""
-    whole_files = quarantine_files(files)
+    whole_files = list_unreadable_files(files)
     if not len(whole_files):
         return quarantine
     return quarantine.unionByName(quarantine.sparkSession.createDataFrame(whole_files))

@@ -26,7 +26,7 @@ from antecede.ordering.change_tables import (
     FROM_LINES,
     MARKS,
     describe_commit_order,
-    list_marks,
+    list_transaction_marks,
     order_commits,
     parse_change_lines,
 )
@@ -38,16 +38,16 @@ from antecede.ordering.text_tables import (
     REASON,
     TextPlan,
     TextSummary,
-    ask_text_table,
+    make_text_question,
     merge_summaries,
     parse_lines,
     plan_text_table,
     summarize_lines,
 )
 from antecede.spark.column_names import quote_column
-from antecede.spark.ordering.outcome import compares_exactly, name_our_columns
+from antecede.spark.ordering.outcome import choose_added_column_names, is_case_sensitive
 from antecede.spark.reading.lines import map_lines, plan_ranges
-from antecede.spark.reading.native import as_path, can_open, path_of
+from antecede.spark.reading.native import can_spark_open, escape_path_pattern, get_file_path_column
 
 _SUMMARY = pa.schema({"summary": pa.string()})
 
@@ -69,7 +69,7 @@ class MessageFiles(NamedTuple):
     @property
     def names(self) -> dict[str, str]:
         """What the columns that are added to quarantine are called, by what they should be called."""
-        return name_our_columns(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
+        return choose_added_column_names(self.rows.drop(FILE, LINE), "file", "line", "raw", "reason")
 
     def count_rows(self) -> tuple[int, int]:
         """How many rows can and cannot be read."""
@@ -90,7 +90,7 @@ class MessageFiles(NamedTuple):
 def read_message_files(
     spark: SparkSession, paths: list[str], kind: str | None, **options: Any
 ) -> MessageFiles:
-    """The table in these files, all of one kind. The options are those of `ask_text_table`."""
+    """The table in these files, all of one kind. The options are those of `make_text_question`."""
     files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
@@ -109,23 +109,23 @@ def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[s
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_lines(batches, plan)
 
-    return _split_rows(map_lines(spark, ranges, parse, plan.schema), kind, files)
+    return _split_unreadable_rows(map_lines(spark, ranges, parse, plan.schema), kind, files)
 
 
 def _read_changes(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Changes of a database: one job for the order of commits, and one for the rows."""
     ranges = plan_ranges(spark, files)
-    marks = map_lines(spark, ranges, list_marks, MARKS).toArrow()
+    marks = map_lines(spark, ranges, list_transaction_marks, MARKS).toArrow()
     commits = order_commits(marks)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_change_lines(batches, commits)
 
-    log = _split_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
+    log = _split_unreadable_rows(map_lines(spark, ranges, parse, FROM_LINES), "debezium", files)
     return log._replace(notes=describe_commit_order(marks, files))
 
 
-def _split_rows(lines: DataFrame, kind: str, files: list[str]) -> MessageFiles:
+def _split_unreadable_rows(lines: DataFrame, kind: str, files: list[str]) -> MessageFiles:
     """The rows that can be read, and those that cannot; both are kept on disk."""
     rows = lines.persist(StorageLevel.DISK_ONLY)
     reason = quote_column(REASON)
@@ -138,7 +138,7 @@ def plan_text(
     spark: SparkSession, kind: str, files: list[str], ranges: list[LineRange], options: dict[str, Any]
 ) -> TextPlan:
     """How the lines of these files are read, by a look at all of them."""
-    question = ask_text_table(kind, files, ranges, **options)
+    question = make_text_question(kind, files, ranges, **options)
 
     def summarize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         summary = msgspec.json.encode(summarize_lines(batches, question)).decode()
@@ -148,19 +148,19 @@ def plan_text(
         msgspec.json.decode(row["summary"], type=TextSummary)
         for row in map_lines(spark, ranges, summarize, _SUMMARY).collect()
     ]
-    return plan_text_table(question, merge_summaries(summaries), exact_names=compares_exactly(spark))
+    return plan_text_table(question, merge_summaries(summaries), exact_names=is_case_sensitive(spark))
 
 
 def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Files whose footer cannot be read are left out whole. Footers also tell how many rows there are."""
-    faults = {number: _find_fault(file) for number, file in enumerate(files)}
+    faults = {number: _find_parquet_fault(file) for number, file in enumerate(files)}
     broken = [(number, None, fault, None) for number, fault in faults.items() if fault]
     good = [os.path.abspath(file) for number, file in enumerate(files) if not faults[number]]
     if not good:
         raise InputError(f"{files[broken[0][0]]}: {broken[0][2]}")
     footers = [pq.read_metadata(file) for file in good]
     differ = any(not footer.schema.equals(footers[0].schema) for footer in footers)
-    table = spark.read.option("mergeSchema", differ).parquet(*map(as_path, good))
+    table = spark.read.option("mergeSchema", differ).parquet(*map(escape_path_pattern, good))
     rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _find_file_number(good, files)})
     unreadable_schema = f"`{FILE}` int, `{LINE}` bigint, `{REASON}` string, `{RAW}` string"
     unreadable = spark.createDataFrame(broken, unreadable_schema)
@@ -168,8 +168,8 @@ def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
     return MessageFiles(rows, unreadable, "parquet", files, (row_count, len(broken)))
 
 
-def _find_fault(file: str) -> str | None:
-    if not can_open(file):
+def _find_parquet_fault(file: str) -> str | None:
+    if not can_spark_open(file):
         return (
             "Spark opens no Parquet file with a colon in its name, or a dot or an underscore first: rename it"
         )
@@ -186,7 +186,7 @@ def _find_file_number(good: list[str], files: list[str]) -> Column:
     if are_plain and len(set(names)) == len(names):  # these are looked up sooner than decoded paths
         keys, name_of_row = names, sf.col("_metadata.file_name")
     else:
-        keys, name_of_row = good, path_of()
+        keys, name_of_row = good, get_file_path_column()
     pairs = [sf.lit(part) for key, path in zip(keys, good, strict=True) for part in (key, numbers[path])]
     return sf.try_element_at(sf.create_map(*pairs), name_of_row).cast("int")
 

@@ -20,7 +20,7 @@ from antecede.formats.part_staging import (
     LineCounter,
     PartStage,
     compute_part_offsets,
-    cut_file,
+    split_file_into_parts,
 )
 from antecede.formats.parts import HEAD_BYTES
 from antecede.tables import EVENTS, QUARANTINE
@@ -56,39 +56,43 @@ def read_in_parts(
     if plan is None:
         return None
     read_part(b"", name, plan, settings, first_line=1)  # wrong settings are told here, not in a task
-    parts = _number_lines(spark, path, cut_file(size, part_bytes))
+    parts = _number_lines(spark, path, split_file_into_parts(size, part_bytes))
     os.makedirs(folder, exist_ok=True)
     stage = PartStage(folder, name, path, plan, settings)
-    staged = _spread(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
+    staged = _make_task_rows(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
     try:
         columns = [staged[key].to_pylist() for key in ("basis", "unmatched", "alone")]
         basis, is_unmatched = find_common_index_basis(zip(*columns, strict=True))
         offsets = compute_part_offsets(_load_spans(folder), basis)
     except NotInParts:
         return None
-    events = _load(spark, os.path.join(folder, "events"), PART_EVENTS)
-    events = _name_events(_move_positions(spark, events, offsets), name)
-    quarantine = _load(spark, os.path.join(folder, "quarantine"), QUARANTINE)
+    events = _load_staged(spark, os.path.join(folder, "events"), PART_EVENTS)
+    events = _fill_event_ids(_offset_positions(spark, events, offsets), name)
+    quarantine = _load_staged(spark, os.path.join(folder, "quarantine"), QUARANTINE)
     return PartedLog(
-        _describe_file(name, plan.format, staged), events.select(EVENTS.names), quarantine, is_unmatched
+        _make_file_read(name, plan.format, staged), events.select(EVENTS.names), quarantine, is_unmatched
     )
 
 
 def _number_lines(spark: SparkSession, path: str, parts: pa.Table) -> pa.Table:
     """The parts with the numbers of their first lines."""
-    counts = _spread(spark, parts).mapInArrow(LineCounter(path).run, from_arrow_schema(LINE_COUNTS)).toArrow()
+    counts = (
+        _make_task_rows(spark, parts)
+        .mapInArrow(LineCounter(path).run, from_arrow_schema(LINE_COUNTS))
+        .toArrow()
+    )
     lines = counts.sort_by("part")["lines"].to_numpy()
     first_lines = 1 + np.cumsum(lines) - lines
     return parts.set_column(3, "first_line", pa.array(first_lines))
 
 
-def _spread(spark: SparkSession, parts: pa.Table) -> DataFrame:
+def _make_task_rows(spark: SparkSession, parts: pa.Table) -> DataFrame:
     """A task for each part."""
     tasks = parts.append_column("task", parts["part"].cast(pa.int32()))
     return spark.createDataFrame(tasks).repartitionById(len(parts), "task").drop("task")
 
 
-def _describe_file(name: str, format: str, staged: pa.Table) -> FileRead:
+def _make_file_read(name: str, format: str, staged: pa.Table) -> FileRead:
     events, quarantined = (sum(staged[key].to_pylist()) for key in ("events", "quarantined"))
     words = {word for some in staged["unknown"].to_pylist() for word in some}
     return FileRead(name, format, events, quarantined, None, tuple(sorted(words)[:LISTED_WORDS]))
@@ -99,14 +103,14 @@ def _load_spans(folder: str) -> pa.Table:
     return pq.read_table(path, schema=PART_SPANS) if os.path.isdir(path) else PART_SPANS.empty_table()
 
 
-def _load(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
+def _load_staged(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
     columns = from_arrow_schema(schema)
     if not os.path.isdir(path):
         return spark.createDataFrame([], columns)
     return spark.read.schema(columns).parquet(path)
 
 
-def _move_positions(spark: SparkSession, events: DataFrame, offsets: pa.Table) -> DataFrame:
+def _offset_positions(spark: SparkSession, events: DataFrame, offsets: pa.Table) -> DataFrame:
     """Positions that count on from part to part."""
     if not len(offsets):
         return events
@@ -115,8 +119,8 @@ def _move_positions(spark: SparkSession, events: DataFrame, offsets: pa.Table) -
     return joined.withColumn("index", sf.col("index") + sf.col("further"))
 
 
-def _name_events(events: DataFrame, name: str) -> DataFrame:
-    """Ids for events that have none, as `formats.settle` makes them."""
+def _fill_event_ids(events: DataFrame, name: str) -> DataFrame:
+    """Ids for events that have none, as `formats.indexing` makes them."""
     by_index = sf.concat(sf.col("process"), sf.lit("#"), sf.col("index"))
     by_line = sf.concat(sf.lit(f"{name}:"), sf.col("line"))
     return events.withColumn("event", sf.coalesce("event", by_index, by_line))

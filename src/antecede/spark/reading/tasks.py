@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from antecede.spark.partition_kernel import find_chosen_partitions
+from antecede.spark.partition_kernel import read_chosen_partition_count
 
 TASKS_PER_PARTITION = 4
 """Tasks for each shuffle partition, at most: more of them even out what sizes do not tell."""
@@ -14,6 +14,6 @@ MANY = 32
 
 def count_reading_tasks(spark: SparkSession, pieces: int, size: int) -> int:
     """Tasks for so many files, or parts of files, which have so many bytes together."""
-    chosen = find_chosen_partitions(spark)
+    chosen = read_chosen_partition_count(spark)
     most = max(MANY, size // TASK_BYTES) if chosen is None else TASKS_PER_PARTITION * chosen
     return min(pieces, most)

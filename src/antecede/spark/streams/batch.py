@@ -21,9 +21,9 @@ from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.arrow_types import convert_schema
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.message_order import find_arrow_type
-from antecede.spark.ordering.outcome import compares_exactly
-from antecede.spark.partition_kernel import find_chosen_partitions
-from antecede.spark.streams.kafka_sink import choose_topic, make_publisher
+from antecede.spark.ordering.outcome import is_case_sensitive
+from antecede.spark.partition_kernel import read_chosen_partition_count
+from antecede.spark.streams.kafka_sink import make_publisher, parse_sink_topic
 from antecede.streams.bucket import BucketReport, order_bucket
 from antecede.streams.ledger import Ledger, Turn
 from antecede.streams.marks import Mark
@@ -53,16 +53,16 @@ class StreamSettings(NamedTuple):
 
     def make_ledger(self, frame: DataFrame) -> Ledger:
         """The ledger of a stream with the columns of this frame; a sentence if there can be none."""
-        plan = self._plan(frame)
+        plan = self._make_stream_plan(frame)
         publish = None
         if self.to is not None:
             publish = make_publisher(frame.sparkSession, self.to, self.out, plan)
         return Ledger(self.checkpoint, self.out, plan, self.query, self.sink, publish)
 
-    def _plan(self, frame: DataFrame) -> StreamPlan:
+    def _make_stream_plan(self, frame: DataFrame) -> StreamPlan:
         names = [name for name in frame.columns if name not in (RAW, REASON)]
         columns = TableColumns(names, lambda name: find_arrow_type(frame, name))
-        exact_names = compares_exactly(frame.sparkSession)
+        exact_names = is_case_sensitive(frame.sparkSession)
         return plan_stream(columns, self.options, self.give_up, self.horizon, exact_names=exact_names)
 
 
@@ -99,8 +99,8 @@ def make_settings(
         if count is not None and count < 1:
             raise CallerError(f"{name}= must be at least 1, and is {count}")
     return StreamSettings(
-        _find_folder(out, "out"),
-        _find_folder(checkpoint, "checkpoint"),
+        _resolve_local_folder(out, "out"),
+        _resolve_local_folder(checkpoint, "checkpoint"),
         options,
         policy,
         horizon,
@@ -109,7 +109,7 @@ def make_settings(
         query,
         max_held,
         check_sink_name(sink),
-        choose_topic(to),
+        parse_sink_topic(to),
     )
 
 
@@ -122,7 +122,7 @@ def check_sink_name(sink: str) -> str:
     return sink
 
 
-def _find_folder(place: str | Path, option: str) -> Path:
+def _resolve_local_folder(place: str | Path, option: str) -> Path:
     """A folder that tasks can open by its path."""
     text = str(place)
     path = text.removeprefix("file://") if text.startswith("file:///") else text.removeprefix("file:")
@@ -205,18 +205,18 @@ def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Ma
     turn = ledger.begin_batch(batch_id, start, settings.buckets)
     if turn is None:
         return None
-    reports = _run_tasks(batch, turn, settings.partitions)
+    reports = _order_buckets_in_tasks(batch, turn, settings.partitions)
     took = max(0, int(now() * 1000) - start)
     return turn.commit(reports, convert_schema(batch.schema), took)
 
 
-def _run_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
+def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
     """Let tasks put the rows of their buckets in order; one job."""
-    wanted = partitions or find_chosen_partitions(batch.sparkSession) or turn.bucket_count
+    wanted = partitions or read_chosen_partition_count(batch.sparkSession) or turn.bucket_count
     tasks = min(wanted, turn.bucket_count)
     rows = batch.withColumns({_BUCKET: _choose_bucket(turn), _NO_ROW: sf.lit(False)})
     if expired := turn.list_expired_buckets():
-        rows = rows.union(_make_no_rows(rows, expired))
+        rows = rows.union(_make_placeholder_rows(rows, expired))
     turn = turn._replace(ledger=turn.ledger._replace(publish=None))  # that is for the driver to do
     spread = rows.repartitionById(tasks, sf.pmod(sf.col(f"`{_BUCKET}`"), sf.lit(tasks)))
 
@@ -240,7 +240,7 @@ def _choose_bucket(turn: Turn) -> Column:
     return sf.pmod(sf.xxhash64(name), sf.lit(turn.bucket_count)).cast("int")
 
 
-def _make_no_rows(rows: DataFrame, buckets: list[int]) -> DataFrame:
+def _make_placeholder_rows(rows: DataFrame, buckets: list[int]) -> DataFrame:
     """Something for the tasks of these buckets, whether rows come or not."""
     frame = rows.sparkSession.createDataFrame([(bucket,) for bucket in buckets], f"`{_BUCKET}` int")
     nulls = [

@@ -18,8 +18,8 @@ from antecede.formats.debezium import Commits, TransactionMark
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.change_tables import FROM_RECORDS, parse_change_records
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.streams.kafka import check_topics, read_records
-from antecede.streams.marks import KEPT_MARKS, write_file
+from antecede.spark.streams.kafka import check_topics, open_record_stream
+from antecede.streams.marks import KEPT_MARKS, write_file_atomically
 
 HORIZON = 100_000
 """Rows whose ids are remembered, unless the user says otherwise."""
@@ -37,7 +37,7 @@ class _Begins(msgspec.Struct, frozen=True):
 def follow_changes(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
     """The rows of topics that Debezium writes; `link_transactions` tells the rest of each batch."""
     check_topics(spark, topics)
-    records = read_records(spark, topics, records_per_batch)
+    records = open_record_stream(spark, topics, records_per_batch)
     return map_in_arrow(records, parse_change_records, from_arrow_schema(FROM_RECORDS))
 
 
@@ -46,7 +46,7 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
     columns = ("kafka_topic", "kafka_partition", "kafka_offset", "kind", "transaction")
     marks = batch.where("kind in ('begin', 'end')").select(*columns)
     found = sorted(tuple(row) for row in marks.collect())
-    before = _read_begins(checkpoint, batch_id)
+    before = _read_transaction_begins(checkpoint, batch_id)
     places = {before.place} if before.place is not None else set()
     places |= {f"partition {partition} of {topic}" for topic, partition, *_ in found}
     if len(places) > 1:
@@ -56,8 +56,10 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
             "their own"
         )
     in_order = [TransactionMark(kind, transaction) for *_, kind, transaction in found]
-    commits = before.commits.follow(in_order, most=None)
-    _write_begins(checkpoint, batch_id, _Begins(next(iter(places), None), before.commits.follow(in_order)))
+    commits = before.commits.add_transactions(in_order, most_remembered=None)
+    _write_transaction_begins(
+        checkpoint, batch_id, _Begins(next(iter(places), None), before.commits.add_transactions(in_order))
+    )
     begun = [mark.transaction for mark in in_order if mark.kind == "begin"]
     links = [
         (f"begin of {name}", [f"end of {commits.before[name]}"]) for name in begun if commits.before[name]
@@ -76,7 +78,7 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
     )
 
 
-def _read_begins(checkpoint: Path, batch_id: int) -> _Begins:
+def _read_transaction_begins(checkpoint: Path, batch_id: int) -> _Begins:
     """What was so behind the batch before; the newest below this one."""
     folder = checkpoint / _FOLDER
     numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
@@ -86,9 +88,9 @@ def _read_begins(checkpoint: Path, batch_id: int) -> _Begins:
     return msgspec.json.decode((folder / f"{max(earlier)}.json").read_bytes(), type=_Begins)
 
 
-def _write_begins(checkpoint: Path, batch_id: int, begins: _Begins) -> None:
+def _write_transaction_begins(checkpoint: Path, batch_id: int, begins: _Begins) -> None:
     folder = checkpoint / _FOLDER
-    write_file(folder / f"{batch_id}.json", msgspec.json.encode(begins))
+    write_file_atomically(folder / f"{batch_id}.json", msgspec.json.encode(begins))
     for file in folder.glob("*.json"):
         if file.stem.isdigit() and int(file.stem) <= batch_id - KEPT_MARKS:
             file.unlink(missing_ok=True)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
@@ -15,7 +16,7 @@ from antecede.formats.text_lines import LINES
 from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
 from antecede.spark.reading.lines import plan_ranges
 from antecede.spark.reading.message_tables import plan_text
-from antecede.spark.reading.native import as_path
+from antecede.spark.reading.native import escape_path_pattern
 from antecede.spark.running import translate_error
 from antecede.spark.streams.batch import StreamSettings
 from antecede.spark.streams.stream import PrepareBatch, start_stream
@@ -37,7 +38,7 @@ def follow_folder(
     stream = spark.readStream.option("recursiveFileLookup", True).option(
         "maxFilesPerTrigger", files_per_batch
     )
-    place = as_path(paths[0])
+    place = escape_path_pattern(paths[0])
     if kind == "parquet":
         reader = spark.read.option("recursiveFileLookup", True).option("mergeSchema", True)
         schema = reader.parquet(place).schema
@@ -51,13 +52,13 @@ def parse_stream(lines: DataFrame, plan: TextPlan) -> DataFrame:
     schema = pa.schema([field for field in plan.schema if field.name not in (FILE, LINE)])
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in parse_new_lines(map(_number_lines, batches), plan):
+        for rows in parse_new_lines(map(_add_line_columns, batches), plan):
             yield rows.select(schema.names)
 
     return lines.mapInArrow(parse, from_arrow_schema(schema))
 
 
-def _number_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _add_line_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Lines as a reader of files hands them over; a stream does not tell where they stood."""
     size = len(batch)
     text = batch.column(0).cast(pa.binary())
@@ -72,26 +73,32 @@ def run_until_stopped(
     settings: StreamSettings,
     trigger: dict[str, Any],
     is_stopping: Callable[[], bool],
-    tell: Callable[[], None],
+    report_progress: Callable[[], None],
     prepare: PrepareBatch | None = None,
-) -> DataFrame:
+) -> DataFrame | None:
     """Run a stream until its trigger ends it or it is to stop; no micro-batch is broken off then.
 
     Where rows have columns that the stream does not know, it is opened anew, and the micro-batch is tried
-    again. `tell` is called now and then meanwhile. Returns the stream as it was opened last.
+    again. `report_progress` is called now and then meanwhile. Returns the stream as it was opened last, if it
+    was.
+
+    Who sends a signal to all processes of a group ends Spark, too. Then a micro-batch is broken off, as in a
+    crash, and nothing more can be asked of Spark.
     """
-    looked = None
+    looked = stream = None
     while True:
-        stream = open_stream()
-        query = start_stream(
-            stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
-        )
         try:
-            _wait_for(query, is_stopping, tell)
+            stream = open_stream()
+            query = start_stream(
+                stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
+            )
+            _wait_for_query(query, is_stopping, report_progress)
             return stream
-        except StreamingQueryException as error:
+        except (PySparkException, Py4JError, ConnectionError) as error:
             if is_stopping():
                 return stream
+            if not isinstance(error, StreamingQueryException):
+                raise
             told = translate_error(error)
             found = (str(told), list_marked_batches(settings.checkpoint))
             if not isinstance(told, NewColumnsError) or found == looked:
@@ -99,8 +106,10 @@ def run_until_stopped(
             looked = found
 
 
-def _wait_for(query: StreamingQuery, is_stopping: Callable[[], bool], tell: Callable[[], None]) -> None:
+def _wait_for_query(
+    query: StreamingQuery, is_stopping: Callable[[], bool], report_progress: Callable[[], None]
+) -> None:
     while not query.awaitTermination(_PAUSE):
-        tell()
+        report_progress()
         if is_stopping() and not query.status["isTriggerActive"]:
             query.stop()

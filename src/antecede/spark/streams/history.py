@@ -20,8 +20,8 @@ from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.kafka_records import RECORDS
 from antecede.spark.column_names import quote_column
-from antecede.spark.reading.native import as_path
-from antecede.streams.marks import list_marked_batches, write_file
+from antecede.spark.reading.native import escape_path_pattern
+from antecede.streams.marks import list_marked_batches, write_file_atomically
 
 _FILE = "history.json"
 """In the checkpoint: the history of each partition."""
@@ -35,7 +35,7 @@ class TopicHistory(msgspec.Struct, frozen=True):
     folder: str
     ends: dict[str, dict[str, int]]
 
-    def find_end(self) -> Column:
+    def make_end_column(self) -> Column:
         """The end of the history of each record's partition; null if it has none."""
         ends = {f"{t}/{p}": end for t, partitions in self.ends.items() for p, end in partitions.items()}
         place = sf.concat_ws("/", sf.col("kafka_topic"), sf.col("kafka_partition"))
@@ -57,7 +57,9 @@ def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoi
             f"{checkpoint} began without history, and history comes first: leave out {folder}, or start with "
             "a new checkpoint and a new output folder"
         )
-    records = _select_records(spark.read.option("recursiveFileLookup", True).parquet(as_path(folder)), folder)
+    records = _select_records(
+        spark.read.option("recursiveFileLookup", True).parquet(escape_path_pattern(folder)), folder
+    )
     last = records.groupBy("kafka_topic", "kafka_partition").agg(sf.max("kafka_offset").alias("last"))
     ends: dict[str, dict[str, int]] = {}
     for topic, partition, offset in last.where("last is not null").collect():
@@ -70,7 +72,7 @@ def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoi
         )
     history = TopicHistory(folder, ends)
     _check_no_gap(spark, history, topics)
-    write_file(checkpoint / _FILE, msgspec.json.encode(history))
+    write_file_atomically(checkpoint / _FILE, msgspec.json.encode(history))
     return history
 
 
@@ -85,16 +87,16 @@ def _read_kept_history(checkpoint: Path) -> TopicHistory | None:
     return msgspec.json.decode(file.read_bytes(), type=TopicHistory) if file.exists() else None
 
 
-def put_history_before(
+def prepend_history(
     spark: SparkSession, history: TopicHistory, records: DataFrame, files_per_batch: int
 ) -> DataFrame:
     """A stream of the records in the files and of those in the topics, each once."""
-    place = as_path(history.folder)
+    place = escape_path_pattern(history.folder)
     schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema
     reader = spark.readStream.schema(schema).option("recursiveFileLookup", True)
     files = reader.option("maxFilesPerTrigger", files_per_batch).parquet(place)
     old = _select_records(files, history.folder)
-    end = history.find_end()
+    end = history.make_end_column()
     old = old.where(sf.col("kafka_offset") < end)
     new = records.where(end.isNull() | (sf.col("kafka_offset") >= end))
     return old.unionByName(new)

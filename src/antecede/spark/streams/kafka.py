@@ -22,15 +22,15 @@ from antecede.kafka_address import KafkaTopics
 from antecede.ordering.kafka_records import (
     RECORDS,
     RecordPlan,
-    choose_kind,
-    list_possible_kinds,
+    choose_stamp_kind_of_records,
+    list_possible_stamp_kinds,
     parse_records,
     plan_records,
 )
 from antecede.ordering.message_plan import MessageOptions
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.streams.history import check_history_named, find_history, put_history_before
-from antecede.streams.marks import write_file
+from antecede.spark.streams.history import check_history_named, find_history, prepend_history
+from antecede.streams.marks import write_file_atomically
 
 ANSWER_TIME = 10
 """Seconds in which a broker must answer."""
@@ -53,12 +53,12 @@ def check_brokers(topics: KafkaTopics) -> None:
             return
         except (OSError, OverflowError) as error:
             faults.append(f"{broker} ({error})")
-    raise _refuse_brokers(", ".join(faults))
+    raise _make_broker_error(", ".join(faults))
 
 
-def read_records(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
+def open_record_stream(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
     """A stream of the records of topics, from their beginnings on."""
-    reader = spark.readStream.format("kafka").options(**_locate(topics))
+    reader = spark.readStream.format("kafka").options(**_make_reader_options(topics))
     return _select_records(reader.option("maxOffsetsPerTrigger", records_per_batch).load())
 
 
@@ -76,16 +76,16 @@ def follow_topics(
     With a folder of history, what is there comes from the folder, and the topics go on behind it.
     """
     kind = _find_stamp_kind(spark, topics, options, checkpoint)
-    records = read_records(spark, topics, records_per_batch)
+    records = open_record_stream(spark, topics, records_per_batch)
     if history is None:
         check_history_named(checkpoint)
     else:
         kept = find_history(spark, history, topics, checkpoint)
-        records = put_history_before(spark, kept, records, files_per_batch)
-    return _parse_topics(records, plan_records(options, kind))
+        records = prepend_history(spark, kept, records, files_per_batch)
+    return _parse_records(records, plan_records(options, kind))
 
 
-def _parse_topics(records: DataFrame, plan: RecordPlan) -> DataFrame:
+def _parse_records(records: DataFrame, plan: RecordPlan) -> DataFrame:
     """The rows of a stream of records."""
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -103,11 +103,11 @@ def _find_stamp_kind(
         check_topics(spark, topics)
         return msgspec.json.decode(file.read_bytes(), type=str)
     sample = _read_sample(spark, topics, SAMPLE)
-    kinds = list_possible_kinds(options)
+    kinds = list_possible_stamp_kinds(options)
     if not kinds:
         raise CallerError(f"stamps of form {options.form!r} cannot be put in order while rows come")
-    kind = kinds[0] if len(kinds) == 1 else choose_kind(sample.to_batches(), options)
-    write_file(file, msgspec.json.encode(kind))
+    kind = kinds[0] if len(kinds) == 1 else choose_stamp_kind_of_records(sample.to_batches(), options)
+    write_file_atomically(file, msgspec.json.encode(kind))
     return kind
 
 
@@ -119,15 +119,15 @@ def check_topics(spark: SparkSession, topics: KafkaTopics) -> None:
 
 def _read_sample(spark: SparkSession, topics: KafkaTopics, most: int) -> pa.Table:
     """Some of the first records; a sentence if the broker does not answer, or a topic is not there."""
-    with explain_errors(topics):
+    with explain_kafka_errors(topics):
         times = {name: str(1000 * ANSWER_TIME) for name in _TIMES}
-        reader = spark.read.format("kafka").options(**_locate(topics), **times)
+        reader = spark.read.format("kafka").options(**_make_reader_options(topics), **times)
         frame = reader.option("fetchOffset.numRetries", 1).load()
         rows = _select_records(frame).limit(most).collect()
     return pa.Table.from_pylist([row.asDict(recursive=True) for row in rows], RECORDS)
 
 
-def _locate(topics: KafkaTopics) -> dict[str, str]:
+def _make_reader_options(topics: KafkaTopics) -> dict[str, str]:
     return {
         "kafka.bootstrap.servers": topics.brokers,
         "subscribe": ",".join(topics.topics),
@@ -141,7 +141,7 @@ def _select_records(frame: DataFrame) -> DataFrame:
 
 
 @contextmanager
-def explain_errors(topics: KafkaTopics) -> Iterator[None]:
+def explain_kafka_errors(topics: KafkaTopics) -> Iterator[None]:
     """What Spark and Kafka say, in words of ours."""
     try:
         yield
@@ -168,9 +168,9 @@ def _explain_error(error: Exception, topics: KafkaTopics) -> AntecedeError | Non
             "folder"
         )
     if "TimeoutException" in text or "timed out" in text.lower():
-        return _refuse_brokers(f"{topics.brokers} does not answer as Kafka does")
+        return _make_broker_error(f"{topics.brokers} does not answer as Kafka does")
     return None
 
 
-def _refuse_brokers(why: str) -> CallerError:
+def _make_broker_error(why: str) -> CallerError:
     return CallerError(f"no broker answers within {ANSWER_TIME} seconds: {why}; start it, or name another")

@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
-from antecede.kafka_address import KafkaTopics, split_kafka_address
+from antecede.kafka_address import KafkaTopics, parse_kafka_address
 from antecede.spark.column_names import quote_column
-from antecede.spark.reading.native import as_path
+from antecede.spark.reading.native import escape_path_pattern
 from antecede.streams.marks import Mark
 from antecede.streams.stream_plan import StreamPlan
 
@@ -28,11 +28,11 @@ POSITION, TABLE, STREAM, RECEIVER, KEY = (
 _GROUP, _TABLE = "antecede group", "antecede table"
 
 
-def choose_topic(address: str | None) -> KafkaTopics | None:
+def parse_sink_topic(address: str | None) -> KafkaTopics | None:
     """The topic that rows are written to; a sentence if it is not one."""
     if address is None:
         return None
-    topics = split_kafka_address(address)
+    topics = parse_kafka_address(address)
     if len(topics.topics) > 1:
         raise CallerError(f"{address}: rows are written to one topic: name one")
     return topics
@@ -44,7 +44,7 @@ def make_publisher(
     """A function that writes the rows in new files of the tables to the topic, before their mark counts."""
 
     def publish(mark: Mark, paths: Collection[str]) -> None:
-        tables = [_read_table(spark, out, name, paths) for name in PUBLISHED]
+        tables = [_read_new_files(spark, out, name, paths) for name in PUBLISHED]
         frames = [frame for frame in tables if frame is not None]
         if not frames:
             return
@@ -58,8 +58,8 @@ def make_publisher(
     return publish
 
 
-def _read_table(spark: SparkSession, out: Path, name: str, paths: Collection[str]) -> DataFrame | None:
-    files = [as_path(str(out / path)) for path in paths if path.startswith(f"{name}/")]
+def _read_new_files(spark: SparkSession, out: Path, name: str, paths: Collection[str]) -> DataFrame | None:
+    files = [escape_path_pattern(str(out / path)) for path in paths if path.startswith(f"{name}/")]
     if not files:
         return None
     return spark.read.parquet(*files).withColumn(_TABLE, sf.lit(name))

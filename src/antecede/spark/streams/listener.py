@@ -16,7 +16,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from antecede.streams.marks import list_marked_batches, read_mark
-from antecede.streams.status import list_batch
+from antecede.streams.status import read_batch_figures
 
 
 class OrderListener(StreamingQueryListener):
@@ -41,7 +41,7 @@ class OrderListener(StreamingQueryListener):
         if batch not in list_marked_batches(self._checkpoint):
             return
         if read_mark(self._checkpoint, batch).query == str(event.progress.id):
-            self._tell(list_batch(self._checkpoint, batch))
+            self._tell(read_batch_figures(self._checkpoint, batch))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """All was told."""

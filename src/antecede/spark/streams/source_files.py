@@ -30,11 +30,11 @@ def check_new_files(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFr
                 "a file without rows in its place to go on without them"
             )
         if not is_text:
-            _check_parquet(file, batch.columns)
+            _check_parquet_file(file, batch.columns)
     return batch
 
 
-def _check_parquet(file: str, columns: list[str]) -> None:
+def _check_parquet_file(file: str, columns: list[str]) -> None:
     if fault := find_parquet_fault(file):
         raise InputError(f"{file}: {fault}; put a right one in its place, or one without rows")
     if strange := sorted(set(pq.read_schema(file).names) - set(columns)):
@@ -43,24 +43,24 @@ def _check_parquet(file: str, columns: list[str]) -> None:
 
 def list_batch_files(checkpoint: Path, batch_id: int) -> Iterator[str]:
     """The files of a micro-batch, by Spark's checkpoint; none if it is not of files alone."""
-    end = _read_offset(checkpoint, batch_id)
-    before = -1 if batch_id == 0 else _read_offset(checkpoint, batch_id - 1)
+    end = _read_source_offset(checkpoint, batch_id)
+    before = -1 if batch_id == 0 else _read_source_offset(checkpoint, batch_id - 1)
     if end is None or before is None:
         return
     for number in range(before + 1, end + 1):
-        for entry in _read_entries(checkpoint, number):
+        for entry in _read_source_entries(checkpoint, number):
             if entry["batchId"] == number:
                 yield unquote(urlsplit(entry["path"]).path)
 
 
-def _read_offset(checkpoint: Path, batch_id: int) -> int | None:
+def _read_source_offset(checkpoint: Path, batch_id: int) -> int | None:
     """Up to where the only source was read."""
     *_, offset = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
     number = json.loads(offset).get("logOffset") if offset.startswith("{") else None
     return None if number is None else int(number)
 
 
-def _read_entries(checkpoint: Path, number: int) -> list[dict[str, Any]]:
+def _read_source_entries(checkpoint: Path, number: int) -> list[dict[str, Any]]:
     folder = checkpoint / "sources" / "0"
     for name in (str(number), f"{number}.compact"):
         if (folder / name).exists():

@@ -15,7 +15,7 @@ from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
 from antecede.spark.streams.kafka import check_topics
 from antecede.spark.streams.ticks import give_up_while_active
-from antecede.streams.back_pressure import list_pauses
+from antecede.streams.back_pressure import iterate_pause_seconds
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.stream_plan import check_bucket_count, check_fingerprint, check_sink
 
@@ -136,7 +136,7 @@ def start_stream(
     is_working = threading.Lock()
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        for pause in list_pauses(settings.checkpoint, settings.max_held):
+        for pause in iterate_pause_seconds(settings.checkpoint, settings.max_held):
             _check_may_begin(may_begin, batch_id)
             sleep(pause)
         _check_may_begin(may_begin, batch_id)
@@ -144,7 +144,7 @@ def start_stream(
             _prepare_and_write(batch, batch_id, settings, prepare)
 
     def write_on_server(batch: DataFrame, batch_id: int) -> None:
-        for pause in list_pauses(settings.checkpoint, settings.max_held):
+        for pause in iterate_pause_seconds(settings.checkpoint, settings.max_held):
             sleep(pause)
         _prepare_and_write(batch, batch_id, settings, prepare)
 

@@ -20,7 +20,7 @@ _PAUSE = 1
 def give_up_while_active(query: StreamingQuery, ledger: Ledger, is_working: threading.Lock) -> None:
     """Look for what has waited too long, every second until the query ends, but not during a batch."""
 
-    def look() -> None:
+    def give_up_every_second() -> None:
         while _is_active(query):
             if is_working.acquire(blocking=False):
                 try:
@@ -29,7 +29,7 @@ def give_up_while_active(query: StreamingQuery, ledger: Ledger, is_working: thre
                     is_working.release()
             time.sleep(_PAUSE)
 
-    threading.Thread(target=look, name="antecede ticks", daemon=True).start()
+    threading.Thread(target=give_up_every_second, name="antecede ticks", daemon=True).start()
 
 
 def _is_active(query: StreamingQuery) -> bool:

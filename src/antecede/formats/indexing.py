@@ -11,10 +11,10 @@ GIVEN, BY_CLOCK, BY_SOME_CLOCKS, BY_PARENTS, BY_LINE = "given", "clock", "some c
 """What the index of events was made from."""
 
 
-def settle_index(events: pa.Table, owns: pa.ChunkedArray) -> tuple[pa.Table, str | None]:
+def assign_event_index(events: pa.Table, own_entries: pa.ChunkedArray) -> tuple[pa.Table, str | None]:
     """The events with an index where the file gives none, and what it was made from; None without events.
 
-    `owns` are the entries of events for their own processes, null where a clock has none. The index goes by
+    `own_entries` are those of events for their own processes, null where a clock has none. The index goes by
     them if all events have clocks (one that does not count its process has no place in it); else by line,
     unless parents say what follows what.
     """
@@ -23,16 +23,16 @@ def settle_index(events: pa.Table, owns: pa.ChunkedArray) -> tuple[pa.Table, str
         return events, None
     if events["index"].null_count < size:
         return events, GIVEN
-    is_counted = pc.is_valid(owns).to_numpy()
+    is_counted = pc.is_valid(own_entries).to_numpy()
     if is_counted.any() and not events["clock"].null_count:
-        groups = number_processes(events)[is_counted]
+        groups = encode_processes(events)[is_counted]
         index = np.full(size, -1, np.int64)
-        index[is_counted] = order.place_by_clock(groups, owns.drop_null().to_numpy())
+        index[is_counted] = order.rank_events_by_clock(groups, own_entries.drop_null().to_numpy())
         column = pa.array(index, mask=~is_counted)
         return replace_column(events, "index", column), BY_CLOCK if is_counted.all() else BY_SOME_CLOCKS
     if events["parents"].null_count < size:
         return events, BY_PARENTS
-    index = order.place_rows(number_processes(events))
+    index = order.rank_rows_in_groups(encode_processes(events))
     return replace_column(events, "index", pa.array(index)), BY_LINE
 
 
@@ -45,15 +45,15 @@ def name_events(events: pa.Table, file: str) -> pa.Table:
     return replace_column(events, "event", pc.coalesce(events["event"], by_index, by_line))
 
 
-def number_processes(events: pa.Table) -> order.Ints:
+def encode_processes(events: pa.Table) -> order.Ints:
     """A number for every process of every execution."""
-    executions = _encode(events["execution"])
-    processes = _encode(events["process"])
+    executions = _encode_strings(events["execution"])
+    processes = _encode_strings(events["process"])
     # Both are less than the number of events, so the product fits into 64 bits.
     return np.asarray(executions * (processes.max(initial=0) + 1) + processes)
 
 
-def _encode(values: pa.ChunkedArray) -> order.Ints:
+def _encode_strings(values: pa.ChunkedArray) -> order.Ints:
     encoded = values.combine_chunks().dictionary_encode("encode")
     return np.asarray(encoded.indices.to_numpy(), np.int64)
 
