@@ -173,8 +173,8 @@ def findings(rows: list[Row]) -> Counter[Finding]:
     found += Counter({("same-id", name, name): number - 1 for name, number in same.items()})
     ids = {row["event"] for row in rows}
     for row in rows:
-        for parent in row["parents"] or []:
-            found["missing", parent, row["event"]] += parent not in ids
+        for parent in set(row["parents"] or []) - ids:
+            found["missing", parent, row["event"]] += 1
         found["self-parent", row["event"]] += row["event"] in (row["parents"] or [])
     return +found
 

@@ -218,9 +218,9 @@ def same_id(rows: list[Row], random: Random) -> list[Row] | None:
 
 
 def ghost(rows: list[Row], random: Random) -> list[Row] | None:
-    """An event names a parent that is not there."""
+    """An event names a parent that is not there, and twice."""
     row = random.choice(rows)
-    return _change_row(rows, row, parents=[*(row["parents"] or []), "nowhere"])
+    return _change_row(rows, row, parents=[*(row["parents"] or []), "nowhere", "nowhere"])
 
 
 def own_parent(rows: list[Row], random: Random) -> list[Row] | None:

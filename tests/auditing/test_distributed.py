@@ -58,7 +58,9 @@ class Numbered:
             "process": code[scope, row["process"]],
             "act": act,
             "parents": None if named is None else rows,
-            "missing_parents": [p for p in named or [] if p is not None and (scope, p) not in first],
+            "missing_parents": [
+                p for p in dict.fromkeys(named or []) if p is not None and (scope, p) not in first
+            ],
             "is_own_parent": event is not None and event in (named or []),
             "namesake": None if known == at else known,
         }

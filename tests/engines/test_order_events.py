@@ -90,7 +90,8 @@ def test_an_event_that_is_its_own_parent_goes_to_quarantine(engine):
 
 
 def test_a_missing_parent_is_named_and_holds_nothing(engine):
-    outcome = engine.order_events(make_events(link_events(("a", []), ("b", ["a", "x", "y"]), ("c", ["x"]))))
+    events = link_events(("a", []), ("b", ["a", "x", "y", "x"]), ("c", ["x"]))
+    outcome = engine.order_events(make_events(events))
     ghosts = {row["event"]: row["ghosts"] for row in rows_of(outcome.ordered)}
     assert ghosts == {"a": None, "b": ["x", "y"], "c": ["x"]}
     assert sorted(tuple(row.values()) for row in rows_of(outcome.gaps)) == [("x", "x", 2), ("x", "y", 1)]

@@ -11,7 +11,7 @@ from antecede.events.columns import decode_names, flatten_lists, get_column, num
 from antecede.kernels.arrays import ScopedCodes, number_in_scopes
 from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
-from antecede.kernels.ragged import Ints
+from antecede.kernels.ragged import Ints, join_keys
 from antecede.kernels.row_hashes import mix_texts_into_hashes
 
 GHOSTS = pa.schema(
@@ -53,12 +53,15 @@ def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     is_known = parent_id >= 0
     is_itself = (event[child] == parent) & (parent >= 0)
     is_edge = is_known & ~is_itself
-    is_ghost = ~is_known & (parent >= 0)
-    naming = child[is_ghost]
+    ghost = np.flatnonzero(~is_known & (parent >= 0))
+    # An event may name a parent twice, and lacks it once.
+    _, first_named = np.unique(join_keys(child[ghost], parent[ghost], len(names)), return_index=True)
+    ghost = ghost[np.sort(first_named)]
+    naming = child[ghost]
     return IdLinks(
         parents=Edges(ids.first[parent_id[is_edge]], child[is_edge]),
         selves=np.unique(child[is_itself]),
-        ghosts=_list_ghosts(executions, execution[naming], names, parent[is_ghost], naming),
+        ghosts=_list_ghosts(executions, execution[naming], names, parent[ghost], naming),
         doubles=doubles,
     )
 

@@ -152,7 +152,7 @@ def _add_parents(numbered: DataFrame, first: DataFrame) -> DataFrame:
     causes = causes.select(
         "row",
         sf.expr("transform(items, i -> i.row)").alias("parent_rows"),
-        sf.expr("transform(filter(items, i -> i.missing is not null), i -> i.missing)").alias("missing"),
+        sf.expr("array_distinct(array_compact(transform(items, i -> i.missing)))").alias("missing"),
         sf.expr("exists(items, i -> i.is_itself)").alias("is_itself"),
     )
     empty = sf.when(sf.col("parents").isNotNull(), sf.array().cast("array<bigint>"))
