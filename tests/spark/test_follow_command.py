@@ -228,7 +228,8 @@ def test_who_stops_a_stream_before_its_first_micro_batch_is_told_so(
     with monkeypatch.context() as patch:
         patch.setattr(follow_module, "_open_stream", stop_and_open)
         stopped = follow_lines(*json_word)
-    assert stopped.code == 0 and not stopped.err, stopped
+    assert stopped.code == 0 and stopped.err.startswith("following "), stopped
+    assert stopped.err.count("\n") == 1, stopped
     if json_word:
         facts = json.loads(stopped.out)
         assert (facts["batch"], facts["held"], facts["totals"]["input"]) == (None, 0, 0)

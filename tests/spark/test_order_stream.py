@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,8 +18,10 @@ from pyspark.errors import StreamingQueryException
 
 from antecede.core.errors import CallerError
 from antecede.spark import OrderListener, order_stream, write_ordered
+from antecede.spark.streams import ticks
 from antecede.streams import ledger as ledger_module
 from antecede.streams import marks
+from antecede.streams.running import is_running
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, converse, spoil
 from tests.streams.driving import Driver, Tables, check_positions, cut
@@ -212,6 +215,34 @@ def test_what_waits_too_long_comes_out_though_nothing_comes(spark: Any, tmp_path
     assert marks.list_marked_batches(tmp_path / "checkpoint") == [0]
     run(spark, tmp_path)
     assert len(read(tmp_path).every_row()) == 1
+
+
+def test_what_cannot_be_given_up_now_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread beside a query goes on when a disk is full for a moment, and ends with the query."""
+    monkeypatch.setattr(ticks, "_PAUSE", 0.01)
+    looks: list[int] = []
+
+    class Ledger:
+        def give_up_waiting(self, time_ms: int) -> None:
+            looks.append(time_ms)
+            if len(looks) == 1:
+                raise OSError("no space left on device")
+
+    class Query:
+        isActive = True  # noqa: N815
+
+    query: Any = Query()
+    ledger: Any = Ledger()
+
+    def look_twice() -> None:
+        ticks.accompany_query(query, tmp_path, ledger, threading.Lock())
+        wait_for(lambda: len(looks) > 1)
+
+    with pytest.warns(RuntimeWarning, match="no space left on device; this is tried again"):
+        look_twice()
+    assert is_running(tmp_path)
+    query.isActive = False
+    wait_for(lambda: not is_running(tmp_path))
 
 
 def test_delta_tables(spark: Any, tmp_path: Path, expected: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from antecede.core.errors import CallerError
 from antecede.local.message_order import order
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.metrics import StreamMetricsServer
+from antecede.streams.running import hold_running_lock
 from antecede.streams.status import compute_mark_figures, read_batch_figures, read_held_rows, read_status
 from tests.commands import here
 from tests.message_rows import Row
@@ -83,6 +84,18 @@ def test_the_command_tells_people_and_programs(
     shutil.rmtree(checkpoint / "state")
     broken = here(monkeypatch, capsys, "status", checkpoint)
     assert broken.code == 2 and "lacks a file that its newest mark names" in broken.err, broken
+
+
+def test_a_stream_tells_whether_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    with hold_running_lock(checkpoint):
+        starting = here(monkeypatch, capsys, "status", checkpoint)
+        assert (starting.code, starting.out) == (0, "running\nno micro-batch is done yet\n")
+        Driver(tmp_path, FORMS["sequence"].schema, group="group").run_batch(0, [say(1)])
+        assert json.loads(here(monkeypatch, capsys, "status", checkpoint, "--json").out)["running"] is True
+    assert here(monkeypatch, capsys, "status", checkpoint).out.startswith("stopped; ")
 
 
 def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:

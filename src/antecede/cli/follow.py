@@ -10,6 +10,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rich.console import Console
+from rich.markup import escape
+
 from antecede.cli import logs as o
 from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, rewrite_option_errors
 from antecede.cli.output import print_json, print_lines
@@ -18,11 +21,14 @@ from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream_progress
 from antecede.core.errors import CallerError
 from antecede.formats.message_files import list_followed_files
+from antecede.formats.sources import is_empty_folder
 from antecede.kafka_address import KafkaTopics, is_kafka_address, parse_kafka_address
 from antecede.ordering.message_plan import MessageOptions
+from antecede.ordering.stream.forms import refuse_form
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.report.text import pluralize
 from antecede.streams.marks import list_marked_batches, write_file_atomically
+from antecede.streams.running import is_running
 from antecede.streams.status import build_empty_status, read_status
 
 if TYPE_CHECKING:
@@ -33,6 +39,8 @@ SOURCE_FILE = "source.txt"
 """In the checkpoint: what the stream reads."""
 INTERVAL = "1 second"
 """Files are looked for so often."""
+_LOOK_PAUSE = 1.0
+"""The same before Spark is there, in seconds."""
 
 
 class FollowRequest(NamedTuple):
@@ -90,9 +98,9 @@ def follow_source(request: FollowRequest, json: bool) -> int:
         raise CallerError(
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
-    _check_sources(request)
     with rewrite_option_errors():
         request.give_up.check()
+        refuse_form(request.columns.get("form"))
     for option, count in (
         ("max-held", request.max_held),
         ("files-per-batch", request.files_per_batch),
@@ -102,6 +110,8 @@ def follow_source(request: FollowRequest, json: bool) -> int:
             raise CallerError(f"--{option} must be at least 1, and is {count}")
     checkpoint = Path(request.checkpoint)
     _check_folders(request, checkpoint)
+    _wait_for_first_file(request)
+    _check_sources(request)
     drained = _run_query(request, checkpoint)
     facts = _read_final_status(checkpoint)
     if drained is not None:
@@ -112,6 +122,22 @@ def follow_source(request: FollowRequest, json: bool) -> int:
         print_lines(_describe_final_status(facts))
     totals = facts["totals"]
     return 1 if facts["held"] or totals["quarantined"] or totals["diverted"] or totals["late"] else 0
+
+
+def _wait_for_first_file(request: FollowRequest) -> None:
+    """A folder may be empty when its stream begins, or behind a restart; its files tell the columns."""
+    is_waiting = False
+    while not request.is_drain and len(request.inputs) == 1 and is_empty_folder(request.inputs[0]):
+        if not is_waiting:
+            _print_note(
+                f"{request.inputs[0]}: is empty; waiting for a first file, which tells the columns"
+            )
+        is_waiting = True
+        time.sleep(_LOOK_PAUSE)
+
+
+def _print_note(line: str) -> None:
+    Console(stderr=True).print(escape(line), soft_wrap=True, highlight=False)
 
 
 def _read_final_status(checkpoint: Path) -> dict[str, Any]:
@@ -166,6 +192,11 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
         raise CallerError(
             f"--out {request.out}: is not empty, and the checkpoint knows nothing of it; name a new folder"
         )
+    if is_running(checkpoint):
+        raise CallerError(
+            f"--checkpoint {checkpoint}: its stream is running; stop that first, or name a new checkpoint "
+            "and a new output folder"
+        )
     source_file = checkpoint / SOURCE_FILE
     kept = source_file.read_text() if has_begun and source_file.exists() else request.source
     if kept != request.source:
@@ -194,6 +225,10 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
     o.check_pyspark()
     with rewrite_option_errors():
         settings = _make_settings(request)
+    _print_note(
+        f"{'draining' if request.is_drain else 'following'} {' and '.join(request.inputs)} on Spark, which "
+        f"starts now; antecede status {checkpoint} tells how far it is"
+    )
     with (
         ExitStack() as quiet,
         _open_spark(request) as spark,

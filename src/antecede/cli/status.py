@@ -14,7 +14,9 @@ from rich.markup import escape
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.cli.signals import end_without_a_word
 from antecede.report.text import format_visible_line, pluralize
-from antecede.streams.status import find_newest_mark, read_status
+from antecede.streams.marks import read_newest_mark
+from antecede.streams.running import is_running
+from antecede.streams.status import build_empty_status, read_status
 
 Checkpoint = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="Folder of the stream's checkpoint.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Say it again whenever a micro-batch is done.")]
@@ -34,23 +36,38 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
     facts = _print_status(checkpoint, json)
     while watch:
         time.sleep(_PAUSE)
-        mark = find_newest_mark(checkpoint)
-        if (mark.batch, mark.tick) != (facts["batch"], facts["tick"]):
+        mark = read_newest_mark(checkpoint)
+        step = None if mark is None else (mark.batch, mark.tick)
+        if step not in (None, (facts["batch"], facts["tick"])) or facts["running"] != is_running(checkpoint):
             facts = _print_status(checkpoint, json)
     raise typer.Exit(1 if facts["held"] else 0)
 
 
 def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
-    facts = read_status(checkpoint)
+    running = is_running(checkpoint)
+    is_new = running is not None and read_newest_mark(checkpoint) is None
+    facts = {"running": running} | (build_empty_status() if is_new else read_status(checkpoint))
     if json:
         print_json(facts)
     else:
-        print_lines(describe_status(facts))
+        print_lines([*_describe_running(running), *describe_status(facts)])
     return facts
+
+
+def _describe_running(running: bool | None) -> Iterator[str]:
+    if running is not None:
+        yield (
+            "[bold]running[/]"
+            if running
+            else "[bold]stopped[/]; what was started goes on if it is started again"
+        )
 
 
 def describe_status(facts: dict[str, Any]) -> Iterator[str]:
     """Lines for people, in rich's markup."""
+    if facts["batch"] is None:
+        yield "no micro-batch is done yet"
+        return
     speed = ""
     if facts["rows_per_second"] is not None:
         speed = f", in {facts['took'] / 1000:,.1f} s: {facts['rows_per_second']:,} rows/s"

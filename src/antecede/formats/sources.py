@@ -47,15 +47,24 @@ def _list_files_of_path(path: str) -> list[str]:
     return [file for one in found for file in (_list_files_of_folder(one) if os.path.isdir(one) else [one])]
 
 
+def is_empty_folder(path: str) -> bool:
+    """Whether this is a folder without any file that would be read."""
+    return os.path.isdir(path) and not _find_files_below(path)
+
+
 def _list_files_of_folder(path: str) -> list[str]:
+    files = _find_files_below(path)
+    if not files:
+        raise CallerError(f"{path}: the folder has no files; name one that has")
+    return files
+
+
+def _find_files_below(path: str) -> list[str]:
     files = []
     for folder, inner, names in os.walk(path, onerror=_raise_unlistable_folder):
         inner[:] = sorted(name for name in inner if not _is_hidden(name))
         files += [os.path.join(folder, name) for name in names if not _is_hidden(name)]
-    files = sorted(file for file in files if Path(file).is_file())
-    if not files:
-        raise CallerError(f"{path}: the folder has no files; name one that has")
-    return files
+    return sorted(file for file in files if Path(file).is_file())
 
 
 def _is_hidden(name: str) -> bool:

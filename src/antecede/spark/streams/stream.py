@@ -14,7 +14,7 @@ from pyspark.sql.utils import is_remote
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
 from antecede.spark.streams.kafka import check_topics
-from antecede.spark.streams.ticks import give_up_while_active
+from antecede.spark.streams.ticks import accompany_query
 from antecede.streams.back_pressure import iterate_pause_seconds
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.stream_plan import check_bucket_count, check_fingerprint, check_sink
@@ -157,9 +157,9 @@ def start_stream(
     if trigger is not None:
         writer = writer.trigger(**trigger)
     query = writer.start()
-    if settings.give_up.seconds is not None and not is_elsewhere:
-        ledger = settings.make_ledger(messages)
-        give_up_while_active(query, ledger, is_working)
+    has_ticks = settings.give_up.seconds is not None and not is_elsewhere
+    ledger = settings.make_ledger(messages) if has_ticks else None
+    accompany_query(query, settings.checkpoint, ledger, is_working)
     return query
 
 

@@ -1,35 +1,55 @@
-"""What waits too long is given up also while no rows come, and so Spark begins no micro-batch.
+"""What is done beside a query: others see that it runs; what waits too long is given up while no rows come.
 
-A thread looks at the marks beside the query, and lets a tick do it behind the last batch. It reads and writes
-a few files of its own and needs no job: what is given up so is what has waited, not what comes.
+Spark begins no micro-batch then. So a thread looks at the marks, and lets a tick do it behind the last batch.
+It reads and writes a few files of its own and needs no job: what is given up so is what has waited, not what
+comes.
 """
 
 import threading
 import time
+import warnings
+from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from antecede.core.errors import AntecedeError
 from antecede.streams.ledger import Ledger
+from antecede.streams.running import hold_running_lock
 
 _PAUSE = 1
 """Seconds between two looks."""
 
 
-def give_up_while_active(query: StreamingQuery, ledger: Ledger, is_working: threading.Lock) -> None:
-    """Look for what has waited too long, every second until the query ends, but not during a batch."""
+def accompany_query(
+    query: StreamingQuery, checkpoint: Path, ledger: Ledger | None, is_working: threading.Lock
+) -> None:
+    """Beside a query, until it ends: tell others that it runs, and give up what waits too long.
 
-    def give_up_every_second() -> None:
-        while _is_active(query):
-            if is_working.acquire(blocking=False):
-                try:
-                    ledger.give_up_waiting(int(time.time() * 1000))
-                finally:
-                    is_working.release()
-            time.sleep(_PAUSE)
+    That is looked for every second, but not during a batch; without a ledger it is not looked for.
+    """
 
-    threading.Thread(target=give_up_every_second, name="antecede ticks", daemon=True).start()
+    def run_beside_query() -> None:
+        with hold_running_lock(checkpoint):
+            while _is_active(query):
+                if ledger is not None and is_working.acquire(blocking=False):
+                    try:
+                        _give_up_waiting(ledger)
+                    finally:
+                        is_working.release()
+                time.sleep(_PAUSE)
+
+    threading.Thread(target=run_beside_query, name="antecede ticks", daemon=True).start()
+
+
+def _give_up_waiting(ledger: Ledger) -> None:
+    """Give up what waits too long now; if that fails, the next look may do better: brokers come back."""
+    try:
+        ledger.give_up_waiting(int(time.time() * 1000))
+    except (AntecedeError, PySparkException, Py4JError, OSError) as error:
+        text = f"what has waited too long could not be given up: {error}; this is tried again every second"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def _is_active(query: StreamingQuery) -> bool:
