@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
 from antecede.kernels.bits import BitSets, add_bit, count_ones, count_words, merge_bits
 from antecede.kernels.compiled import compiled
-from antecede.kernels.ragged import Ints
-from antecede.kernels.vector_clocks import count_pairs
+from antecede.kernels.ragged import Ints, list_item_rows
+from antecede.kernels.vector_clocks import count_pairs_by_clocks, plan_clock_pass
 
 MOST_SMALL = 1_024
 """Most events of a small execution."""
@@ -63,24 +63,13 @@ def _count_large_execution(
 ) -> int:
     """The pairs of one execution."""
     chain, chains = _cut_into_chains(track, first, causes, lines)
-    effects = np.repeat(np.arange(len(track)), np.diff(first))
-    rows = chains + _count_most_open_events(chain, causes, effects)
-    if chains * rows <= MOST_CLOCK_ENTRIES:
-        return count_pairs(chain, causes, effects, chains).ordered
+    effects = list_item_rows(first)
+    clock_pass = plan_clock_pass(chain, causes, effects, chains)
+    if clock_pass.entries <= MOST_CLOCK_ENTRIES:
+        return count_pairs_by_clocks(clock_pass)
     if len(track) <= MOST_BY_BITS:
         return int(count_pairs_by_bits(first, causes, BLOCK))
     return -1
-
-
-def _count_most_open_events(chain: Ints, causes: Ints, effects: Ints) -> int:
-    """The most events at once that still have an effect on another chain before them."""
-    across = chain[causes] != chain[effects]
-    until = np.zeros(len(chain) + 1, dtype=np.int64)
-    np.maximum.at(until, causes[across], effects[across])
-    begin = np.flatnonzero(until)
-    opened = np.bincount(begin, minlength=len(until))
-    closed = np.bincount(until[begin], minlength=len(until))
-    return int(np.cumsum(opened - closed).max(initial=0))
 
 
 @compiled

@@ -49,14 +49,42 @@ def compute_clocks(
     return found
 
 
-def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> PairCounts:
-    """How many pairs are ordered and concurrent; in memory are the clocks of processes and open causes."""
+class ClockPass(NamedTuple):
+    """A pass over all events that keeps the clocks of processes and of open causes: those with effects at
+    other processes still to come."""
+
+    process: Ints
+    causes: Ints  # of event e, elsewhere: causes[starts[e]:starts[e + 1]]
+    starts: Ints
+    until: Ints  # the last effect elsewhere of each event, -1 if it has none
+    row: Ints  # where the clock of an open cause is kept
+    rows: int  # most open causes at once
+    processes: int
+
+    @property
+    def entries(self) -> int:
+        """How many entries are in memory."""
+        return self.processes * (self.processes + self.rows)
+
+
+def plan_clock_pass(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> ClockPass:
+    """What a pass over these events needs; given so many processes."""
     places, causes, starts = _check_graph(process, source, target, processes)
-    size = len(places)
-    until = np.full(size, -1, dtype=np.int64)
-    np.maximum.at(until, causes, np.repeat(np.arange(size), np.diff(starts)))
+    until = find_last_effects(causes, starts)
     row, rows = assign_open_rows(causes, starts, until)
-    ordered = int(_sum_entries(places, causes, starts, until, row, rows, processes)) - size
+    return ClockPass(places, causes, starts, until, row, rows, processes)
+
+
+def count_pairs_by_clocks(clock_pass: ClockPass) -> int:
+    """How many pairs of events happened one before the other."""
+    return int(_sum_entries(*clock_pass)) - len(clock_pass.process)
+
+
+def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> PairCounts:
+    """How many pairs are ordered and concurrent."""
+    clock_pass = plan_clock_pass(process, source, target, processes)
+    size = len(clock_pass.process)
+    ordered = count_pairs_by_clocks(clock_pass)
     return PairCounts(ordered, size * (size - 1) // 2 - ordered)
 
 
@@ -87,6 +115,16 @@ def _fill_clocks(
         if 0 <= here - first < found.shape[1]:
             found[event, here - first] += 1
         latest[here] = event
+
+
+@compiled
+def find_last_effects(causes: Ints, starts: Ints) -> Ints:
+    """The last effect of each event, -1 if it has none."""
+    last = np.full(len(starts) - 1, -1, dtype=np.int64)
+    for event in range(len(last)):
+        for k in range(starts[event], starts[event + 1]):
+            last[causes[k]] = event
+    return last
 
 
 @compiled

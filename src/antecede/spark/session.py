@@ -26,6 +26,10 @@ EMBEDDED_SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # Python's memory in large pages, where the system has them: with small ones, a task that judges ten
+    # million events spends a third of its processor time on page faults.
+    "spark.executorEnv.GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 """For an embedded Spark, too."""
 
