@@ -2,10 +2,11 @@
 FROM python:3.11-slim
 
 COPY pyproject.toml README.md LICENSE constraints.txt /source/
+COPY docs/errata.md /source/docs/
 COPY src /source/src
 RUN pip install --no-cache-dir '/source[live,kafka]' -c /source/constraints.txt && rm -rf /source
 
-RUN useradd --uid 1000 --create-home node
+RUN useradd --uid 1000 --create-home node && install -d -o node /node
 USER node
 WORKDIR /node
 VOLUME /node
