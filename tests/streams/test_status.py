@@ -95,7 +95,7 @@ def test_a_stream_tells_whether_it_runs(
         assert (starting.code, starting.out) == (0, "running\nno micro-batch is done yet\n")
         Driver(tmp_path, FORMS["sequence"].schema, group="group").run_batch(0, [say(1)])
         assert json.loads(here(monkeypatch, capsys, "status", checkpoint, "--json").out)["running"] is True
-    assert here(monkeypatch, capsys, "status", checkpoint).out.startswith("stopped; ")
+    assert here(monkeypatch, capsys, "status", checkpoint).out.startswith("stopped\n")
 
 
 def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from antecede.cli import logs as o
+from antecede.cli.folders import check_folder_writable
 from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, rewrite_option_errors
 from antecede.cli.output import print_json, print_lines
 from antecede.cli.signals import silence_tracebacks
@@ -28,7 +29,7 @@ from antecede.ordering.stream.forms import refuse_form
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.report.text import pluralize
 from antecede.streams.marks import list_marked_batches, write_file_atomically
-from antecede.streams.running import is_running
+from antecede.streams.running import hold_running_lock, is_running
 from antecede.streams.status import build_empty_status, read_status
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def follow_source(request: FollowRequest, json: bool) -> int:
     _check_folders(request, checkpoint)
     _wait_for_first_file(request)
     _check_sources(request)
-    drained = _run_query(request, checkpoint)
+    with hold_running_lock(checkpoint):
+        drained = _run_query(request, checkpoint)
     facts = _read_final_status(checkpoint)
     if drained is not None:
         facts["drained"] = {name: drained[name] for name in ("held", "gaps", "gap_count")}
@@ -129,9 +131,7 @@ def _wait_for_first_file(request: FollowRequest) -> None:
     is_waiting = False
     while not request.is_drain and len(request.inputs) == 1 and is_empty_folder(request.inputs[0]):
         if not is_waiting:
-            _print_note(
-                f"{request.inputs[0]}: is empty; waiting for a first file, which tells the columns"
-            )
+            _print_note(f"{request.inputs[0]}: is empty; waiting for a first file, which tells the columns")
         is_waiting = True
         time.sleep(_LOOK_PAUSE)
 
@@ -176,8 +176,7 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
     """Refuse folders that are none, that would be read as input, or that are not of one stream."""
     out = Path(request.out)
     for option, folder in (("out", out), ("checkpoint", checkpoint)):
-        if folder.exists() and not folder.is_dir():
-            raise CallerError(f"--{option} {folder}: is a file; name a folder")
+        check_folder_writable(folder, f"--{option} {folder}")
         for source in request.folders:
             if folder.resolve().is_relative_to(Path(source).resolve()):
                 raise CallerError(

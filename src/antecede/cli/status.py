@@ -39,6 +39,8 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
         mark = read_newest_mark(checkpoint)
         step = None if mark is None else (mark.batch, mark.tick)
         if step not in (None, (facts["batch"], facts["tick"])) or facts["running"] != is_running(checkpoint):
+            if not json:
+                print_lines([""])
             facts = _print_status(checkpoint, json)
     raise typer.Exit(1 if facts["held"] else 0)
 
@@ -56,11 +58,7 @@ def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
 
 def _describe_running(running: bool | None) -> Iterator[str]:
     if running is not None:
-        yield (
-            "[bold]running[/]"
-            if running
-            else "[bold]stopped[/]; what was started goes on if it is started again"
-        )
+        yield "[bold]running[/]" if running else "[bold]stopped[/]"
 
 
 def describe_status(facts: dict[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ the step of one bucket of groups over these files. Must not know Spark (which ca
 terminal.
 
     CHECKPOINT/commits/<batch>.json          the mark: names every state file that is valid behind the batch
+               running.lock                  locked by whoever runs the stream
                attempts/<batch>.json         when the batch was first tried, and by which rules it decides
                state/<batch>/<bucket>.groups.arrow      what is remembered of the groups that it touched
                              <bucket>.held.parquet      rows that it left waiting
