@@ -1,7 +1,9 @@
-"""The main job in the demo: what landed out of order is audited, sorted by time, ordered causally, audited.
+"""The main job in the demo: what landed out of order is put in causal order; then that order, the one of
+landing and the one of timestamps are audited.
 
-An audit asks of an order of the messages: would one who reads the lake in this order see an effect before
-its cause? The causes are those of the people's own logs, which the order by stamps has never seen.
+The audit asks of an order of the messages: would one who reads the lake in this order see an effect before
+its cause? The causes are those of the people's own logs, which the order by stamps has never seen. Each order
+has a reader, a process to which the messages are delivered in this order, and one audit judges all of them.
 
 Everything here runs on Spark, in one session.
 """
@@ -33,18 +35,9 @@ SHORT_RUN = {
 }
 """For a session of half a minute: better machine code and better plans would not earn back what they cost."""
 LOGGED = ("execution", "process", "index", "event", "kind", "message", "time")
-"""Columns of the people's logs that the first audit needs; what nobody needs does not travel."""
+"""Columns of the people's logs that the audit needs; what nobody needs does not travel."""
 BY_TIME, CAUSAL = "lake sorted by timestamp", "lake in causal order"
-"""Readers of the lake, as processes of the second audit."""
-
-
-class LakeAudit(NamedTuple):
-    """An audit of people and readers of the lake."""
-
-    seconds: float
-    events: DataFrame
-    audit: SparkAudit
-    summary: Summary
+"""Readers of the lake, beside the one who reads it as it landed."""
 
 
 class LakeReading(NamedTuple):
@@ -52,15 +45,16 @@ class LakeReading(NamedTuple):
 
     name: str
     late: int  # messages that come behind something that depends on them
-    pairs: int  # of messages turned round
 
 
 class LakeStory(NamedTuple):
     """What the demo found."""
 
     readings: list[LakeReading]
-    audits: list[LakeAudit]
+    example: str  # a message that landed late, in words
+    summary: Summary
     ordering_seconds: float
+    audit_seconds: float
 
 
 def show_lake(
@@ -85,7 +79,7 @@ def show_lake(
         story = _audit_three_orders(spark, folder, rooms * messages)
         console.print(_make_table(story.readings, rooms * messages))
         _explain(console, story)
-        place = _write_page(story.audits[0], folder)
+        place = _write_page(spark, folder)
     console.print(
         f"A page with pictures of what went wrong in {name_room(0)}: {place}", soft_wrap=True, highlight=False
     )
@@ -93,40 +87,48 @@ def show_lake(
 
 
 def _audit_three_orders(spark: SparkSession, folder: Path, messages: int) -> LakeStory:
-    """Audit the lake as it landed; then, together, by time and in causal order.
+    """Put the lake in causal order; then audit that, and the lake as it landed and by time."""
+    from antecede.spark.auditing.event_audit import audit
 
-    Of each message there is an event for every person, and one for every reader of the lake.
-    """
-    people = spark.read.parquet(str(folder / "events")).select(*LOGGED)
     landed = spark.read.parquet(str(folder / "landed"))
-    reader = _make_reader(LAKE, landed, "landed")
-    events = people.unionByName(reader, allowMissingColumns=True)
-    number = messages * (len(PEOPLE) + 1)
-    first = _audit_events(spark, "auditing as it landed", events, number)
     start = monotonic()
     ordered = _put_in_causal_order(spark, landed, folder)
-    seconds = monotonic() - start
-    events = people
-    for reader in (_make_reader(BY_TIME, landed, "time"), _make_reader(CAUSAL, ordered, "position")):
-        events = events.unionByName(reader, allowMissingColumns=True)
-    # The people's clocks need not be judged again, and nothing of this audit is drawn.
-    few_columns = events.drop("time", "event", "text")
-    second = _audit_events(spark, "auditing other orders", few_columns, number + messages)
-    readings = [
-        LakeReading("as it landed", first.summary.counts.get("late", 0), first.summary.totals["pairs"]),
-        *_split_by_reader(second),
+    ordering_seconds = monotonic() - start
+    readers = [
+        _make_reader(LAKE, landed, "landed"),
+        _make_reader(BY_TIME, landed, "time"),
+        _make_reader(CAUSAL, ordered, "position"),
     ]
-    return LakeStory(readings, [first, second], seconds)
+    events = spark.read.parquet(str(folder / "events")).select(*LOGGED)
+    for reader in readers:
+        events = events.unionByName(reader, allowMissingColumns=True)
+    # Of each message there is an event for every person, and one for every reader of the lake.
+    number = messages * (len(PEOPLE) + len(readers))
+    start = monotonic()
+    with show_spark_stages(spark, "auditing three orders"), audit(events, number=number) as spark_audit:
+        summary = spark_audit.summary()
+        readings = _count_late_by_reader(spark_audit)
+        example = _find_example(spark_audit)
+    return LakeStory(readings, example, summary, ordering_seconds, monotonic() - start)
 
 
-def _split_by_reader(second: LakeAudit) -> list[LakeReading]:
-    """The second audit counts the pairs of both readers; but one of them has none."""
-    late = second.audit.findings.where("kind = 'late'").groupBy("process").count().collect()
+def _count_late_by_reader(spark_audit: SparkAudit) -> list[LakeReading]:
+    late = spark_audit.findings.where("kind = 'late'").groupBy("process").count().collect()
     late_of = {row["process"]: row["count"] for row in late}
     if late_of.get(CAUSAL):
         raise AssertionError(f"in causal order {late_of[CAUSAL]} messages come behind their effects")
-    by_time = LakeReading("sorted by timestamp", late_of.get(BY_TIME, 0), second.summary.totals["pairs"])
-    return [by_time, LakeReading("in causal order", 0, 0)]
+    return [
+        LakeReading("as it landed", late_of.get(LAKE, 0)),
+        LakeReading("sorted by timestamp", late_of.get(BY_TIME, 0)),
+        LakeReading("in causal order", 0),
+    ]
+
+
+def _find_example(spark_audit: SparkAudit) -> str:
+    """The sentence of a message that landed late, "" if there is none."""
+    late = spark_audit.findings.where("kind = 'late'")
+    row = late.where(late["process"] == LAKE).select("sentence").first()
+    return "" if row is None else str(row["sentence"])
 
 
 def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -> DataFrame:
@@ -141,17 +143,6 @@ def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -
     if number != expected:
         raise AssertionError(f"all messages landed, but only {number} of {expected} could be ordered")
     return ordered
-
-
-def _audit_events(spark: SparkSession, what: str, events: DataFrame, number: int) -> LakeAudit:
-    """Audit people and readers together, so many events."""
-    from antecede.spark.auditing.event_audit import audit
-
-    start = monotonic()
-    with show_spark_stages(spark, what):
-        spark_audit = audit(events, number=number)
-        summary = spark_audit.summary()
-    return LakeAudit(monotonic() - start, events, spark_audit, summary)
 
 
 def _make_reader(name: str, messages: DataFrame, column: str) -> DataFrame:
@@ -171,42 +162,36 @@ def _make_reader(name: str, messages: DataFrame, column: str) -> DataFrame:
 
 def _make_table(readings: list[LakeReading], messages: int) -> Table:
     table = Table(title="Who reads the lake in this order ...", title_justify="left", title_style="bold")
-    for name in ("order", "messages behind their effects", "of all", "pairs turned round"):
+    for name in ("order", "messages behind their effects", "of all"):
         table.add_column(name, justify="left" if name == "order" else "right")
     for reading in readings:
         color = "red" if reading.late else "green"
-        table.add_row(
-            reading.name,
-            f"[{color}]{reading.late:,}[/]",
-            f"{100 * reading.late / messages:.1f} %",
-            f"{reading.pairs:,}",
-        )
+        share = f"{100 * reading.late / messages:.1f} %"
+        table.add_row(reading.name, f"[{color}]{reading.late:,}[/]", share)
     return table
 
 
 def _explain(console: Console, story: LakeStory) -> None:
     """How long it took, and one finding in words."""
-    first, second = story.audits
     console.print(
-        f"Seconds on Spark: {first.seconds:.0f} for the audit as it landed, {story.ordering_seconds:.0f} to "
-        f"put the messages in causal order, {second.seconds:.0f} to audit the two other orders.",
+        f"Seconds on Spark: {story.ordering_seconds:.0f} to put the messages in causal order, "
+        f"{story.audit_seconds:.0f} to audit the three orders, {story.summary.totals['events']:,} events.",
         highlight=False,
     )
-    rows = first.summary.sample.to_pylist()
-    late = next((row for row in rows if row["kind"] == "late"), None)
-    if late is not None:
-        console.print(f"For example, as it landed: {late['sentence']}", highlight=False, markup=False)
-    times = first.summary.counts.get("timestamp", 0)
+    if story.example:
+        console.print(f"For example, as it landed: {story.example}", highlight=False, markup=False)
+    times = story.summary.counts.get("timestamp", 0)
     console.print(f"{times:,} times a clock says that an effect came before its cause.", highlight=False)
 
 
-def _write_page(first: LakeAudit, folder: Path) -> Path:
+def _write_page(spark: SparkSession, folder: Path) -> Path:
     """A page of the first room, as it landed, with pictures of what went wrong."""
     import antecede
 
     room = name_room(0)
-    events = first.events.where(first.events["execution"] == room).toArrow()
+    people = spark.read.parquet(str(folder / "events")).where(f"execution = '{room}'").select(*LOGGED)
+    landed = spark.read.parquet(str(folder / "landed")).where(f"room = '{room}'")
+    events = people.unionByName(_make_reader(LAKE, landed, "landed"), allowMissingColumns=True)
     place = folder / "page.html"
-    antecede.audit(events).page(place, f"The shop's lake, as it landed: {room}")
-    first.audit.done()
+    antecede.audit(events.toArrow()).page(place, f"The shop's lake, as it landed: {room}")
     return place
