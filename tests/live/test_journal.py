@@ -126,7 +126,7 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     journal = SqliteJournal(tmp_path / "a.db")
     journal.open(HEADER, b"")
-    with pytest.raises(live.JournalError, match="in use by another process"):
+    with pytest.raises(live.JournalError, match="in use: a journal belongs to one running node"):
         read_journal(tmp_path / "a.db")
     script = f"""
 from antecede.live.journal import JournalHeader, SqliteJournal
@@ -134,7 +134,7 @@ journal = SqliteJournal({str(tmp_path / "a.db")!r})
 journal.open(JournalHeader(1, "a", "optimal", "antecede", 7, b"i" * 16), b"")
 """
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "in use by another process" in other.stderr
+    assert "in use: a journal belongs to one running node" in other.stderr
     journal.commit([Unit([AcknowledgeInput(1)])], None)
     journal.close()
     assert read_journal(tmp_path / "a.db").records == [[AcknowledgeInput(1)]]
@@ -268,9 +268,16 @@ def test_a_transaction_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
             with pytest.raises(KeyError):
                 async with b.transaction():
                     raise KeyError(delivery.message)
-            for bad in ("COMMIT", "DROP TABLE antecede_records", "PRAGMA synchronous = OFF"):
-                with pytest.raises(CallerError):
+            for bad in (
+                "COMMIT",
+                "DROP TABLE antecede_records",
+                "PRAGMA synchronous = OFF",
+                "-- a comment\n; /* another */ END",
+            ):
+                with pytest.raises(CallerError, match="cannot run"):
                     await run_statements(b, [bad])
+                with pytest.raises(CallerError, match="cannot run"):
+                    await b.query(bad)
             assert await b.query("SELECT count(*) FROM sqlite_master WHERE name = 'left_behind'") == [(0,)]
             assert b.status().sent == 0 and b.status().handed == 1
             cluster.stop("p1")
@@ -303,6 +310,83 @@ def test_a_transaction_with_a_send_that_cannot_be_leaves_nothing_behind(tmp_path
                 await node.send(b"", to=["nobody"])
             assert await node.query("SELECT count(*) FROM sqlite_master WHERE name = 'left_behind'") == [(0,)]
             assert node.status().records <= 1  # it has met its peer
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("statement", "value", "error"),
+    [
+        ("INSERT INTO own VALUES (?)", 2**64, OverflowError),
+        ("INSERT INTO own VALUES (?)", "\ud800", UnicodeEncodeError),
+        ("INSERT INTO own VALUES (?)", 1, sqlite3.IntegrityError),
+        ("INSERT OR ROLLBACK INTO own VALUES (?)", 1, sqlite3.IntegrityError),
+    ],
+)
+def test_statements_that_fail_cost_their_own_transaction_alone(
+    tmp_path: Path, statement: str, value: object, error: type[Exception]
+) -> None:
+    async def insert(node: live.Node, sql: str, value: object) -> None:
+        async with node.transaction() as tx:
+            tx.execute(sql, [value])
+
+    def join() -> Any:
+        more: dict[str, Any] = {"journal": tmp_path / "a.db", "snapshot_every": 2, "linger": 0.0}
+        return live.join("fifo", process="a", listen="memory://own", peers={"b": None}, **more)
+
+    async def run() -> None:
+        async with join() as node:
+            async with node.transaction() as tx:
+                tx.execute("CREATE TABLE own (value UNIQUE)")
+                tx.execute("INSERT INTO own VALUES (:value)", {"value": 1})
+            tasks = [
+                insert(node, "INSERT INTO own VALUES (?)", 2),
+                node.send(b"beside", to=["b"]),
+                insert(node, statement, value),
+                insert(node, "INSERT INTO own VALUES (?)", 3),
+            ]
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert [type(result) for result in results] == [type(None), str, error, type(None)]
+            assert await node.send(b"behind", to=["b"]) == "a#2"
+            rows = await node.query("SELECT value FROM own WHERE value >= :least", {"least": 0})
+            assert rows == [(1,), (2,), (3,)]
+        async with join() as node:
+            assert node.status().sent == 2
+
+    asyncio.run(run())
+
+
+def test_what_is_asked_of_a_closed_node_is_answered(tmp_path: Path) -> None:
+    async def run_transaction(node: live.Node) -> None:
+        async with node.transaction():
+            pass
+
+    async def run() -> None:
+        async with Cluster("optimal", 2, journals=tmp_path) as cluster:
+            a, b = cluster.nodes.values()
+            await a.send(b"1", to=["p1"])
+            delivery = await b.take()
+            await b.close()
+            for question in (delivery.done(), run_transaction(b), b.exclude("p0"), b.query("SELECT 1")):
+                with pytest.raises(live.NodeClosedError):
+                    await asyncio.wait_for(question, 5)
+
+    asyncio.run(run())
+
+
+def test_a_node_that_could_not_be_opened_lets_go_of_its_files(tmp_path: Path) -> None:
+    async def run() -> None:
+        more: dict[str, Any] = {"journal": tmp_path / "a.db", "events": tmp_path / "a.jsonl", "linger": 0.0}
+        await (await live.open_node("fifo", process="a", peers={"b": "memory://nobody"}, **more)).close()
+        with pytest.raises(live.JournalError, match="its protocol is 'fifo'"):
+            await live.open_node("vector", process="a", peers={"b": "memory://nobody"}, **more)
+        with pytest.raises(CallerError, match="at least 16 bytes"):
+            await live.open_node("fifo", process="a", peers={"b": "memory://nobody"}, key=b"short", **more)
+        (tmp_path / "a.jsonl").write_text("something else\n")
+        with pytest.raises(CallerError, match="not an event"):
+            await live.open_node("fifo", process="a", peers={"b": "memory://nobody"}, **more)
+        (tmp_path / "a.jsonl").unlink()
+        await (await live.open_node("fifo", process="a", peers={"b": "memory://nobody"}, **more)).close()
 
     asyncio.run(run())
 

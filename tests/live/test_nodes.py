@@ -1,6 +1,8 @@
 """Nodes of every protocol, over memory and over sockets: all arrives, once and in order; errors are clear."""
 
 import asyncio
+import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +321,18 @@ def test_a_send_that_waits_is_told_that_the_node_was_closed() -> None:
     asyncio.run(run())
 
 
+def test_the_log_says_once_why_a_peer_cannot_be_reached(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with live.join("vector", process="a", peers={"b": "memory://nobody"}, linger=0.0):
+            await asyncio.sleep(0.3)
+
+    caplog.set_level(logging.INFO, "antecede.live")
+    asyncio.run(run())
+    (record,) = caplog.records
+    reason = "nobody listens at memory://nobody"
+    assert record.getMessage() == f"a is not connected with b yet, and keeps trying: {reason}"
+
+
 def test_an_aborted_node_keeps_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
 
@@ -330,6 +344,55 @@ def test_an_aborted_node_keeps_no_file_open(tmp_path: Path) -> None:
             node.abort()
             assert path not in list_open_files()
             node.abort()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["notes without an end", "notes\n", '{"a": 1}\n', '{"process":"b","event":"b:send:1","kind":"send"}\n'],
+)
+def test_a_file_that_has_something_else_is_not_taken_for_events(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(content)
+
+    async def run() -> None:
+        await live.open_node("vector", process="a", listen="memory://a", peers={"b": None}, events=path)
+
+    with pytest.raises(CallerError, match="line 1 is not an event of 'a'; choose another file"):
+        asyncio.run(run())
+    assert path.read_text() == content
+
+
+def test_events_of_an_earlier_run_are_not_continued_by_a_node_without_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+
+    async def run() -> None:
+        join = live.join("vector", process="a", listen="memory://a", peers={"b": None}, events=path, linger=0)
+        async with join as node:
+            await node.send(b"x")
+
+    asyncio.run(run())
+    first_run = path.read_bytes()
+    with pytest.raises(CallerError, match="move the file of the earlier run away"):
+        asyncio.run(run())
+    assert path.read_bytes() == first_run
+
+
+def test_a_node_whose_events_cannot_be_written_ends_and_hands_nothing_over(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Cluster("vector", 2, event_files=tmp_path) as cluster:
+            a, b = cluster.nodes.values()
+            assert b._events is not None
+            b._events.close()
+            b._events._file = os.open("/dev/full", os.O_WRONLY)
+            await a.send(b"x")
+            with pytest.raises(live.NodeFailedError, match=r"events .*: No space left on device"):
+                await asyncio.wait_for(anext(b), 5)
+            with pytest.raises(live.NodeFailedError, match="No space left"):
+                await b.send(b"y")
+            assert isinstance(await asyncio.wait_for(b.wait_until_closed(), 5), live.NodeFailedError)
+            await b.close()
 
     asyncio.run(run())
 

@@ -321,6 +321,37 @@ def test_members_with_certificates_of_the_group_talk_and_others_do_not(tmp_path:
     assert not talk_over_tls(p2, p1)
 
 
+def test_half_open_handshakes_and_strangers_under_tls(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    p0, p1 = (make_certificate(tmp_path, authority, name) for name in ("p0", "p1"))
+
+    async def run() -> None:
+        port = find_free_port()
+        address = f"tcp://127.0.0.1:{port}"
+        common: dict[str, Any] = {"linger": 0.0, "most_strangers": 8, "handshake_time": 0.4}
+        async with live.join(
+            "optimal", process="p0", listen=address, peers={"p1": None}, tls=p0, **common
+        ) as node:
+            silent = [Caller(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(30)]
+            await asyncio.sleep(0.05)
+            assert len(get_hub(node)._connections) <= 9
+            for caller in silent:
+                assert await caller.is_refused()
+            plain = Caller(*await asyncio.open_connection("127.0.0.1", port))
+            plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await plain.is_refused()
+            assert not get_hub(node)._connections
+            refused = node.status().refused
+            assert refused["flood", ""] >= 20
+            assert refused["time", ""] >= 6
+            assert refused["handshake", ""] == 1
+            async with live.join("optimal", process="p1", peers={"p0": address}, tls=p1, linger=0.0) as peer:
+                await peer.send(b"through", to=["p0"])
+                assert (await asyncio.wait_for(anext(node), 10)).payload == b"through"
+
+    asyncio.run(run())
+
+
 def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
     missing = live.Certificate(
         certificate=tmp_path / "a.pem", private_key=tmp_path / "a.key", authority=tmp_path / "ca.pem"

@@ -10,6 +10,9 @@ import selectors
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, TypeVar
+from unittest.mock import patch
+
+from antecede.live.thread import Done, JournalThread
 
 T = TypeVar("T")
 
@@ -44,25 +47,32 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self.now
 
-    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
-        future: asyncio.Future[Any] = self.create_future()
-        self.call_later(self.random.expovariate(1 / self.disk_time), self._call, future, func, args)
-        return future
+    def call_later_and_report(self, done: Done, function: Callable[..., Any], arguments: Any) -> None:
+        """Call a function at a drawn moment, and `done` later still."""
+        self.call_later(self._draw_time(), self._call, done, function, arguments)
 
-    def _call(self, future: asyncio.Future[Any], function: Callable[..., Any], arguments: Any) -> None:
-        report: tuple[Callable[[Any], None], Any]
+    def _call(self, done: Done, function: Callable[..., Any], arguments: Any) -> None:
+        result, error = None, None
         try:
-            report = future.set_result, function(*arguments)
-        except Exception as error:
-            report = future.set_exception, error
-        self.call_later(self.random.expovariate(1 / self.disk_time), self._report, future, *report)
+            result = function(*arguments)
+        except Exception as raised:
+            error = raised
+        self.call_later(self._draw_time(), done, result, error)
 
-    def _report(self, future: asyncio.Future[Any], report: Callable[[Any], None], value: Any) -> None:
-        if not future.done():
-            report(value)
+    def _draw_time(self) -> float:
+        return self.random.expovariate(1 / self.disk_time)
+
+
+def _call_in_virtual_time(
+    thread: JournalThread, done: Done, function: Callable[..., Any], *arguments: Any
+) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    loop.call_later_and_report(done, function, arguments)
 
 
 def run_virtually(main: Coroutine[Any, Any, T], seed: int) -> T:
     """Run a program to its end in virtual time."""
-    with asyncio.Runner(loop_factory=lambda: VirtualLoop(Random(seed))) as runner:
+    runner = asyncio.Runner(loop_factory=lambda: VirtualLoop(Random(seed)))
+    with runner, patch.object(JournalThread, "call", _call_in_virtual_time):
         return runner.run(main)

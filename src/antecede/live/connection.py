@@ -30,6 +30,12 @@ WRITE_BUFFER = 256 * 1024
 """A transport that holds more than this is given nothing more until it has sent most of it."""
 
 
+TLS_RECORD = b"\x16\x03"
+"""How a handshake of TLS begins; a frame of that length is never taken."""
+LONGEST_NAME_TOLD = 64
+"""Of a name that nobody has proved, in a log."""
+
+
 class ConnectionOwner(Protocol):
     """What a connection asks of the node that it belongs to."""
 
@@ -78,6 +84,7 @@ class Connection(ByteProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._own: Hello | None = None
         self._theirs: Hello | None = None
+        self._claimed_name = ""
         self._secrets: Secrets | None = None
         self._incoming = Sealer(None)
         self._outgoing = Sealer(None)
@@ -99,6 +106,17 @@ class Connection(ByteProtocol):
         elif self.target is not None:
             self._own = self.owner.make_hello(self.target)
             self._write_frame(wire.encode(self._own))
+
+    def go_on_over(self, transport: asyncio.Transport) -> None:
+        """The handshake of TLS is done, and that of this protocol begins."""
+        self._transport = transport
+        self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        if self.state == "closed":
+            self._transport.abort()
+
+    def refuse_handshake(self, reason: str) -> None:
+        """The handshake of TLS has failed."""
+        self._refuse_and_close("handshake", reason)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the transport reads to: all connections of a node share one place, as nothing stays there."""
@@ -122,10 +140,14 @@ class Connection(ByteProtocol):
         """Tell the owner."""
         if self._timer is not None:
             self._timer.cancel()
+        gone = "closed by the other side"
+        if self.state == "greeting":
+            gone += " during the handshake: its log may say why"
         self.state = "closed"
+        self.reason = self.reason or str(exc or gone)
         if not self.ended.done():
             self.ended.set_result(None)
-        self.owner.end_session(self, self.reason or str(exc or "closed by the other side"))
+        self.owner.end_session(self, self.reason)
 
     def pause_writing(self) -> None:
         """The transport is full."""
@@ -176,9 +198,10 @@ class Connection(ByteProtocol):
             begin = at + LENGTH_BYTES
             size = int.from_bytes(data[at:begin], "big")
             if size > self._largest:
-                self._refuse_and_close(
-                    "size", f"a frame of {size} bytes; at most {self._largest} are taken here"
-                )
+                reason = f"a frame of {size} bytes; at most {self._largest} are taken here"
+                if data.startswith(TLS_RECORD):
+                    reason = "speaks TLS, and this node was started without"
+                self._refuse_and_close("size", reason)
                 break
             if end - begin < size:
                 break
@@ -187,8 +210,7 @@ class Connection(ByteProtocol):
             try:
                 self._handle_body(self._incoming.unseal_frame(data[begin:at]))
             except InputError as error:
-                kind = "frame" if self.state == "open" else "handshake"
-                self._refuse_and_close(kind, str(error))
+                self._refuse_body(str(error))
         return at
 
     def _write_frame(self, body: bytes) -> None:
@@ -196,6 +218,13 @@ class Connection(ByteProtocol):
             return
         self.written = self._loop.time()
         self._transport.write(self._outgoing.make_frame(body))
+
+    def _refuse_body(self, reason: str) -> None:
+        if self.state == "open":
+            self._refuse_and_close("frame", reason)
+        else:
+            claim = f"{self._claimed_name!r}: " if self._claimed_name and not self.peer else ""
+            self._refuse_and_close("handshake", claim + reason)
 
     def _refuse_and_close(self, kind: str, reason: str) -> None:
         self.owner.count_refusal(kind, self.peer, reason)
@@ -209,6 +238,7 @@ class Connection(ByteProtocol):
 
     def _receive_hello(self, body: bytes) -> None:
         hello = read_hello(body)
+        self._claimed_name = hello.process[:LONGEST_NAME_TOLD]
         own = self._own or self.owner.make_hello(hello.process)
         check_hello(hello, own)
         if self.target not in (None, hello.process):

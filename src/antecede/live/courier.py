@@ -36,7 +36,7 @@ class NodeSide(Protocol):
         """There may be room for more to send."""
 
     def prepare_to_transmit(self) -> None:
-        """Something is about to leave."""
+        """Something is about to leave; raises NodeFailedError, and has told so, if it may not."""
 
     def fail(self, error: AntecedeError) -> None:
         """This node cannot go on."""

@@ -3,7 +3,8 @@
 `antecede audit` reads such files; those of all nodes together are one execution. A send is written when it is
 durable and before it leaves the node, a delivery right before the application gets it. A line is written by
 one call to the system, so it outlasts the process; a line that was cut short by a crash is removed when the
-file is opened again, and a send that was durable and not written down is written then.
+file is opened again, and a send that was durable and not written down is written then. A file that tells
+more than the node remembers, or something else, is refused as it is.
 """
 
 import os
@@ -13,39 +14,84 @@ from typing import Any
 
 import msgspec
 
+from antecede.core.errors import CallerError
+from antecede.live.errors import NodeFailedError
+
 _encode = msgspec.json.Encoder().encode
 _CLOSED = -1
+
+
+class _EventLine(msgspec.Struct):
+    process: str
+    event: str
+    kind: str
+
+
+_read_event = msgspec.json.Decoder(_EventLine).decode
 
 
 class EventFile:
     """`sends` and `deliveries` are the numbers of the last ones that are in the file."""
 
     def __init__(self, path: str | Path, process: str) -> None:
+        self.path = Path(path)
         self.process = process
         self.sends = 0
         self.deliveries = 0
         self._index = 0
         self._lines: list[bytes] = []
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        self._read_existing_events(Path(path))
+        try:
+            self._read_existing_events()
+        except BaseException:
+            self.close()
+            raise
 
-    def _read_existing_events(self, path: Path) -> None:
+    def _read_existing_events(self) -> None:
         whole = 0
-        with path.open("rb") as lines:
+        with self.path.open("rb") as lines:
             for line in lines:
                 if not line.endswith(b"\n"):
+                    self._check_beginning(line)
                     break
                 whole += len(line)
+                self._update_last_numbers(line)
                 self._index += 1
-                self._update_last_numbers(msgspec.json.decode(line))
         os.ftruncate(self._file, whole)
 
-    def _update_last_numbers(self, event: dict[str, Any]) -> None:
-        number = int(event["event"].rpartition(":")[2])
-        if event["kind"] == "send":
+    def _update_last_numbers(self, line: bytes) -> None:
+        try:
+            event = _read_event(line)
+            number = int(event.event.rpartition(":")[2])
+        except (msgspec.DecodeError, ValueError):
+            raise self._make_refusal() from None
+        if event.process != self.process:
+            raise self._make_refusal()
+        if event.kind == "send":
             self.sends = number
-        elif event["kind"] == "deliver":
+        elif event.kind == "deliver":
             self.deliveries = number
+
+    def _check_beginning(self, line: bytes) -> None:
+        """Refuse a last line that is not the beginning of an event: it would be removed."""
+        beginning = _encode({"process": self.process})[:-1]
+        if not (line.startswith(beginning) or beginning.startswith(line)):
+            raise self._make_refusal()
+
+    def _make_refusal(self) -> CallerError:
+        return CallerError(
+            f"events {self.path}: line {self._index + 1} is not an event of {self.process!r}; choose another "
+            "file"
+        )
+
+    def check_memory(self, sent: int, delivered: int) -> None:
+        """Refuse to go on behind events that the node has forgotten: it remembers so many messages."""
+        if self.sends > sent or self.deliveries > delivered:
+            raise CallerError(
+                f"events {self.path}: {self.process} sent {self.sends} and delivered {self.deliveries} "
+                f"messages there, and remembers {sent} and {delivered}: move the file of the earlier run "
+                "away, or give the node its journal back"
+            )
 
     def add_send(self, number: int, receivers: list[str]) -> None:
         """A message of this process is durable."""
@@ -82,18 +128,17 @@ class EventFile:
         if self._file == _CLOSED:
             self._lines.clear()
         elif self._lines:
-            data = memoryview(b"".join(self._lines))
+            data = b"".join(self._lines)
             self._lines.clear()
-            while data:
-                data = data[os.write(self._file, data) :]
+            try:
+                while data:
+                    data = data[os.write(self._file, data) :]
+            except OSError as error:
+                self._lines.append(data)
+                raise NodeFailedError(f"events {self.path}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Write what is left."""
-        self.flush()
-        self.close_unflushed()
-
-    def close_unflushed(self) -> None:
-        """Let go of the file as a crash does: what is not written stays so."""
+        """Let go of the file; what is not written stays so."""
         if self._file != _CLOSED:
             os.close(self._file)
             self._file = _CLOSED

@@ -17,6 +17,7 @@ from antecede.core.errors import CallerError, InputError
 from antecede.core.station import Station
 from antecede.live.connection import Connection
 from antecede.live.courier import NodeSide
+from antecede.live.errors import NodeFailedError
 from antecede.live.handshake import NONCE_BYTES, VERSION, Hello
 from antecede.live.peers import NodePeer
 from antecede.live.records import read_record
@@ -153,7 +154,10 @@ class Hub:
 
     def _flush(self) -> None:
         self._flush_planned = False
-        self.node.prepare_to_transmit()
+        try:
+            self.node.prepare_to_transmit()
+        except NodeFailedError:
+            return
         touched = list(self.station.touched)
         self.station.touched.clear()
         owing = 0
@@ -274,14 +278,21 @@ class Hub:
     async def _keep_dialling(self, peer: NodePeer) -> None:
         """Connect, and connect again when the connection is lost; pauses get longer while nobody is there."""
         failures = 0
+        last_reason = ""
         while not peer.channel.excluded:
             before = peer.connections
-            await self._dial(peer)
-            failures = failures + 1 if peer.connections == before else 0
+            reason = await self._dial(peer)
+            if peer.connections > before:
+                failures, last_reason = 0, ""
+            else:
+                failures += 1
+                if reason != last_reason:
+                    self._log_failed_attempt(peer, reason)
+                last_reason = reason
             await asyncio.sleep(self._choose_pause_seconds(peer.name, failures))
 
-    async def _dial(self, peer: NodePeer) -> None:
-        """Connect once; returns when the connection is lost, or did not come about."""
+    async def _dial(self, peer: NodePeer) -> str:
+        """Connect once; returns when the connection is lost, or did not come about, with the reason."""
         scheme, place = split_address(peer.address)
         made: list[Connection] = []
 
@@ -294,14 +305,21 @@ class Hub:
         try:
             async with asyncio.timeout(self.handshake_time):
                 await self.transports[scheme].dial(place, make_connection)
-        except (OSError, TimeoutError):
+        except (OSError, TimeoutError) as error:
             for connection in made:
                 connection.close("could not connect")
                 self._connections.pop(connection, None)
-            return
+            gone = "nobody answers" if isinstance(error, TimeoutError) else "cut off during the handshake"
+            return str(error) or gone
         for connection in made:
             with contextlib.suppress(OSError):
                 await asyncio.shield(connection.ended)
+        return "".join(connection.reason for connection in made)
+
+    def _log_failed_attempt(self, peer: NodePeer, reason: str) -> None:
+        facts = {"peer": peer.name, "address": peer.address, "reason": reason}
+        text = "%s is not connected with %s yet, and keeps trying: %s"
+        log.info(text, self.station.process, peer.name, reason, extra={"facts": facts})
 
     def _choose_pause_seconds(self, peer: str, failures: int) -> float:
         """Doubles with each failure; differs from pair to pair, so that not all come back at once."""

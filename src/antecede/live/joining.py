@@ -11,6 +11,7 @@ from antecede.core.errors import CallerError
 from antecede.core.station import Station, restore_station
 from antecede.kafka_address import SCHEME
 from antecede.live.courier import Courier
+from antecede.live.errors import NodeClosedError
 from antecede.live.events import EventFile
 from antecede.live.fitness import check_endpoint_for_node
 from antecede.live.handshake import NONCE_BYTES, check_and_hash_key
@@ -25,7 +26,7 @@ from antecede.live.transports import Transport, split_address
 from antecede.live.transports.memory import PROGRAM
 from antecede.live.transports.tcp import Certificate, TcpTransport
 from antecede.protocols.membership import Probabilistic
-from antecede.protocols.registry import endpoint, restore
+from antecede.protocols.registry import endpoint, list_protocols, restore
 
 
 @contextlib.asynccontextmanager
@@ -97,42 +98,44 @@ async def open_node(
         inboxes = locate_inboxes(process, listen, peers, group)
     else:
         _check_addresses(listen, peers, known)
+    _check_option_names(protocol, own_options)
     made = endpoint(protocol, process=process, group=[process, *peers], **own_options)
     check_endpoint_for_node(made)
     if welcome is not None:
         _join_with_welcome(made, welcome)
+    key_hash = check_and_hash_key(key)
     station, incarnation = Station(made), secrets.token_bytes(NONCE_BYTES)
-    file = None if events is None else EventFile(events, process)
-    pipeline = None
-    if journal is not None:
-        station, incarnation, pipeline = await _open_journal(
-            journal, station, incarnation, group, settings, file
-        )
-    courier: Courier
-    if inboxes is not None:
-        courier = _make_kafka_courier(
-            station,
-            inboxes,
-            settings,
-            group=group,
-            incarnation=incarnation,
-            key=check_and_hash_key(key),
-            tls=tls,
-        )
-    else:
-        courier = Hub(
-            station,
-            _collect_addresses(station, peers),
-            settings,
-            known,
-            group=group,
-            incarnation=incarnation,
-            key=check_and_hash_key(key),
-            certified=tls is not None,
-        )
-    node = Node(station, courier, pipeline, file)
-    if pipeline is not None:
-        pipeline.start()
+    async with contextlib.AsyncExitStack() as opened:  # what to let go of, if no node comes of it
+        file = pipeline = None
+        if events is not None:
+            file = EventFile(events, process)
+            opened.callback(file.close)
+        if journal is not None:
+            if isinstance(journal, str | Path):
+                journal = SqliteJournal(journal)
+            pipeline = Pipeline(station, journal, settings.snapshot_every)
+            opened.push_async_callback(pipeline.stop, NodeClosedError("the node was not opened"))
+            station, incarnation = await _recover_station(pipeline, group, incarnation, file)
+        if file is not None:
+            file.check_memory(station.sent, station.delivered)
+        courier: Courier
+        if inboxes is not None:
+            courier = _make_kafka_courier(
+                station, inboxes, settings, group=group, incarnation=incarnation, key=key_hash, tls=tls
+            )
+        else:
+            courier = Hub(
+                station,
+                _collect_addresses(station, peers),
+                settings,
+                known,
+                group=group,
+                incarnation=incarnation,
+                key=key_hash,
+                certified=tls is not None,
+            )
+        node = Node(station, courier, pipeline, file)
+        opened.pop_all()
     try:
         await courier.open(listen)
     except BaseException:
@@ -158,21 +161,14 @@ def _collect_addresses(station: Station, peers: Mapping[str, str | None]) -> dic
     return addresses
 
 
-async def _open_journal(
-    journal: str | Path | NodeJournal,
-    new_station: Station,
-    incarnation: bytes,
-    group: str,
-    settings: NodeSettings,
-    event_file: EventFile | None,
-) -> tuple[Station, bytes, Pipeline]:
-    """The station as its journal has it, or the new one in a new journal."""
-    if isinstance(journal, str | Path):
-        journal = SqliteJournal(journal)
-    own = new_station.endpoint
+async def _recover_station(
+    pipeline: Pipeline, group: str, incarnation: bytes, event_file: EventFile | None
+) -> tuple[Station, bytes]:
+    """The station as its journal has it, and its incarnation; the new ones in a new journal."""
+    own = pipeline.station.endpoint
     header = JournalHeader(1, own.process, own.facts.name, group, own.group_fingerprint, incarnation)
-    opening = Pipeline(new_station, journal, settings.snapshot_every)
-    stored = await opening.call_in_thread(journal.open, header, new_station.snapshot())
+    snapshot = pipeline.station.snapshot()
+    stored = await pipeline.call_in_thread(pipeline.journal.open, header, snapshot)
     station = restore_station(stored.snapshot, restore)
     for inputs in stored.records:
         for one in inputs:
@@ -182,14 +178,23 @@ async def _open_journal(
                 event_file.add_send(applied.sent, receivers)
     if event_file is not None:
         event_file.flush()
-    opening.continue_after_recovery(station, stored.records)
-    return station, stored.incarnation, opening
+    pipeline.continue_after_recovery(station, stored.records)
+    return station, stored.incarnation
 
 
 def _make_kafka_courier(station: Station, inboxes: Inboxes, settings: NodeSettings, **more: Any) -> Courier:
     from antecede.live.kafka.courier import KafkaCourier  # needs aiokafka, which is optional
 
     return KafkaCourier(station, inboxes, settings, **more)
+
+
+def _check_option_names(protocol: str, options: Mapping[str, object]) -> None:
+    facts = list_protocols().get(protocol)
+    known = facts.options if facts is not None else options
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        names = ", ".join([*NodeSettings.__struct_fields__, *known])
+        raise CallerError(f"no option {', '.join(unknown)}: a node of {protocol!r} has {names}")
 
 
 def _check_peers(process: str, peers: Mapping[str, str | None]) -> None:

@@ -19,7 +19,7 @@ record.
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -44,7 +44,8 @@ CREATE TABLE antecede_snapshot (
 CREATE TABLE antecede_records (number INTEGER PRIMARY KEY, inputs BLOB NOT NULL, chain BLOB NOT NULL);
 """
 
-Statement = tuple[str, Sequence[Any]]
+Parameters = Sequence[Any] | Mapping[str, Any]
+Statement = tuple[str, Parameters]
 
 
 class JournalHeader(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -74,7 +75,7 @@ class Unit(msgspec.Struct):
 
     inputs: list[NodeInput]
     statements: list[Statement] = []
-    error: sqlite3.Error | None = None
+    error: Exception | None = None
 
 
 class NodeJournal(Protocol):
@@ -204,13 +205,13 @@ class SqliteJournal:
             raise JournalError(f"{self.path} is damaged: its header is not as it was written")
         self._header = rows[0][0]
         own = _read_header(self._header)
-        for what in ("process", "protocol", "group", "tag"):
+        whose = f"{self.path} is the journal of process {own.process!r}, protocol {own.protocol!r}"
+        for what in ("process", "protocol", "group"):
             theirs, ours = getattr(own, what), getattr(header, what)
             if theirs != ours:
-                raise JournalError(
-                    f"{self.path} is the journal of process {own.process!r}, protocol {own.protocol!r}, "
-                    f"group {own.group!r}: its {what} is {theirs!r}, not {ours!r}"
-                )
+                raise JournalError(f"{whose}, group {own.group!r}: its {what} is {theirs!r}, not {ours!r}")
+        if own.tag != header.tag:
+            raise JournalError(f"{whose}, group {own.group!r}, with other members or other options")
         return own
 
     def _read_snapshot(self) -> bytes:
@@ -241,9 +242,8 @@ class SqliteJournal:
         """Make units durable; those whose statements fail are left out."""
         try:
             if snapshot is None and not any(unit.statements for unit in units):
-                self._insert_record(
-                    units
-                )  # a statement alone is a transaction, and this thread waits but once
+                # A statement alone is a transaction, and this thread waits but once.
+                self._insert_record(units)
             else:
                 self._commit_with_statements(units, snapshot)
             self._write_mark_file()
@@ -253,15 +253,23 @@ class SqliteJournal:
             raise JournalError(f"{self.path}-mark: {error}") from None
 
     def _commit_with_statements(self, units: list[Unit], snapshot: bytes | None) -> None:
-        self._execute("BEGIN")
+        while not self._begin_and_run_statements(units):
+            continue  # without the unit that failed and took the others with it
         if snapshot is not None:
             self._insert_snapshot(snapshot)
             self._execute("DELETE FROM antecede_records WHERE number <= ?", (self.number,))
-        for unit in units:
-            if unit.statements:
-                self._run_statements(unit)
         self._insert_record(units)
         self._execute("COMMIT")
+
+    def _begin_and_run_statements(self, units: list[Unit]) -> bool:
+        """Returns whether the transaction goes on; `INSERT OR ROLLBACK` and full disks may end it."""
+        self._execute("BEGIN")
+        for unit in units:
+            if unit.statements and unit.error is None:
+                self._run_statements(unit)
+            if not self._is_in_transaction():
+                return False
+        return True
 
     def _insert_record(self, units: list[Unit]) -> None:
         inputs = encode_inputs([one for unit in units if unit.error is None for one in unit.inputs])
@@ -275,10 +283,15 @@ class SqliteJournal:
         try:
             for sql, parameters in unit.statements:
                 self._execute(sql, parameters)
-        except sqlite3.Error as error:
+        except Exception as error:  # also what Python says of numbers and texts that SQLite cannot have
             unit.error = error
+            if not self._is_in_transaction():
+                return
             self._execute("ROLLBACK TO application")
         self._execute("RELEASE application")
+
+    def _is_in_transaction(self) -> bool:
+        return self._connection is not None and self._connection.in_transaction
 
     def query(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of the application's own tables."""
@@ -299,7 +312,7 @@ class SqliteJournal:
         row = (self.number, self._chain, state, seal)
         self._execute("INSERT OR REPLACE INTO antecede_snapshot VALUES (1, ?, ?, ?, ?)", row)
 
-    def _execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+    def _execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         if self._connection is None:
             raise JournalError(f"{self.path} is closed")
         return self._connection.execute(sql, parameters)
@@ -352,5 +365,7 @@ def _expect_count(value: object) -> int:
 def _describe_sqlite_error(error: sqlite3.Error) -> str:
     text = str(error)
     if "locked" in text:
-        return "in use by another process: a journal belongs to one running node"
+        return "in use: a journal belongs to one running node, in this process or another"
+    if "unable to open" in text:
+        return f"{text}; name a file in a folder that is there and can be written to"
     return text

@@ -20,7 +20,7 @@ from antecede.core.endpoint import check_process_name
 from antecede.core.errors import AntecedeError, CallerError, TooEarlyError
 from antecede.core.station import NAME_BYTES, HandUp, Station
 from antecede.live.courier import Courier
-from antecede.live.errors import NodeClosedError
+from antecede.live.errors import NodeClosedError, NodeFailedError
 from antecede.live.events import EventFile
 from antecede.live.inputs import (
     AcknowledgeInput,
@@ -36,12 +36,12 @@ from antecede.live.inputs import (
     SendInput,
     apply_input,
 )
-from antecede.live.journal import Unit
+from antecede.live.journal import Parameters, Unit
 from antecede.live.pipeline import NumberedParcels, Pipeline
 from antecede.live.records import PacketRecord
 from antecede.live.room import SendersRoom
 from antecede.live.status import Status, describe_node
-from antecede.live.transaction import Transaction
+from antecede.live.transaction import Transaction, make_statement
 
 SENDS_IN_A_TURN = 128
 """After so many sends without a pause others get their turn."""
@@ -98,7 +98,7 @@ class Node:
         courier.attach(self)
         if pipeline is not None:
             pipeline.report = self._process_applied_input
-            pipeline.release = self._transmit_and_wake
+            pipeline.release = self._release_durable_inputs
             pipeline.fail = self.fail
 
     # -- the application's side --------------------------------------------------------------------
@@ -168,7 +168,7 @@ class Node:
         item = station.hand_next_delivery()
         if self._events is not None:
             self._events.add_delivery(item.number, item.sender, item.message)
-            self._events.flush()
+            self._flush_events()
         return LiveDelivery(self, item)
 
     @contextlib.asynccontextmanager
@@ -197,11 +197,11 @@ class Node:
             if applied.error is not None:
                 raise applied.error
 
-    async def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    async def query(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Rows of the application's own tables in the journal."""
         if self._pipeline is None:
             raise CallerError("a query needs a journal: join(..., journal=path)")
-        return await self._pipeline.query((sql, parameters))
+        return await self._pipeline.query(make_statement(sql, parameters))
 
     async def exclude(self, name: str) -> None:
         """Have nothing to do with a member any more: keep nothing for it, take nothing from it.
@@ -288,11 +288,12 @@ class Node:
         if self._failure is None:
             await self._wait_for_acknowledgements(self._settings.linger if linger is None else linger)
             self.fail(NodeClosedError(f"the node of {self.process} was closed"))
+        reason = self._failure or NodeClosedError(f"the node of {self.process} was closed")
         if self._pipeline is not None:
-            await self._pipeline.stop()
+            await self._pipeline.stop(reason)
         await self._courier.close()
         if self._events is not None:
-            self._events.close()
+            self._close_events(self._events)
 
     # -- changes -----------------------------------------------------------------------------------
 
@@ -421,6 +422,11 @@ class Node:
         elif isinstance(node_input, Change) and applied.error is None:
             self._update_connections(node_input)
 
+    def _release_durable_inputs(self) -> None:
+        """Events come first: a snapshot, which may go with the next commit, brings none of them back."""
+        self._flush_events()
+        self._transmit_and_wake()
+
     def _transmit_and_wake(self) -> None:
         """Let out what followed from inputs."""
         self._courier.schedule_flush()
@@ -431,8 +437,17 @@ class Node:
     def prepare_to_transmit(self) -> None:
         """Something is about to leave: what the events file has to say of it comes first."""
         self._sends_in_turn = 0
-        if self._events is not None:
+        self._flush_events()
+
+    def _flush_events(self) -> None:
+        """Write events down; a node that cannot do that ends, as one does that cannot write its journal."""
+        if self._events is None:
+            return
+        try:
             self._events.flush()
+        except NodeFailedError as error:
+            self.fail(error)
+            raise
 
     async def _wait_for_delivery(self) -> None:
         if self._consumer is not None and not self._consumer.done():
@@ -479,7 +494,17 @@ class Node:
         if self._pipeline is not None:
             self._pipeline.abort(error)
         if self._events is not None:
-            self._events.close_unflushed()
+            self._events.close()
+
+    def _close_events(self, events: EventFile) -> None:
+        has_failed = not isinstance(self._failure, NodeClosedError)
+        try:
+            events.flush()
+        except NodeFailedError:
+            if not has_failed:  # else the application knows
+                raise
+        finally:
+            events.close()
 
     async def _wait_for_acknowledgements(self, seconds: float) -> None:
         end = self._loop.time() + seconds

@@ -8,6 +8,7 @@ applied is on disk: a snapshot can be taken at any time, and goes with the next 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from antecede.core.channel import Parcel
@@ -105,9 +106,8 @@ class Pipeline:
         self._loop = asyncio.get_running_loop()
         self._group = CommitGroup()
         self._current: CommitGroup | None = None
-        self._wake = asyncio.Event()
+        self._is_commit_planned = False
         self._thread = JournalThread()
-        self._task: asyncio.Task[None] | None = None
         self._failure: AntecedeError | None = None
         self._stopping = False
 
@@ -121,29 +121,21 @@ class Pipeline:
         self.records = len(records)
         self._inputs = sum(map(len, records))
 
-    def start(self) -> None:
-        """Begin to write."""
-        self._task = self._loop.create_task(self._run_commits())
-
-    async def stop(self) -> None:
-        """Write what is there, and close the journal."""
-        if self._task is not None:
-            self._stopping = True
-            self._wake.set()
-            while self._failure is None and not (self._group.is_empty() and self._current is None):
-                with suppress(
-                    AntecedeError
-                ):  # a failure is told to the application, who sent or acknowledged
-                    await self._wait_for_commit(self._current or self._group)
-            self._task.cancel()
+    async def stop(self, reason: AntecedeError) -> None:
+        """Write what is there, and close the journal; who comes later is told the reason."""
+        self._stopping = True
+        self._plan_commit()
+        while self._failure is None and not (self._group.is_empty() and self._current is None):
+            # A failure is told to the application, who sent or acknowledged.
+            with suppress(AntecedeError):
+                await self._wait_for_commit(self._current or self._group)
+        self._failure = self._failure or reason
         await self.call_in_thread(self.journal.close)
         self._thread.shutdown()
 
     def abort(self, error: AntecedeError) -> None:
         """Write nothing more; the commit that is under way may still succeed, and nobody will know."""
         self._failure = error
-        if self._task is not None:
-            self._task.cancel()
         for group in (self._current, self._group):
             if group is not None:
                 group.resolve_waiters(error)
@@ -154,7 +146,7 @@ class Pipeline:
         """Put a unit on its way."""
         entry = Entry(unit, parcels)
         self._group.entries.append(entry)
-        self._wake.set()
+        self._plan_commit()
         return entry
 
     async def commit_unit(self, unit: Unit) -> list[Applied]:
@@ -190,7 +182,7 @@ class Pipeline:
         """The application has dealt with deliveries up to this number; returns the group that will say so."""
         self.station.acknowledge_up_to(number)
         self._group.acknowledged = number
-        self._wake.set()
+        self._plan_commit()
         return self._group
 
     def note_stored_by_broker(self, peer: str, up_to: int) -> None:
@@ -206,6 +198,8 @@ class Pipeline:
 
     async def query(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of the application's tables."""
+        if self._failure is not None:
+            raise self._failure
         rows: list[tuple[Any, ...]] = await self.call_in_thread(self.journal.query, statement)
         return rows
 
@@ -216,24 +210,36 @@ class Pipeline:
         group.waiters.append(waiter)
         await waiter
 
-    async def _run_commits(self) -> None:
-        while self._failure is None:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._has_group_to_commit() and self._failure is None:
-                await self._commit_group()
+    def _plan_commit(self) -> None:
+        """Begin a commit in the next turn of the event loop, so that it has all that comes in this one."""
+        if not self._is_commit_planned and self._current is None:
+            self._is_commit_planned = True
+            self._loop.call_soon(self._begin_commit)
 
     def _has_group_to_commit(self) -> bool:
         group = self._group
         return not group.is_empty() if self._stopping else group.is_urgent()
 
-    async def _commit_group(self) -> None:
+    def _begin_commit(self) -> None:
+        self._is_commit_planned = False
+        if self._failure is not None or not self._has_group_to_commit():
+            return
         group = self._current = self._group
         self._group = CommitGroup()
         snapshot, self._snapshot = self._snapshot, None
+        done = partial(self._finish_commit, group, snapshot is not None)
+        self._thread.call(done, self.journal.commit, group.list_units(), snapshot)
+
+    def _finish_commit(
+        self, group: CommitGroup, has_snapshot: bool, _: None, error: BaseException | None
+    ) -> None:
+        """Apply what is on disk now, and go on with what has gathered meanwhile."""
+        if self._failure is not None:
+            return
         try:
-            await self.call_in_thread(self.journal.commit, group.list_units(), snapshot)
-            self.records = 1 if snapshot else self.records + 1
+            if error is not None:
+                raise error
+            self.records = 1 if has_snapshot else self.records + 1
             self._apply_group(group)
         except AntecedeError as error:
             self._fail_node(error, group)
@@ -244,6 +250,7 @@ class Pipeline:
             return
         self._current = None
         group.resolve_waiters(None)
+        self._begin_commit()
 
     def _apply_group(self, group: CommitGroup) -> None:
         for entry in group.entries:

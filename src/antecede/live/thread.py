@@ -1,7 +1,8 @@
 """The thread of a journal: one call after the other, and back to the event loop by the shortest way.
 
 A commit is short, so what a call to a thread costs matters: a `ThreadPoolExecutor` makes a future with locks
-for each call and copies its result into one of the event loop. Here there is only the latter.
+for each call and copies its result into one of the event loop. Here there is at most the latter, and none
+where a function is to be called with the result.
 """
 
 import asyncio
@@ -9,10 +10,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-Call = tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]
+Done = Callable[[Any, BaseException | None], None]
+"""What is called with a result or an error."""
+Call = tuple[Done, Callable[..., Any], tuple[Any, ...]]
 
 
 class JournalThread(Executor):
@@ -29,14 +33,18 @@ class JournalThread(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Have a function called; returns a future of the event loop."""
+        future = self._loop.create_future()
+        self.call(partial(_resolve_future, future), fn, *args)
+        return future
+
+    def call(self, done: Done, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have a function called in the thread, and then `done` in the event loop."""
         if self._ended:
             raise RuntimeError("the thread of this journal has ended")
         if self._thread is None:
             self._thread = threading.Thread(target=self._run_calls, name="antecede-journal", daemon=True)
             self._thread.start()
-        future = self._loop.create_future()
-        self._calls.put((future, fn, args))
-        return future
+        self._calls.put((done, function, arguments))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End behind the calls that were made."""
@@ -47,7 +55,7 @@ class JournalThread(Executor):
 
     def _run_calls(self) -> None:
         while (call := self._calls.get()) is not None:
-            future, function, arguments = call
+            done, function, arguments = call
             error: BaseException | None = None
             result = None
             try:
@@ -55,7 +63,7 @@ class JournalThread(Executor):
             except BaseException as raised:
                 error = raised
             with suppress(RuntimeError):  # the event loop may be closed by now
-                self._loop.call_soon_threadsafe(_resolve_future, future, result, error)
+                self._loop.call_soon_threadsafe(done, result, error)
 
 
 def _resolve_future(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

@@ -1,10 +1,10 @@
 """What an application does in one commit with its acknowledgement."""
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Mapping
 
 from antecede.core.errors import CallerError
-from antecede.live.journal import Statement
+from antecede.live.journal import Parameters, Statement
 
 FORBIDDEN = (
     "begin",
@@ -18,6 +18,19 @@ FORBIDDEN = (
     "detach",
     "vacuum",
 )
+"""They would end the commit that the journal is about to make, or change how it is made."""
+_FIRST_WORD = re.compile(r"(?:\s|;|--[^\n]*|/\*.*?\*/)*(\w*)", re.DOTALL)
+
+
+def make_statement(sql: str, parameters: Parameters) -> Statement:
+    """A statement for the application's own tables, with its parameters as they are now."""
+    first_word = _FIRST_WORD.match(sql)
+    if first_word is None or first_word[1].lower() in FORBIDDEN or "antecede_" in sql.lower():
+        raise CallerError(
+            f"cannot run {sql!r}: statements here are for the application's own tables, and the journal "
+            "commits them"
+        )
+    return sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)
 
 
 class Transaction:
@@ -27,12 +40,9 @@ class Transaction:
         self.statements: list[Statement] = []
         self.sends: list[tuple[bytes, list[str] | None]] = []
 
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+    def execute(self, sql: str, parameters: Parameters = ()) -> None:
         """A statement for the application's own tables; it is run, and may fail, when the block ends."""
-        first, *_ = sql.split(maxsplit=1) or [""]
-        if first.lower() in FORBIDDEN or "antecede_" in sql.lower():
-            raise CallerError(f"a transaction writes the application's own tables; it cannot run {sql!r}")
-        self.statements.append((sql, tuple(parameters)))
+        self.statements.append(make_statement(sql, parameters))
 
     def send(self, data: bytes, to: list[str] | None = None) -> None:
         """A message that is sent if the commit succeeds."""

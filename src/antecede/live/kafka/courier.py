@@ -191,7 +191,10 @@ class KafkaCourier:
 
     def _flush(self) -> None:
         self._flush_planned = False
-        self.node.prepare_to_transmit()
+        try:
+            self.node.prepare_to_transmit()
+        except NodeFailedError:
+            return
         touched = list(self.station.touched)
         self.station.touched.clear()
         for name in touched:

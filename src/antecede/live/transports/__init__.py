@@ -19,6 +19,14 @@ class ByteProtocol(asyncio.BufferedProtocol):
         """Bytes have come."""
         raise NotImplementedError
 
+    def go_on_over(self, transport: asyncio.Transport) -> None:
+        """The handshake of TLS is done: this transport takes the place of the one that it goes over."""
+        raise NotImplementedError
+
+    def refuse_handshake(self, reason: str) -> None:
+        """The handshake of TLS has failed."""
+        raise NotImplementedError
+
 
 MakeProtocol = Callable[[], ByteProtocol]
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from antecede.core.errors import CallerError
-from antecede.live.transports import Listener, MakeProtocol
+from antecede.live.transports import ByteProtocol, Listener, MakeProtocol
 
 BACKLOG = 64
 """Connections that the system keeps until they are accepted."""
@@ -37,6 +39,51 @@ class TcpListener:
         self._server.close()
 
 
+class TlsDoor(asyncio.Protocol):
+    """A connection that was accepted, while TLS shakes hands.
+
+    asyncio's own servers tell nobody of a connection before TLS is through. So those that never get there
+    could be neither counted nor ended.
+    """
+
+    def __init__(self, protocol: ByteProtocol, context: ssl.SSLContext) -> None:
+        self._protocol = protocol
+        self._context = context
+        self._early = b""
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the handshake."""
+        self._protocol.connection_made(transport)
+        shaking_hands = self._shake_hands(cast(asyncio.Transport, transport))
+        self._task = asyncio.get_running_loop().create_task(shaking_hands)
+
+    def data_received(self, data: bytes) -> None:
+        """What came together with the end of the handshake."""
+        self._early += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Lost right behind the handshake."""
+        self._protocol.connection_lost(exc)
+
+    async def _shake_hands(self, transport: asyncio.Transport) -> None:
+        loop = asyncio.get_running_loop()
+        secured = None
+        try:
+            secured = await loop.start_tls(transport, self, self._context, server_side=True)
+        except ssl.SSLError as error:
+            self._protocol.refuse_handshake(str(error))
+        except OSError:
+            pass
+        if secured is None:  # refused, or lost
+            self._protocol.connection_lost(None)
+            return
+        secured.set_protocol(self._protocol)
+        self._protocol.go_on_over(secured)
+        if self._early:
+            self._protocol.data_received(self._early)
+
+
 class TcpTransport:
     """Connections over TCP."""
 
@@ -48,8 +95,14 @@ class TcpTransport:
         """Accept connections at host:port; port 0 lets the system choose."""
         host, port = _split_host_and_port(place)
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(make, host, port, ssl=self._accepting, backlog=BACKLOG)
+        server = await loop.create_server(self._put_tls_before(make), host, port, backlog=BACKLOG)
         return TcpListener(server, host)
+
+    def _put_tls_before(self, make: MakeProtocol) -> Callable[[], asyncio.BaseProtocol]:
+        context = self._accepting
+        if context is None:
+            return make
+        return lambda: TlsDoor(make(), context)
 
     async def dial(self, place: str, make: MakeProtocol) -> None:
         """Connect to host:port."""
