@@ -163,6 +163,8 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
 
 def _check_members(members: Sequence[str]) -> tuple[str, ...]:
     """The members; a name that stands for two entries of a stamp is refused."""
+    if isinstance(members, str):
+        raise CallerError(f"members={members!r} is one text: give a list of names, as in ['a', 'b']")
     twice = [name for name, count in Counter(members).items() if count > 1]
     if twice:
         raise CallerError(f"members=, the processes in the order of the entries, names {twice[0]!r} twice")

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from antecede.core.errors import CallerError
 from antecede.events.columns import Bools, FlatLists, flatten_lists, to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.stamps import Reading
@@ -63,21 +64,30 @@ def project_columns(columns: Columns, plan: StampPlan) -> Columns:
 def times_to_numbers(moments: pa.Array) -> pa.Array:
     """Numbers, times or days as numbers in the same order."""
     kind = moments.type
-    if pt.is_timestamp(kind):
-        moments = moments.cast(pa.timestamp("us", kind.tz), safe=False)
-    elif pt.is_date(kind):
+    if pt.is_date(kind):
         moments = moments.cast(pa.date32()).cast(pa.int32())
-    elif not pt.is_integer(kind):
+    elif not pt.is_integer(kind) and not pt.is_timestamp(kind):
         return moments.cast(pa.float64())
     return moments.cast(pa.int64())
 
 
 def to_text(names: pa.Array) -> pa.Array:
     """Names as texts."""
+    if pt.is_binary(names.type):
+        return _bytes_to_text(names)
     if not pt.is_nested(names.type):
         return names.cast(pa.string())
     texts = [None if name is None else str(name) for name in names.to_pylist()]
     return pa.array(texts, pa.string())
+
+
+def _bytes_to_text(names: pa.Array) -> pa.Array:
+    try:
+        return names.cast(pa.string())
+    except pa.ArrowInvalid:
+        raise CallerError(
+            "a column of names is binary, and not all of it is UTF-8: cast it to text, such as hex"
+        ) from None
 
 
 def find_places(names: pa.Array, members: Members) -> pa.Array:
