@@ -1,6 +1,7 @@
 """The audit of event logs: numbers that fit a screen, and what is to be drawn."""
 
 from datetime import datetime
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -89,8 +90,9 @@ def test_the_summary_says_what_is_known(audit_engine):
         assert ("needless_waits" in totals) == wanted == (totals.get("false_pairs", 0) > 0)
 
 
-def test_few_columns_are_enough(audit_engine):
-    brief = audit_engine.audit(pa.table(FEW)).summary
+def test_few_columns_are_enough_and_infinite_times_are_unknown(audit_engine):
+    times = [inf if kind == "send" else -inf for kind in FEW["kind"]]
+    brief = audit_engine.audit(pa.table({**FEW, "time": times})).summary
     assert (brief.executions, brief.totals["events"], brief.counts) == (1, 4, {})
 
 

@@ -235,7 +235,6 @@ HEADERS = [
     "process;event;id;other",
     "process,index,fields,more",
     "node|parents|line|file",
-    "process,process,text",
     "process,kind,a.b",
     "text,kind",
     "process",

@@ -176,6 +176,8 @@ def test_two_columns_of_one_name():
     pq.write_table(pa.table([pa.array(["a"]), pa.array(["b"])], ["process", "process"]), sink)
     with pytest.raises(InputError, match="rename one"):
         parse(sink.getvalue().to_pybytes())
+    with pytest.raises(InputError, match="two columns are called 'process'; rename one"):
+        parse(b"process,kind,process\na,send,b\n")
 
 
 def test_a_broken_array_is_read_as_far_as_it_goes():

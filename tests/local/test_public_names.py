@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import antecede
-from antecede.core.errors import AntecedeError
+from antecede.core.errors import AntecedeError, CallerError
 from antecede.local.outcome import check_one_table_per_row
 from tests.docstrings import check_docstrings
 
@@ -38,6 +38,11 @@ def test_importing_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(CallerError, match="two columns 'process': rename one"):
+        antecede.audit(pa.table([["a"], ["b"]], names=["process", "process"]))
 
 
 def test_a_log_is_read_and_audited_in_three_lines(tmp_path) -> None:

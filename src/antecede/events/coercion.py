@@ -53,7 +53,10 @@ def _classify_type(kind: pa.DataType) -> str:
 
 
 def check_event_columns(names: Collection[str]) -> None:
-    """Refuse a table without any column of EVENTS."""
+    """Refuse a table without any column of EVENTS, or with two of one name."""
+    twice = [name for name in EVENTS.names if list(names).count(name) > 1]
+    if twice:
+        raise CallerError(f"the table has two columns {twice[0]!r}: rename one")
     if not set(names) & set(EVENTS.names):
         given = f"there are: {', '.join(names)}" if names else "there are none"
         raise CallerError(
@@ -79,14 +82,17 @@ def coerce_events(table: pa.Table) -> pa.Table:
 
 def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
     conversion = choose_conversion(wanted.name, column.type)
-    if column.type.equals(wanted.type):
-        return column
     try:
         if conversion is Conversion.FROM_TIMESTAMP:
             # Nothing is lost but what is finer than a microsecond.
             micros = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
             return pc.divide(micros.cast(pa.float64()), 1000.0)
-        # As Spark does: a fraction is cut off, what does not fit is an error.
-        return column.cast(options=pc.CastOptions(wanted.type, allow_float_truncate=True))
+        if not column.type.equals(wanted.type):
+            # As Spark does: a fraction is cut off, what does not fit is an error.
+            column = column.cast(options=pc.CastOptions(wanted.type, allow_float_truncate=True))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise CallerError(f"column {wanted.name!r} cannot be read as {wanted.type}: {error}") from None
+        raise CallerError(
+            f"column {wanted.name!r} cannot be read as {wanted.type}: {error}; cast it first"
+        ) from None
+    # As readers do: an infinite time is unknown.
+    return pc.if_else(pc.is_finite(column), column, None) if wanted.name == "time" else column

@@ -6,9 +6,11 @@ separator is the one of , ; tab | that the header line has most of.
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from antecede.core.errors import InputError
 from antecede.formats.columns import Odd
 from antecede.formats.csv_blocks import CsvBlocks, ends_inside_record
 from antecede.formats.jsons import decode_value
@@ -39,7 +41,7 @@ def read(source: Source, settings: Settings) -> Parsed:
         records = _read_records(text, find_separator(text.lstrip().split("\n", 1)[0]))
         first = next(records, None)
         if first is not None:
-            _add_csv_records(records, _list_column_names(first), events)
+            _add_csv_records(records, _list_column_names(first, source.name), events)
         return events.finish_file("csv")
     body = _skip_lines(source.data, header.count("\n"))
     _add_csv_blocks(body, header, header.count("\n") + 1, events)
@@ -67,7 +69,7 @@ def _skip_lines(data: bytes, count: int) -> bytes:
 def _add_csv_blocks(data: bytes, header: str, first_line: int, events: MappedEvents) -> bool:
     """Read lines behind a header in blocks. Whether every line is surely one record."""
     sign = find_separator(header.lstrip())
-    names = _list_column_names(next(_read_records(header, sign)))
+    names = _list_column_names(next(_read_records(header, sign)), events.file)
     reader = CsvBlocks(names, sign, events.mapper, events.file)
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     begin = 0
@@ -121,8 +123,12 @@ def find_header(head: bytes) -> str | None:
     return header if is_plain and not ends_inside_record(header, find_separator(line)) else None
 
 
-def _list_column_names(header: Line) -> list[str]:
-    return [str(cell).strip() for cell in header[1]]
+def _list_column_names(header: Line, file: str) -> list[str]:
+    names = [str(cell).strip() for cell in header[1]]
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        raise InputError(f"{file}: two columns are called {twice[0]!r}; rename one of them")
+    return names
 
 
 def _add_csv_records(records: Iterable[Line], column_names: list[str], events: MappedEvents) -> None:

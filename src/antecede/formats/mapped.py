@@ -77,7 +77,8 @@ class Mapper:
         """The columns that the record fills."""
         if "process" not in found:
             raise Refused(
-                f"no process; it may stand in {_join_paths(self.paths['process'])}, or map another field"
+                f"no process; it may stand in {_join_paths(self.paths['process'])}; for another field give "
+                "--field process=NAME"
             )
         row: dict[str, Any] = {}
         for own in ("execution", "process", "event", "message", "sender", "file"):

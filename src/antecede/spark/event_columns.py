@@ -51,4 +51,7 @@ def _convert_column(events: DataFrame, wanted: StructField) -> Column:
     conversion = choose_conversion(wanted.name, given, lambda kind: str(from_arrow_type(kind).simpleString()))
     if conversion is Conversion.FROM_TIMESTAMP:
         return sf.unix_micros(column.cast("timestamp")) / 1000
-    return column.cast(wanted.dataType)
+    column = column.cast(wanted.dataType)
+    if wanted.name == "time":  # as readers do: an infinite time is unknown
+        return sf.when(sf.abs(column) < float("inf"), column)
+    return column
