@@ -168,7 +168,7 @@ def _explain_error(error: Exception, topics: KafkaTopics) -> AntecedeError | Non
             "folder"
         )
     if "TimeoutException" in text or "timed out" in text.lower():
-        return _make_broker_error(f"{topics.brokers} does not answer as Kafka does")
+        return _make_broker_error(f"{topics.brokers} does not answer as Kafka does, or is too busy")
     return None
 
 
