@@ -11,8 +11,8 @@ EVENTS = st.lists(
     st.tuples(
         st.integers(0, 2),
         st.sampled_from([float("nan"), 0.0, 1.5, 2.5]),
-        st.integers(0, 2),
-        st.integers(-1, 1),
+        st.sampled_from([0, 1, 2**62]),
+        st.sampled_from([-(2**62), 0, 2**63 - 1]),
     )
 )
 

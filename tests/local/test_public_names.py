@@ -45,6 +45,13 @@ def test_two_columns_of_one_name_are_refused() -> None:
         antecede.audit(pa.table([["a"], ["b"]], names=["process", "process"]))
 
 
+def test_huge_indexes_and_unknown_lines_are_audited_and_drawn(tmp_path) -> None:
+    columns = {"process": ["a", "a"], "index": [-1, 2**62], "kind": ["local", "send"], "message": [None, "m"]}
+    audit = antecede.audit(pa.table(columns | {"line": [1, None]}))
+    audit.page(tmp_path / "page.html")
+    assert audit.summary().counts == {"lost": 1}
+
+
 def test_a_log_is_read_and_audited_in_three_lines(tmp_path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"process": "a", "kind": "send", "message": "m"}\n')

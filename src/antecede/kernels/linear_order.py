@@ -86,7 +86,9 @@ def sort_by_ranks(size: int, ranks: Ranks) -> Ints:
         return np.arange(size)
     scope = np.zeros(size, dtype=np.int64)
     if len(keys) > 1 and _is_ascending(keys[0]):
-        scope, keys = keys[0].astype(np.int64) - int(keys[0][0]), keys[1:]
+        # Numbered anew: lines and indexes may be as large as they like.
+        is_next = keys[0][1:] != keys[0][:-1]
+        scope, keys = np.append(0, np.cumsum(is_next)), keys[1:]
     by_key: Ints = np.argsort(keys[0])
     _, by_scope = group_by_key(scope[by_key], int(scope[-1]) + 1)
     by_rank = by_key[by_scope]
@@ -102,7 +104,7 @@ def sort_by_ranks(size: int, ranks: Ranks) -> Ints:
 
 def _is_ascending(key: Rank) -> bool:
     """Whether these are integers, none smaller than the one before."""
-    return key.dtype == np.int64 and bool((np.diff(key) >= 0).all())
+    return key.dtype == np.int64 and bool((key[1:] >= key[:-1]).all())
 
 
 def _equals_previous(key: Rank) -> NDArray[np.bool_]:

@@ -51,7 +51,7 @@ def locate_marked_findings(view: LogView) -> PlacedMarks:
         held_first, held_last = np.split(find_event_rows(view.events, both, ends), 2)
         row = np.where(is_first, held_first, held_last)
     time, index = (
-        _take_or_null(_decode_dictionary(places[name]), fault).cast(pa.float64())
+        _take_or_null(_decode_dictionary(places[name]), fault).cast(pa.float64(), safe=False)
         for name in ("time", "index")
     )
     times = time.to_numpy(zero_copy_only=False)
