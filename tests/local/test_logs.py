@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_opened_is_told(write, monkeypatch) -> None:
             raise PermissionError(13, "Permission denied")
         return open(name, mode)
 
-    monkeypatch.setattr("antecede.local.logs.open", open_or_refuse, raising=False)
+    monkeypatch.setattr("antecede.local.files.open", open_or_refuse, raising=False)
     logs = read_logs(["log", "secret"])
     assert len(logs.events) == 4
     reason = "secret: cannot be read (Permission denied); check the path and its permissions"

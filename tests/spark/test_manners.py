@@ -1,10 +1,13 @@
 """What Spark people expect: the session stays as it is, results are lazy and give back what they keep."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark import StorageLevel
+from pyspark.sql import functions as sf
 
 import antecede
 import antecede.spark as causal
@@ -49,6 +52,7 @@ def eager(spark):
 
 
 def test_no_setting_of_the_session_is_changed(spark, log, messages, tmp_path) -> None:
+    """Those of `compare` and `order_stream` are looked at where these are tested."""
     theirs = spark.newSession()
     before = dict(theirs.conf.getAll)
     rows = theirs.createDataFrame(messages.toArrow())
@@ -143,6 +147,30 @@ def test_a_notebook_shows_rows_where_the_session_does(spark, messages, log) -> N
 def test_logs_are_a_data_source(spark, log, table) -> None:
     rows = spark.read.format("antecede").option("table", table).load(str(log.parent))
     assert in_any_order(rows.toArrow()) == in_any_order(getattr(antecede.read_logs(log), table))
+
+
+def test_a_data_source_reads_each_file_in_a_task_as_if_it_knew_the_others(spark, tmp_path) -> None:
+    def write(name: str, process: str, *times: int) -> None:
+        rows = [json.dumps({"process": process, "time": time}) for time in times]
+        (tmp_path / name).write_text("\n".join(rows))
+
+    write("a1", "a", 1, 2)
+    write("a2", "a", 3, 4)  # goes on behind the other file: each can be read by itself
+    write("b1", "b", 1, 3)
+    write("b2", "b", 2, 4)  # written at the same time as the other
+    pq.write_table(antecede.read_logs(tmp_path / "a1").events, tmp_path / "own")
+    (tmp_path / "unknown").write_text("nobody knows this")
+    for table, expected in zip(("events", "quarantine"), antecede.read_logs(tmp_path), strict=False):
+        rows = spark.read.format("antecede").option("table", table).load(str(tmp_path))
+        assert in_any_order(rows.toArrow()) == in_any_order(expected)
+    tasks = (
+        spark.read.format("antecede")
+        .load(str(tmp_path))
+        .select("file", sf.spark_partition_id().alias("task"))
+    )
+    task_of = {row.file: row.task for row in tasks.distinct().collect() if not row.file.endswith("a1")}
+    assert task_of[f"{tmp_path}/b1"] == task_of[f"{tmp_path}/b2"] != task_of[f"{tmp_path}/a2"]
+    assert tasks.select("task").distinct().count() == 4
 
 
 def test_a_data_source_takes_several_paths_and_settings(spark, log, tmp_path) -> None:

@@ -56,7 +56,10 @@ def start(spark: Any, folder: Path, files: int = 1, **options: Any) -> Any:
 
 
 def run(spark: Any, folder: Path, **options: Any) -> None:
+    """All that there is, in a session whose settings stay what they are."""
+    settings = dict(spark.conf.getAll)
     assert start(spark, folder, **options).awaitTermination(120)
+    assert dict(spark.conf.getAll) == settings
 
 
 def read(folder: Path) -> Tables:

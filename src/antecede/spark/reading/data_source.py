@@ -29,8 +29,10 @@ class LogSource(DataSource):
     their format, `regex` and `delimiter` for ShiViz's logs, and, as JSON, `fields` and `kinds`: as in
     `antecede.Settings`. What comes out is what `antecede.read_logs` gives.
 
-    One task reads all files, in its memory, since events in several files may be of one process. For more,
-    `antecede.spark.read_logs` spreads the work.
+    Each file is read by a task of its own. Several files may be one execution: so before that, the driver
+    looks through each of them, one after the other, unless they are our own tables as Parquet. Files that
+    need each other's events share a task. For very large logs `antecede.spark.read_logs` reads each file
+    once, in tasks only.
 
     Where Spark does not look for packages, `spark.dataSource.register(LogSource)` makes it known.
     """
@@ -54,23 +56,29 @@ class LogSource(DataSource):
 
 
 class LogReader(DataSourceReader):
-    """Reads all files in one task."""
+    """Reads each file in a task, or some that need each other in one."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.options = options
+        self.format = options.get("log_format")
 
     def partitions(self) -> list[InputPartition]:
-        """All files are one partition."""
-        return [InputPartition(0)]
+        """Files that need each other's events are one partition."""
+        from antecede.formats.logs import check_settings
+        from antecede.formats.sources import list_files
+        from antecede.local.file_sets import plan_file_sets
+
+        settings = _make_settings(self.options)
+        check_settings(self.format, settings)
+        names = list_files(_list_paths(self.options))
+        return [InputPartition(files) for files in plan_file_sets(names, self.format, settings)]
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:
         """The rows of the table that is wanted."""
-        from antecede.local.logs import read_logs
+        from antecede.local.file_sets import read_file_set
 
-        logs = read_logs(
-            _list_paths(self.options), self.options.get("log_format"), _make_settings(self.options)
-        )
-        table = logs.events if _read_table_option(self.options) == "events" else logs.quarantine
+        events, quarantine = read_file_set(partition.value, self.format, _make_settings(self.options))
+        table = events if _read_table_option(self.options) == "events" else quarantine
         yield from table.to_batches()
 
 
