@@ -43,7 +43,7 @@ static: .venv/.stamp
 
 # Versions that people have. `oldest` has the lowest ones that pyproject.toml allows of what antecede needs to run,
 # `newest` the highest. Each keeps its own kernels, as one numba cannot use what another one compiled.
-# `oldest` and `connect-slice` are a few tests of each, for CI when it has the time: it does not run them yet.
+# `oldest` and `connect-slice` are a few tests of each. CI runs neither: to make that environment alone takes it two minutes.
 SLICE := tests/engines/test_order_events.py tests/engines/test_across.py tests/engines/test_order_pairs.py
 run_tests_in = NUMBA_CACHE_DIR=$(CURDIR)/.venv-$(1)/kernels .venv-$(1)/bin/python -m pytest
 
