@@ -98,10 +98,8 @@ class LocalEngine:
 
         done = audit(events)
         summary = done.summary(sample)
-        picked = pick_windows(events, done.findings, done.totals, summary) if windows else []
-        page = make_page(
-            summary, build_log_view(events, done.findings, done.totals, summary) if windows else None
-        )
+        picked = pick_windows(done, summary) if windows else []
+        page = make_page(summary, build_log_view(done, summary) if windows else None)
         return Results(done.findings, done.totals, summary, picked, page)
 
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
@@ -166,7 +164,9 @@ class SparkEngine:
     def compare(self, events: pa.Table, **wishes: Any) -> CostReport:
         from antecede.spark.cost_report import compare
 
+        settings = dict(self.spark.conf.getAll)
         report = compare(self._make_frame(events).repartition(3), **wishes)
+        assert dict(self.spark.conf.getAll) == settings
         return CostReport(report.costs.toArrow(), report.advice)
 
     def order(self, messages: pa.Table, **options: Any) -> OrderResults:

@@ -49,7 +49,7 @@ def audit_page(table: pa.Table, title: str = "title", sample: int = 500) -> Audi
     """The page of an audit of these events."""
     done = audit(table)
     summary = done.summary(sample)
-    view = build_log_view(table, done.findings, done.totals, summary)
+    view = build_log_view(done, summary)
     verdict = f"{summary.findings} findings" if summary.findings else "clean: nothing found"
     totals: dict[str, str | int] = dict(summary.totals)
     text = render_page(verdict, totals, summary.sample, view, title, summary.counts)

@@ -59,17 +59,17 @@ def _build_kind_table(graph: EventGraph, part: FindingRows) -> pa.Table:
     picks = pick_first_findings(graph.events.execution[part.at], part.at)
     at = part.at[picks]
     witnesses = _list_witness_events(graph.events.table, part, picks)
-    place = {
-        name: _take_column(graph.events.table, name, at) for name in ("process", "message", "file", "line")
-    }
+    event_ids = _list_witness_event_ids(part, picks, witnesses)
+    sentences = _write_sentences(part, picks, witnesses)
     columns = {
         "kind": pa.array([part.kind] * len(picks), pa.string()),
         "execution": graph.events.executions.take(pa.array(graph.events.execution[at])),
-        "events": pa.array(_list_witness_event_ids(part, picks, witnesses), FINDINGS.field("events").type),
-        "sentence": pa.array(_write_sentences(part, picks, witnesses), pa.string()),
+        "events": pa.array(event_ids, FINDINGS.field("events").type),
+        "sentence": pa.array(sentences, pa.string()),
         "reason": pa.nulls(len(picks), pa.string()),
-        **place,
     }
+    for name in ("process", "message", "file", "line"):
+        columns[name] = _take_column(graph.events.table, name, at)
     return pa.Table.from_arrays([columns[name] for name in FINDINGS.names], schema=FINDINGS)
 
 
@@ -81,11 +81,10 @@ def _take_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
 
 def _list_witness_event_ids(part: FindingRows, picks: Ints, witnesses: list[list[Event]]) -> list[list[str]]:
     """The ids of the events of each witness that have one; a missing cause is known by nothing else."""
-    absent = [part.details["name"][pick] for pick in picks] if part.kind == "missing" else None
-    return [
-        list_witness_ids(witness, None if absent is None else absent[at])
-        for at, witness in enumerate(witnesses)
-    ]
+    if part.kind != "missing":
+        return [list_witness_ids(witness) for witness in witnesses]
+    absent = part.details["name"]
+    return [list_witness_ids(witness, absent[pick]) for pick, witness in zip(picks, witnesses, strict=True)]
 
 
 def list_witness_ids(witness: list[Event], absent: str | None = None) -> list[str]:

@@ -22,6 +22,13 @@ SAMPLE = 20
 RANKED_FINDINGS = FINDINGS.append(pa.field("rank", pa.int64()))
 """Findings with their rank among those of their kind, of an execution or of several."""
 
+_LABELS = {
+    "edges": "direct causes in other processes",
+    "early": "early deliveries",
+    "pairs": "pairs of early and late",
+}
+"""Totals whose names say too little on a page."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -61,7 +68,7 @@ class Summary:
         """The totals under names that people read."""
         numbers: dict[str, str | int] = {"executions": self.executions}
         for name, count in self.totals.items():
-            numbers[name.replace("_", " ")] = count
+            numbers[_LABELS.get(name, name.replace("_", " "))] = count
         for state, count in self.traces.items():
             numbers[f"{state} traces"] = count
         if self.uncounted:

@@ -34,8 +34,8 @@ _SHOWN = [
 class ViewSource(WindowSource, Protocol):
     """A log and its audit, as far as a page wants to know of them."""
 
-    def fetch_all_events(self) -> pa.Table:
-        """Every event, with the columns of EVENTS."""
+    def fetch_graph(self) -> EventGraph:
+        """The graph of every event; its table has all columns of EVENTS that a page shows."""
 
     def list_worst_findings(self, most: int) -> pa.Table:
         """The findings that are told, without their sentences (MARKS): the first ones by kind, as KINDS has
@@ -55,7 +55,7 @@ def build_view(source: ViewSource, summary: Summary) -> LogView:
     marks = source.list_worst_findings(HELD_MARKS)
     size = summary.totals["events"]
     if size <= HELD_EVENTS:
-        graph = build_event_graph(source.fetch_all_events())
+        graph = source.fetch_graph()
         events, links = _sort_events_with_links(graph, _list_ghosts(graph))
         return LogView(events, links, marks, events)
     graph = build_event_graph(fetch_events_around_findings(source, summary))
@@ -103,9 +103,10 @@ def _sort_events_with_links(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Tab
     events = _append_ghosts(graph, ghosts).take(pa.array(order))
     place = invert_permutation(order)
     links = _list_drawn_links(graph, ghosts)
-    _, by_target = group_by_key(place[links.target], len(order))
-    columns = [place[links.source[by_target]], place[links.target[by_target]], links.kind[by_target]]
-    return events, pa.table([pa.array(column) for column in columns], schema=LINKS)
+    source, target = place[links.source], place[links.target]
+    _, by_target = group_by_key(target, len(order))
+    columns = [pa.array(column[by_target]) for column in (source, target, links.kind)]
+    return events, pa.table(columns, schema=LINKS)
 
 
 def _append_ghosts(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
@@ -136,14 +137,19 @@ def _list_drawn_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
     messages = graph.messages.links
     source, target = graph.causes.edges
     is_step = (graph.causes.known & PROCESS) != 0
+    # Into a delivery whose message has an arrival, there leads only the arrival's own link, below.
     arrival = messages.arrival[target]
-    is_waiting = (arrival >= 0) & ((messages.send[target] == source) | (arrival == source))
-    is_kept = is_step | ~(is_waiting | _is_implied_by_process_order(graph, source, target))
-    arrivals = (graph.messages.act == ARRIVE) & ~graph.events.is_step & (messages.send >= 0)
-    arrived, delivered = np.flatnonzero(arrivals), np.flatnonzero(messages.arrival >= 0)
+    is_from_message = (messages.send[target] == source) | (arrival == source)
+    is_waiting = (arrival >= 0) & is_from_message
+    is_told_elsewhere = is_waiting | _is_implied_by_process_order(graph, source, target)
+    is_drawn = is_step | ~is_told_elsewhere
+    kind = np.where(is_step, STEP_LINK, MESSAGE_LINK)
+    is_arrival = (graph.messages.act == ARRIVE) & ~graph.events.is_step
+    arrived = np.flatnonzero(is_arrival & (messages.send >= 0))
+    delivered = np.flatnonzero(messages.arrival >= 0)
     named, naming = _match_ghosts(graph, ghosts)
     parts = [
-        _Links(source[is_kept], target[is_kept], np.where(is_step[is_kept], STEP_LINK, MESSAGE_LINK)),
+        _Links(source[is_drawn], target[is_drawn], kind[is_drawn]),
         _make_links(messages.send[arrived], arrived, MESSAGE_LINK),
         _make_links(messages.arrival[delivered], delivered, WAIT_LINK),
         _make_links(*graph.causes.unsent, UNSENT_LINK),
@@ -158,15 +164,22 @@ def _make_links(source: Ints, target: Ints, kind: int) -> _Links:
 
 def _match_ghosts(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
     """The row of each ghost behind the events of a graph, and the rows that name it."""
-    numbers = {(row["execution"], row["event"]): number for number, row in enumerate(ghosts.to_pylist())}
-    naming = graph.causes.ghosts.to_pylist()
-    number = np.array([numbers.get((row["execution"], row["event"]), -1) for row in naming], dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(_list_ghost_names(ghosts))}
+    named = [numbers.get(name, -1) for name in _list_ghost_names(graph.causes.ghosts)]
+    number = np.array(named, dtype=np.int64)
     is_known = number >= 0
     return len(graph.events.table) + number[is_known], graph.causes.ghost_rows[is_known]
+
+
+def _list_ghost_names(ghosts: pa.Table) -> list[tuple[str, str]]:
+    """The execution and the event of each."""
+    return list(zip(ghosts["execution"].to_pylist(), ghosts["event"].to_pylist(), strict=True))
 
 
 def _is_implied_by_process_order(graph: EventGraph, source: Ints, target: Ints) -> Bools:
     """Which edges join two events of one process that its own order already joins."""
     events = graph.events
-    is_same = (events.track[source] == events.track[target]) & events.is_step[source] & events.is_step[target]
-    return np.asarray(is_same & (events.place[source] < events.place[target]))
+    is_same_track = events.track[source] == events.track[target]
+    are_steps = events.is_step[source] & events.is_step[target]
+    is_before = events.place[source] < events.place[target]
+    return np.asarray(is_same_track & are_steps & is_before)

@@ -91,15 +91,13 @@ class _LocalRun:
     def pick_windows(self) -> list[Window]:
         from antecede.local.windows import pick_windows
 
-        found = self.audit
-        return pick_windows(self.logs.events, found.findings, found.totals, self.summary)
+        return pick_windows(self.audit, self.summary)
 
     def make_log_view(self) -> LogView:
         from antecede.local.windows import build_log_view
 
         with show_step("gathering what the page holds"):
-            found = self.audit
-            return build_log_view(self.logs.events, found.findings, found.totals, self.summary)
+            return build_log_view(self.audit, self.summary)
 
     def get_all_events(self) -> pa.Table:
         return self.logs.events

@@ -22,13 +22,17 @@ from antecede.auditing.missing_causes import (
 )
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
 from antecede.auditing.trace_ends import count_traces, find_log_end
+from antecede.auditing.views import HELD_EVENTS
 from antecede.auditing.wording import REASONS
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
 from antecede.events.columns import get_column
-from antecede.events.graph import build_event_graph
+from antecede.events.graph import EventGraph, build_event_graph
 from antecede.local.arrow import to_arrow_table
 from antecede.report.notebook import SHOWN_FINDINGS, render_verdict
 from antecede.tables import EVENTS, FINDINGS, OF_TRACE, pad_to_schema
+
+ROW = "row"
+"""The column of a graph's table that tells the row of each event in the table that was audited."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Audit:
     totals: pa.Table
     """A row for each execution: how many events, messages and findings of each kind it has."""
     _events: pa.Table
+    _graph: EventGraph | None
+    """What the audit made of the events, for a page; None if there are more than a page can hold."""
 
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones."""
@@ -66,7 +72,7 @@ class Audit:
         from antecede.report.page import render_page
 
         summary = self.summary(LISTED_FINDINGS)
-        view = build_log_view(self._events, self.findings, self.totals, summary)
+        view = build_log_view(self, summary)
         text = render_page(summary.verdict, summary.numbers, summary.sample, view, title, summary.counts)
         Path(path).write_text(text, encoding="utf-8", errors="replace")
 
@@ -89,8 +95,11 @@ def audit(events: object) -> Audit:
     """
     table = coerce_events(to_arrow_table(events))
     unread = [name for name in SAYS_NOTHING_OF_CAUSES if name in table.column_names]
-    findings, totals = judge(build_event_graph(table.drop_columns(unread)))
-    return Audit(_explain_missing_causes(findings, totals, table), totals, table)
+    numbered = table.drop_columns(unread).append_column(ROW, pa.array(np.arange(len(table))))
+    graph = build_event_graph(numbered)
+    findings, totals = judge(graph)
+    kept_graph = graph if len(table) <= HELD_EVENTS else None
+    return Audit(_explain_missing_causes(findings, totals, table), totals, table, kept_graph)
 
 
 def _explain_missing_causes(findings: pa.Table, totals: pa.Table, events: pa.Table) -> pa.Table:

@@ -14,9 +14,11 @@ from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
 from antecede.auditing.views import build_view
 from antecede.auditing.windows import IDENTITY, EventName, choose_windows
-from antecede.events.coercion import coerce_events
+from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES
 from antecede.events.columns import Bools, EncodedNames, get_column, rank_names, to_integers
+from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
+from antecede.local.audit import ROW, Audit
 from antecede.tables import EVENTS, MARKS, LogView, Window, pad_to_schema
 
 Row = dict[str, Any]
@@ -25,27 +27,24 @@ _UNKNOWN = -(2**62)
 """The index and the line of an event that has none: far from every place."""
 
 
-def pick_windows(events: pa.Table, findings: pa.Table, totals: pa.Table, summary: Summary) -> list[Window]:
-    """What is to be drawn of audited events, given what the audit gave."""
-    return choose_windows(_open_source(events, findings, totals), summary)
+def pick_windows(audit: Audit, summary: Summary) -> list[Window]:
+    """What is to be drawn of audited events."""
+    return choose_windows(_LocalSource(audit), summary)
 
 
-def build_log_view(events: pa.Table, findings: pa.Table, totals: pa.Table, summary: Summary) -> LogView:
-    """What a page holds of audited events, given what the audit gave."""
-    return build_view(_open_source(events, findings, totals), summary)
-
-
-def _open_source(events: pa.Table, findings: pa.Table, totals: pa.Table) -> _LocalSource:
-    return _LocalSource(pad_to_schema(coerce_events(events), EVENTS), findings, totals)
+def build_log_view(audit: Audit, summary: Summary) -> LogView:
+    """What a page holds of audited events."""
+    return build_view(_LocalSource(audit), summary)
 
 
 class _LocalSource:
     """A `ViewSource` of Arrow tables; names are looked up as codes."""
 
-    def __init__(self, events: pa.Table, findings: pa.Table, totals: pa.Table) -> None:
-        self.events = events
-        self.findings = findings
-        self.totals = totals
+    def __init__(self, audit: Audit) -> None:
+        self.audit = audit
+        self.events = pad_to_schema(audit._events, EVENTS)
+        self.findings = audit.findings
+        self.totals = audit.totals
 
     @cached_property
     def _execution(self) -> EncodedNames:
@@ -148,8 +147,15 @@ class _LocalSource:
         late = findings.filter(pc.and_(is_late, pc.and_(is_here, is_drawn)))
         return list(late.select(["execution", "process", "message"]).to_pylist())
 
-    def fetch_all_events(self) -> pa.Table:
-        return self.events
+    def fetch_graph(self) -> EventGraph:
+        graph = self.audit._graph
+        assert graph is not None, "a page that holds all events belongs to an audit that kept their graph"
+        # The audit left out what says nothing of causes, and sorted the rest.
+        table = graph.events.table
+        rows = get_column(table, ROW)
+        for name in SAYS_NOTHING_OF_CAUSES:
+            table = table.append_column(name, self.events[name].take(rows))
+        return graph._replace(events=graph.events._replace(table=table))
 
     def list_worst_findings(self, most: int) -> pa.Table:
         findings = self.findings

@@ -24,6 +24,7 @@ class Page {
     this.backLink = document.getElementById("back");
     this.findings = [...document.querySelectorAll(".findings > li")];
     this.shown = null; // the number of the finding whose picture is drawn
+    for (const tool of ["previous", "next"]) document.querySelector(`[data-tool=${tool}]`)?.toggleAttribute("hidden", !this.findings.length);
     this.listen();
   }
 

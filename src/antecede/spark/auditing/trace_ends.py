@@ -16,13 +16,24 @@ def find_log_end(totals: DataFrame) -> DataFrame:
 
 def count_traces(totals: DataFrame) -> dict[str, int]:
     """How many executions with spans there are of each state. Runs a job."""
-    traces = totals.where("spans > 0").crossJoin(sf.broadcast(find_log_end(totals)))
-    is_open = sf.coalesce(sf.col("log_until") - sf.col("until") < sf.col("longest"), sf.lit(False))
+    log_end = sf.broadcast(find_log_end(totals))
+    traces = totals.where("spans > 0").crossJoin(log_end)
     complete, running, broken = STATES
-    state = sf.when(_is_complete(), complete).when(is_open, running).otherwise(broken)
-    counts = {row.state: row["count"] for row in traces.groupBy(state.alias("state")).count().collect()}
-    return {state: counts.get(state, 0) for state in STATES}
+    state = sf.when(_is_complete(), complete)
+    state = state.when(_may_be_running(), running)
+    state = state.otherwise(broken)
+    rows = traces.groupBy(state.alias("state")).count().collect()
+    counts = {row["state"]: row["count"] for row in rows}
+    return {name: counts.get(name, 0) for name in STATES}
 
 
 def _is_complete() -> Column:
-    return (sf.coalesce("roots", sf.lit(0)) > 0) & (sf.col("missing") == 0)
+    """Whether a trace has a root, and every cause that it names."""
+    has_root = sf.coalesce("roots", sf.lit(0)) > 0
+    return has_root & (sf.col("missing") == 0)
+
+
+def _may_be_running() -> Column:
+    """Whether a trace was last heard of so late that one as long as the longest need not have ended."""
+    silence = sf.col("log_until") - sf.col("until")
+    return sf.coalesce(silence < sf.col("longest"), sf.lit(False))

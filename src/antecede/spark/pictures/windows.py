@@ -19,6 +19,7 @@ from antecede.auditing.sentences import KINDS
 from antecede.auditing.summary import Summary
 from antecede.auditing.views import build_view
 from antecede.auditing.windows import IDENTITY, SPANS, EventName, choose_windows
+from antecede.events.graph import EventGraph, build_event_graph
 from antecede.tables import EVENTS, MARKS, LogView, Window
 
 Row = dict[str, Any]
@@ -91,8 +92,8 @@ class _SparkSource:
         late = late.select("execution", "process", "message")
         return list(late.toArrow().to_pylist())
 
-    def fetch_all_events(self) -> pa.Table:
-        return self.events.select(*EVENTS.names).toArrow().cast(EVENTS)
+    def fetch_graph(self) -> EventGraph:
+        return build_event_graph(self.events.select(*EVENTS.names).toArrow().cast(EVENTS))
 
     def list_worst_findings(self, most: int) -> pa.Table:
         kinds = sf.array(*(sf.lit(kind) for kind in KINDS))
