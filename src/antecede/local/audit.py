@@ -28,11 +28,9 @@ from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph, build_event_graph
 from antecede.local.arrow import to_arrow_table
+from antecede.local.windows import ROW, build_log_view
 from antecede.report.notebook import SHOWN_FINDINGS, render_verdict
 from antecede.tables import EVENTS, FINDINGS, OF_TRACE, pad_to_schema
-
-ROW = "row"
-"""The column of a graph's table that tells the row of each event in the table that was audited."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,6 @@ class Audit:
 
         The file needs no network, and nothing that stands in a log can run in it.
         """
-        from antecede.local.windows import build_log_view
         from antecede.report.findings import LISTED_FINDINGS
         from antecede.report.page import render_page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,6 @@ from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES
 from antecede.events.columns import Bools, EncodedNames, get_column, rank_names, to_integers
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
-from antecede.local.audit import ROW, Audit
 from antecede.tables import EVENTS, MARKS, LogView, Window, pad_to_schema
 
 Row = dict[str, Any]
@@ -27,12 +26,32 @@ _UNKNOWN = -(2**62)
 """The index and the line of an event that has none: far from every place."""
 
 
-def pick_windows(audit: Audit, summary: Summary) -> list[Window]:
+ROW = "row"
+"""The column of a graph's table that tells the row of each event in the table that was audited."""
+
+
+class AuditedEvents(Protocol):
+    """An audit, with the events that were audited."""
+
+    @property
+    def findings(self) -> pa.Table: ...
+
+    @property
+    def totals(self) -> pa.Table: ...
+
+    @property
+    def _events(self) -> pa.Table: ...
+
+    @property
+    def _graph(self) -> EventGraph | None: ...
+
+
+def pick_windows(audit: AuditedEvents, summary: Summary) -> list[Window]:
     """What is to be drawn of audited events."""
     return choose_windows(_LocalSource(audit), summary)
 
 
-def build_log_view(audit: Audit, summary: Summary) -> LogView:
+def build_log_view(audit: AuditedEvents, summary: Summary) -> LogView:
     """What a page holds of audited events."""
     return build_view(_LocalSource(audit), summary)
 
@@ -40,7 +59,7 @@ def build_log_view(audit: Audit, summary: Summary) -> LogView:
 class _LocalSource:
     """A `ViewSource` of Arrow tables; names are looked up as codes."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: AuditedEvents) -> None:
         self.audit = audit
         self.events = pad_to_schema(audit._events, EVENTS)
         self.findings = audit.findings
