@@ -103,7 +103,7 @@ def _time_study(study: Study, scale: Scale, cores: int) -> float:
         spread = spread_over(spark)
         warm = list(study.list_cells("quick"))[: 4 * cores]
         spread(warm, _forget_cell)  # type: ignore[arg-type]
-        store = CellStore.open(f"{folder}/out", study)
+        store = CellStore.open_folder(f"{folder}/out", study)
         start = perf_counter()
         run_cells(study, store, scale, spread)
         return perf_counter() - start

@@ -16,7 +16,7 @@ from antecede.study.mattern import (
     RATIO,
     STUDY,
     draw_program,
-    find_onset,
+    find_onset_ratio,
     list_known_protocols,
     measure_share_of_blocking_programs,
 )
@@ -155,9 +155,9 @@ def test_words_follow_the_intervals() -> None:
 
 
 def test_onset_is_where_it_holds_from_then_on() -> None:
-    assert find_onset({0.1: True, 0.3: False, 1.0: True, 3.0: True}) == 1.0
-    assert find_onset({0.1: True, 1.0: True}) == 0.1
-    assert find_onset({0.1: True, 1.0: False}) is None
+    assert find_onset_ratio({0.1: True, 0.3: False, 1.0: True, 3.0: True}) == 1.0
+    assert find_onset_ratio({0.1: True, 1.0: True}) == 0.1
+    assert find_onset_ratio({0.1: True, 1.0: False}) is None
 
 
 def test_nothing_of_something_is_none() -> None:

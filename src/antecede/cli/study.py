@@ -143,11 +143,11 @@ def _run_study(study: Study, folder: str, scale: Scale, spread: Spread) -> Study
 @contextmanager
 def _show_finished_cells(work: CellWork, bar: Work) -> Iterator[None]:
     """Show how many cells are finished while the block runs: each leaves a file when it is."""
-    before, over = work.store.count_files(), Event()
+    before, over = work.store.count_results(), Event()
 
     def update_bar() -> None:
         while not over.wait(LOOK_EVERY):
-            bar.set_done(work.store.count_files() - before)
+            bar.set_done(work.store.count_results() - before)
 
     thread = Thread(target=update_bar, daemon=True)
     thread.start()

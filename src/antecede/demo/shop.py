@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from antecede.core.packet import Packet
 from antecede.machine import shield_children_from_interrupt
 from antecede.simulate.network import PRESETS
 from antecede.simulate.queue import Queue
-from antecede.simulate.run import Plan, simulate
+from antecede.simulate.run import Plan, run_with_recorder
+from antecede.simulate.trace import Recorder
 from antecede.tables import EVENTS
 
 PEOPLE = ["Ana (eu)", "Bob (us)", "Chen (asia)", "Dora (eu)", "Ed (us)"]
@@ -61,7 +61,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class RoomRecorder:
+class RoomRecorder(Recorder):
     """The sends and deliveries of a run as they happen: all that the shop needs of it, in flat lists."""
 
     def __init__(self, queue: Queue) -> None:
@@ -87,20 +87,6 @@ class RoomRecorder:
         self.senders.append(source)
         self.messages.append(message)
         self.times.append(self.queue.now)
-
-    def on_receive(
-        self,
-        process: int,
-        packet: Packet,
-        message: int | None,
-    ) -> None:
-        """Arrivals are not logged: nothing depends on them."""
-
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """The people do not know what was late."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 class RoomLog(NamedTuple):
@@ -168,18 +154,13 @@ def _simulate_room(room: int, messages: int) -> RoomLog:
         network=PRESETS["regions"],
         seed=room,
     )
-    recorders: list[RoomRecorder] = []
-
-    def start_recording(queue: Queue, names: list[str]) -> RoomRecorder:
-        recorders.append(RoomRecorder(queue))
-        return recorders[0]
-
-    simulate(plan, start_recording)
-    (recorder,) = recorders
-    person, sender, message = (
-        np.array(column, dtype=np.int64) for column in (recorder.people, recorder.senders, recorder.messages)
+    recorder, _ = run_with_recorder(plan, RoomRecorder)
+    return RoomLog(
+        person=np.array(recorder.people, dtype=np.int64),
+        sender=np.array(recorder.senders, dtype=np.int64),
+        message=np.array(recorder.messages, dtype=np.int64),
+        time=np.array(recorder.times, dtype=np.float64),
     )
-    return RoomLog(person, sender, message, np.array(recorder.times, dtype=np.float64))
 
 
 def _make_copies(

@@ -1,7 +1,7 @@
 """A run: a plan goes in, what it cost and whether it kept its promises comes out. Same plan, same run."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from antecede.simulate.workloads import SECOND, make_workload
 
 Progress = Callable[[int], None]
 Tracing = Callable[[Queue, list[str]], Recorder]
+AnyRecorder = TypeVar("AnyRecorder", bound=Recorder)
 STEP = 20_000
 """Events between two reports of progress."""
 
@@ -138,7 +139,7 @@ class Simulation:
             if progress:
                 progress(self.watch.messages)
         if self.trace is not None:
-            self.trace.close()
+            self.trace.on_end()
         faults = {kind: count for kind, count in sorted(self.carrier.counts.items()) if count}
         costs = self.watch.tally.summarize(self.watch.messages)
         return Run(self.plan, costs, self.watch.make_verdict(), faults, finished, self.watch.last)
@@ -151,6 +152,21 @@ def simulate(
 ) -> Run:
     """Run a plan."""
     return Simulation(plan, tracing).run(progress)
+
+
+def run_with_recorder(
+    plan: Plan,
+    make_recorder: Callable[[Queue], AnyRecorder],
+) -> tuple[AnyRecorder, Run]:
+    """Run a plan with a recorder that gets the queue, whose time is that of the run."""
+    recorders: list[AnyRecorder] = []
+
+    def start_recording(queue: Queue, names: list[str]) -> AnyRecorder:
+        recorders.append(make_recorder(queue))
+        return recorders[0]
+
+    run = simulate(plan, start_recording)
+    return recorders[0], run
 
 
 def choose_required_options(plan: Plan) -> dict[str, Any]:

@@ -8,7 +8,7 @@ or to Parquet files, whose size does not depend on what fits into memory.
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,13 +17,18 @@ from antecede.core.packet import Packet
 from antecede.simulate.queue import Queue
 from antecede.tables import EVENTS, MESSAGES
 
-BLOCK, CELLS = 50_000, 1_000_000
-"""Most rows in memory, and most entries of their clocks."""
+BLOCK = 50_000
+"""Most rows in memory."""
+CELLS = 1_000_000
+"""Most entries of the clocks of the rows in memory."""
 Sink = Callable[[pa.Table], None]
 
 
-class Recorder(Protocol):
-    """Whoever is told what happens in a run, as it happens. Processes and messages are numbers."""
+class Recorder:
+    """The base of whoever is told what happens in a run, as it happens: by itself it does nothing.
+
+    Processes and messages are numbers.
+    """
 
     def on_send(
         self,
@@ -43,12 +48,12 @@ class Recorder(Protocol):
         """A packet arrives."""
 
     def on_deliver(self, process: int, source: int, message: int) -> None:
-        """A message is delivered; `add_lateness` will tell if that was in order."""
+        """A message is delivered; `on_verdicts` will say whether that was in order."""
 
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """Of each delivery since the last time: if it was "early" or "late"."""
+    def on_verdicts(self, early_or_late: list[str | None]) -> None:
+        """For each delivery since the last call: whether it was "early" or "late"."""
 
-    def close(self) -> None:
+    def on_end(self) -> None:
         """The run is over."""
 
 
@@ -62,19 +67,22 @@ class RowBuffer:
         block_rows: int,
         before_flush: Callable[[], None],
     ) -> None:
-        self.schema, self.sink, self.block, self.finish = schema, sink, block_rows, before_flush
+        self.schema = schema
+        self.sink = sink
+        self.block_rows = block_rows
+        self.before_flush = before_flush
         self.rows: list[dict[str, Any]] = []
 
-    def add(self, row: dict[str, Any]) -> None:
-        """One more row; columns that are not named are null. `finish` may still change it."""
+    def add_row(self, row: dict[str, Any]) -> None:
+        """Add a row; columns that are not named are null. `before_flush` may still change it."""
         self.rows.append(row)
-        if len(self.rows) >= self.block:
-            self.flush()
+        if len(self.rows) >= self.block_rows:
+            self.flush_rows()
 
-    def flush(self) -> None:
-        """Hand over what there is."""
+    def flush_rows(self) -> None:
+        """Hand the rows to the sink."""
         if self.rows:
-            self.finish()
+            self.before_flush()
             self.sink(pa.Table.from_pylist(self.rows, schema=self.schema))
             self.rows = []
 
@@ -90,11 +98,12 @@ class MessageUnderWay:
         clock: dict[str, int],
         copies: int,
     ) -> None:
-        self.time, self.clock = time_ms, clock
+        self.time = time_ms
+        self.clock = clock
         self.unarrived = self.undelivered = copies
 
 
-class RunTrace:
+class RunTrace(Recorder):
     """Processes are numbered; message m is called "m" and its number."""
 
     def __init__(
@@ -105,12 +114,14 @@ class RunTrace:
         events: Sink,
         messages: Sink,
     ) -> None:
-        self.queue, self.execution, self.names = queue, execution, names
+        self.queue = queue
+        self.execution = execution
+        self.names = names
         block = max(1, min(BLOCK, CELLS // len(names)))
-        self.ask: Callable[[], None] = _do_nothing
-        """Called before rows leave: `add_lateness` is then told of every delivery so far."""
+        self.ask_for_verdicts: Callable[[], None] = _do_nothing
+        """Called before rows leave: it calls `on_verdicts` with every delivery so far."""
         self.unjudged: list[dict[str, Any]] = []
-        self.events = RowBuffer(EVENTS, events, block, lambda: self.ask())
+        self.events = RowBuffer(EVENTS, events, block, lambda: self.ask_for_verdicts())
         self.messages = RowBuffer(MESSAGES, messages, block, _do_nothing)
         self.counts = [0] * len(names)
         self.arrivals = [0] * len(names)
@@ -130,11 +141,10 @@ class RunTrace:
         clock = self._tick_clock(process)
         parents = None if depends_on is None else self._list_parent_ids(process, depends_on)
         self.sends[message] = MessageUnderWay(self.queue.now, clock, len(targets))
-        to = [self.names[t] for t in targets]
-        more = {"clock": list(clock.items()), "receivers": to, "parents": parents}
-        self._add_event(
-            process, "send", message, self.names[process], f"send m{message} to {', '.join(to)}", **more
-        )
+        receivers = [self.names[target] for target in targets]
+        text = f"send m{message} to {', '.join(receivers)}"
+        more = {"clock": list(clock.items()), "receivers": receivers, "parents": parents}
+        self._add_event(process, "send", message, self.names[process], text, **more)
 
     def on_receive(
         self,
@@ -157,37 +167,36 @@ class RunTrace:
             "arrived": self.queue.now,
             "arrival": self.arrivals[process],
         }
-        self.messages.add(row)
+        self.messages.add_row(row)
         self.arrivals[process] += 1
         if message is not None:
             self._decrement_open_copies(message, "unarrived")
-            self._add_event(
-                process, "receive", message, packet.source, f"m{message} arrives from {packet.source}"
-            )
+            text = f"m{message} arrives from {packet.source}"
+            self._add_event(process, "receive", message, packet.source, text)
 
     def on_deliver(self, process: int, source: int, message: int) -> None:
-        """A message is delivered; `add_lateness` will tell if that was in order."""
-        mine = self.clocks[process]
+        """A message is delivered; `on_verdicts` will say whether that was in order."""
+        own_clock = self.clocks[process]
         for name, count in self.sends[message].clock.items():
-            if count > mine.get(name, 0):
-                mine[name] = count
+            if count > own_clock.get(name, 0):
+                own_clock[name] = count
         self._decrement_open_copies(message, "undelivered")
         clock = self._tick_clock(process)
         sender = self.names[source]
         text = f"deliver m{message} from {sender}"
         self._add_event(process, "deliver", message, sender, text, clock=list(clock.items()))
 
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """Of each delivery since the last time: if it was "early" or "late"."""
+    def on_verdicts(self, early_or_late: list[str | None]) -> None:
+        """Note which of the deliveries since the last call were "early" or "late"."""
         for row, order in zip(self.unjudged, early_or_late, strict=True):
             if order is not None:
                 row["fields"] = [("order", order)]
         self.unjudged = []
 
-    def close(self) -> None:
+    def on_end(self) -> None:
         """Hand over the last rows."""
-        self.events.flush()
-        self.messages.flush()
+        self.events.flush_rows()
+        self.messages.flush_rows()
 
     def _list_parent_ids(self, process: int, number: int) -> list[str]:
         """The id of an own event by its number from 1; 0 is none."""
@@ -202,7 +211,8 @@ class RunTrace:
                 del self.sends[message]
 
     def _tick_clock(self, process: int) -> dict[str, int]:
-        clock, name = self.clocks[process], self.names[process]
+        clock = self.clocks[process]
+        name = self.names[process]
         self.own[process].append(self.counts[process])
         clock[name] = clock.get(name, 0) + 1
         return dict(clock)
@@ -232,7 +242,7 @@ class RunTrace:
         }
         if kind == "deliver":
             self.unjudged.append(row)
-        self.events.add(row)
+        self.events.add_row(row)
 
 
 def _do_nothing() -> None:

@@ -89,7 +89,7 @@ class Watch:
         self.caught: Counter[str] = Counter()
         self.examples: list[str] = []
         if isinstance(trace, RunTrace):
-            trace.ask = self.judge_records
+            trace.ask_for_verdicts = self.judge_records
 
     def on_send(
         self,
@@ -201,7 +201,7 @@ class Watch:
         self.examples += map(self._describe_example, judged.examples)
         if self.trace is not None:
             orders = judged.orders[block.what // len(self.names) == DELIVER]
-            self.trace.add_lateness([_ORDERS[order] for order in orders.tolist()])
+            self.trace.on_verdicts([_ORDERS[order] for order in orders.tolist()])
         self.alarmed = []
 
     def make_verdict(self) -> Verdict:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from antecede.core.packet import Packet
@@ -24,7 +24,8 @@ from antecede.protocols.semantic import Semantic
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import list_set_bits
 from antecede.simulate.queue import Queue
-from antecede.simulate.run import Plan, Simulation
+from antecede.simulate.run import Plan, run_with_recorder
+from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXCHANGE, EXPONENTIAL, find_rate_for_load, list_metrics, measure_plan
@@ -36,8 +37,11 @@ IDEAL = "ideal"
 MESSAGES: dict[Scale, int] = {"quick": 800, "paper": 4000}
 SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
 N = 8
+"""The processes of a group, where a point does not say."""
 LOAD = 2.0
+"""Messages of each process that are under way on average."""
 DEPTH = 5
+"""A dependence is on one of so many latest events of the sender, where a point does not say."""
 
 
 def make_plan(cell: Cell, protocol: str, **more: Any) -> Plan:
@@ -58,25 +62,68 @@ def make_plan(cell: Cell, protocol: str, **more: Any) -> Plan:
     )
 
 
-class DeclaredOrder:
-    """Sees a run in which messages declare what they depend on, and keeps account of its waiting.
+class IdealDelivery:
+    """Delivers each message as soon as it and all that it was declared to depend on has arrived."""
 
-    Messages are bits of whole numbers. What a message depends on is closed: with a message it contains what
-    that one depends on. A *forced* cause of a message is one that `semantic` makes it wait for, a *false* one
-    is forced, not declared, and of another sender: order on a channel is the channel's. It is near if it was
-    sent less than `horizon` ms before the message.
+    def __init__(self, n: int) -> None:
+        self.arrived = [0] * n
+        """For each process, the messages that have arrived, as bits."""
+        self.held: list[list[int]] = [[] for _ in range(n)]
+        """For each process, what has arrived and lacks a declared cause that has not."""
+        self.arrivals: dict[tuple[int, int], float] = {}
+        self.total_wait = 0.0
+        self.waited = 0
+
+    def receive_message(
+        self,
+        process: int,
+        message: int,
+        addressed: int,
+        declared_causes: list[int],
+        now_ms: float,
+    ) -> None:
+        """A message arrives: deliver everything that lacks nothing now.
+
+        `addressed` has the messages for the process as bits, `declared_causes` those of each message.
+        """
+        self.arrivals[process, message] = now_ms
+        self.arrived[process] |= 1 << message
+        under_way = addressed & ~self.arrived[process]
+        still_held = []
+        for held in (*self.held[process], message):
+            if declared_causes[held] & under_way:
+                still_held.append(held)
+                continue
+            wait = now_ms - self.arrivals.pop((process, held))
+            self.total_wait += wait
+            self.waited += wait > 0
+        self.held[process] = still_held
+
+
+class WaitingRecorder(Recorder):
+    """Adds up how long messages wait in a run, for declared causes and for false ones.
+
+    Sets of messages are whole numbers with a bit for each message. What a message depends on is closed: with
+    a message it contains what that one depends on. A *forced* cause of a message is one that `semantic` makes
+    it wait for; a *false* one is forced, not declared, and from another sender, since order among messages
+    from one sender is kept by the channel. A cause is *near* if it was sent less than `horizon_ms` before the
+    message, and *distant* otherwise.
     """
 
     def __init__(self, queue: Queue, n: int, protocol: str, horizon_ms: float) -> None:
-        self.queue, self.n, self.horizon = queue, n, horizon_ms
+        self.queue = queue
+        self.n = n
+        self.horizon_ms = horizon_ms
         self.is_semantic = protocol == PROTOCOL
         self.events: list[list[int]] = [[0] for _ in range(n)]
-        """For each process, what its own events depend on, by their number."""
+        """For each process, what its own events depend on, by their number from 1; number 0 is no event."""
         self.past: list[int] = []
+        """What each message depends on."""
         self.sender: list[int] = []
         self.sent: list[float] = []
-        self.from_process, self.addressed = [0] * n, [0] * n
-        self.arrived, self.delivered = [0] * n, [0] * n
+        self.sent_by = [0] * n
+        self.addressed = [0] * n
+        self.delivered = [0] * n
         self.channels: dict[tuple[int, int], list[int]] = defaultdict(list)
         """From whom to whom: the messages, in the order of their sends."""
         self.places: dict[tuple[int, int], int] = {}
@@ -85,8 +132,7 @@ class DeclaredOrder:
         self.deliveries: dict[tuple[int, int], float] = {}
         self.missing: dict[tuple[int, int], tuple[int, list[int]]] = {}
         """Of what has arrived: the declared causes that were undelivered then, and the false ones."""
-        self.held_by_ideal: list[list[int]] = [[] for _ in range(n)]
-        """For each process, what has arrived and lacks a declared cause that has not."""
+        self.ideal = IdealDelivery(n)
         self.sums: dict[str, float] = defaultdict(float)
 
     def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
@@ -95,7 +141,7 @@ class DeclaredOrder:
         self.past.append(past)
         self.sender.append(process)
         self.sent.append(self.queue.now)
-        self.from_process[process] |= 1 << message
+        self.sent_by[process] |= 1 << message
         self.events[process].append(past | 1 << message)
         for target in targets:
             channel = self.channels[process, target]
@@ -109,136 +155,143 @@ class DeclaredOrder:
             return
         self.arrivals[process, message] = self.queue.now
         undelivered = self.addressed[process] & ~self.delivered[process] & ~(1 << message)
-        false = self._list_false_causes(process, packet, message, undelivered) if self.is_semantic else []
-        self.missing[process, message] = (self.past[message] & undelivered, false)
-        self.arrived[process] |= 1 << message
-        self._deliver_ideally(process, message)
+        false_causes: list[int] = []
+        if self.is_semantic:
+            needs = self._read_needs(process, packet, message)
+            self._count_false_pairs(process, message, needs)
+            false_causes = self._list_false_causes(process, message, needs, undelivered)
+            for cause in false_causes:
+                self.sums[f"{self._classify_by_age(message, cause)}_costly_pairs"] += 1
+        self.missing[process, message] = (self.past[message] & undelivered, false_causes)
+        self.ideal.receive_message(process, message, self.addressed[process], self.past, self.queue.now)
 
     def on_deliver(self, process: int, source: int, message: int) -> None:
         """A message is delivered: how long did it wait, and for what?"""
-        now, key = self.queue.now, (process, message)
-        declared, false = self.missing.pop(key)
-        arrival = self.arrivals[key]
-        self.deliveries[key] = now
+        now = self.queue.now
+        arrival = self.arrivals[process, message]
+        declared_causes, false_causes = self.missing.pop((process, message))
+        self.deliveries[process, message] = now
         self.delivered[process] |= 1 << message
         self.events[process].append(self.past[message] | 1 << message)
-        causes = [
-            self.deliveries[process, cause] for cause in list_set_bits(declared & self.delivered[process])
-        ]
-        ready = max([arrival, *causes])
+        # A protocol that breaks the declared order delivers a message before some of its causes.
+        delivered_causes = list_set_bits(declared_causes & self.delivered[process])
+        cause_delivery_times = [self.deliveries[process, cause] for cause in delivered_causes]
+        ready = max([arrival, *cause_delivery_times])
         self.sums["deliveries"] += 1
         self.sums["waited"] += now > arrival
         self.sums["wait"] += now - arrival
         self.sums["delayed"] += now > ready
         self.sums["false_wait"] += now - ready
-        if false and now > ready:
-            last = max(false, key=lambda cause: self.deliveries[process, cause])
+        if false_causes and now > ready:
+            # The wait ended with the last delivery, so all of it counts for that false cause.
+            last = max(false_causes, key=lambda cause: self.deliveries[process, cause])
             self.sums[f"{self._classify_by_age(message, last)}_wait"] += now - ready
 
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """The run has its own verdict."""
-
-    def close(self) -> None:
-        """The run is over."""
-
-    def _deliver_ideally(self, process: int, message: int) -> None:
-        """The ideal delivers what has arrived when the last cause of it has."""
-        under_way = self.addressed[process] & ~self.arrived[process]
-        still_held = []
-        for held in (*self.held_by_ideal[process], message):
-            if self.past[held] & under_way:
-                still_held.append(held)
-                continue
-            wait = self.queue.now - self.arrivals[process, held]
-            self.sums["ideal_wait"] += wait
-            self.sums["ideal_waited"] += wait > 0
-        self.held_by_ideal[process] = still_held
-
-    def _list_false_causes(self, process: int, packet: Packet, message: int, undelivered: int) -> list[int]:
-        """Count the false causes of a message, near and distant; which of them are still undelivered."""
+    def _read_needs(self, process: int, packet: Packet, message: int) -> Sequence[int]:
+        """From its stamp, how many messages of each process a message waits for."""
         source = self.sender[message]
         stamp = Semantic.read_stamp(packet.kind, packet.stamp, source, process, self.n)
         needs, _ = Semantic.find_needs_and_gains(stamp, source, process)
-        for other, number in enumerate(needs):
-            if other != source:
-                self._count_false_pairs(message, other, process, number)
-        candidates = list_set_bits(undelivered & ~self.past[message] & ~self.from_process[source])
-        false = [cause for cause in candidates if self.places[process, cause] < needs[self.sender[cause]]]
-        for cause in false:
-            self.sums[f"{self._classify_by_age(message, cause)}_cost"] += 1
-        return false
+        return needs
 
-    def _count_false_pairs(self, message: int, other: int, process: int, number: int) -> None:
-        """Count the false causes of a message for i among the first messages of another process to i, which
-        are forced. All that are declared are among them, as the protocol keeps the declared order."""
-        past, channel = self.past[message], self.channels[other, process]
-        since = self.sent[message] - self.horizon
-        first_near = bisect_left(channel, since, hi=number, key=lambda cause: self.sent[cause])
+    def _list_false_causes(
+        self, process: int, message: int, needs: Sequence[int], undelivered: int
+    ) -> list[int]:
+        """The false causes of a message that are still undelivered."""
+        from_others = ~self.sent_by[self.sender[message]]
+        candidates = list_set_bits(undelivered & ~self.past[message] & from_others)
+        return [cause for cause in candidates if self.places[process, cause] < needs[self.sender[cause]]]
+
+    def _count_false_pairs(self, process: int, message: int, needs: Sequence[int]) -> None:
+        """Count all false causes of a message, delivered or not, near and distant."""
+        for other, number in enumerate(needs):
+            if other != self.sender[message]:
+                self._count_false_pairs_from(other, process, message, number)
+
+    def _count_false_pairs_from(self, other: int, process: int, message: int, number: int) -> None:
+        """Count those among the first `number` messages from another process, all of which are forced.
+
+        All causes from there that are declared are among them, as the protocol keeps the declared order.
+        """
+        past = self.past[message]
+        channel = self.channels[other, process]
+        near_since = self.sent[message] - self.horizon_ms
+        first_near = bisect_left(channel, near_since, hi=number, key=lambda cause: self.sent[cause])
         near = channel[first_near:number]
         near_declared = sum(past >> cause & 1 for cause in near)
-        declared = (past & self.from_process[other] & self.addressed[process]).bit_count()
+        declared = (past & self.sent_by[other] & self.addressed[process]).bit_count()
         self.sums["near_pairs"] += len(near) - near_declared
         self.sums["distant_pairs"] += first_near - (declared - near_declared)
 
     def _classify_by_age(self, message: int, cause: int) -> str:
         """Where a cause comes from: the near or the distant past."""
-        return "near" if self.sent[message] - self.sent[cause] < self.horizon else "distant"
+        return "near" if self.sent[message] - self.sent[cause] < self.horizon_ms else "distant"
 
 
-def account_for_waiting(plan: Plan, horizon_ms: float) -> tuple[dict[str, float], Metrics]:
-    """Run a plan: the account of its waiting, and what any run measures."""
-    seen: list[DeclaredOrder] = []
-
-    def start_recording(queue: Queue, names: list[str]) -> DeclaredOrder:
-        seen.append(DeclaredOrder(queue, len(names), plan.protocol, horizon_ms))
-        return seen[0]
-
-    metrics = list_metrics(Simulation(plan, start_recording).run())
-    return seen[0].sums, metrics
+def run_and_record_waiting(plan: Plan, horizon_ms: float = 0) -> tuple[WaitingRecorder, Metrics]:
+    """Run a plan: the record of its waiting, and what any run measures."""
+    recorder, run = run_with_recorder(
+        plan,
+        lambda queue: WaitingRecorder(queue, plan.processes, plan.protocol, horizon_ms),
+    )
+    return recorder, list_metrics(run)
 
 
 def measure_waiting(cell: Cell) -> Metrics:
     """Run a cell, and judge its waiting by what was declared.
 
-    `saved` is the part of the waiting under `matrix` that there is not: with the same seed it has the same
-    messages, which arrive at the same times. The ideal is computed from a run of `semantic`.
+    The ideal is computed from a run of `semantic`.
     """
-    plan = make_plan(cell, PROTOCOL if cell.protocol == IDEAL else cell.protocol)
-    sums, run = account_for_waiting(plan, 0)
-    prefix = "ideal_" if cell.protocol == IDEAL else ""
-    wait, number = sums[f"{prefix}wait"], max(sums["deliveries"], 1)
+    if cell.protocol == IDEAL:
+        recorder, run_metrics = run_and_record_waiting(make_plan(cell, PROTOCOL))
+        ideal = recorder.ideal
+        return _list_waiting_metrics(cell, recorder, run_metrics["time"], ideal.total_wait, ideal.waited)
+    recorder, run_metrics = run_and_record_waiting(make_plan(cell, cell.protocol))
+    sums = recorder.sums
+    metrics = _list_waiting_metrics(cell, recorder, run_metrics["time"], sums["wait"], sums["waited"])
+    metrics["false_wait"] = sums["false_wait"] / max(sums["deliveries"], 1)
+    if sums["wait"]:
+        metrics["false_share"] = sums["false_wait"] / sums["wait"]
+    return metrics | {name: run_metrics[name] for name in ("peak_held", "control_bytes", "early_rate")}
+
+
+def _list_waiting_metrics(
+    cell: Cell, recorder: WaitingRecorder, run_ms: float, total_wait: float, waited: float
+) -> Metrics:
+    """The metrics of protocols and of the ideal.
+
+    `saved` is the share of the waiting under `matrix` that is avoided: with the same seed `matrix` has the
+    same messages, and they arrive at the same times.
+    """
+    deliveries = max(recorder.sums["deliveries"], 1)
     metrics = {
-        "wait": wait / number,
-        "waited_rate": sums[f"{prefix}waited"] / number,
-        "buffer_mean": wait / plan.processes / run["time"],
+        "wait": total_wait / deliveries,
+        "waited_rate": waited / deliveries,
+        "buffer_mean": total_wait / recorder.n / run_ms,
     }
-    base, _ = account_for_waiting(make_plan(cell, BASE), 0)
-    if base["wait"]:
-        metrics["saved"] = 1 - wait / base["wait"]
-    if cell.protocol != IDEAL:
-        metrics["false_wait"] = sums["false_wait"] / number
-        metrics |= {name: run[name] for name in ("peak_held", "control_bytes", "early_rate")}
-    if cell.protocol != IDEAL and wait:
-        metrics["false_share"] = sums["false_wait"] / wait
+    base, _ = run_and_record_waiting(make_plan(cell, BASE))
+    if base.sums["wait"]:
+        metrics["saved"] = 1 - total_wait / base.sums["wait"]
     return metrics
 
 
-def measure_residue(cell: Cell) -> Metrics:
-    """What `semantic` orders without a dependence: which share of such pairs costs, and how much."""
-    horizon = float(cell.parameters["horizon"]) * EXCHANGE
-    sums, _ = account_for_waiting(make_plan(cell, PROTOCOL), horizon)
-    number = max(sums["deliveries"], 1)
-    residue = {
-        "near_cost": sums["near_cost"] / max(sums["near_pairs"], 1),
-        "distant_cost": sums["distant_cost"] / max(sums["distant_pairs"], 1),
-        "near_wait": sums["near_wait"] / number,
-        "distant_wait": sums["distant_wait"] / number,
-        "delayed_rate": sums["delayed"] / number,
+def measure_remaining_false_causality(cell: Cell) -> Metrics:
+    """What `semantic` orders without a dependence: the share of such pairs that costs time, and how much."""
+    horizon_ms = float(cell.parameters["horizon"]) * EXCHANGE
+    recorder, _ = run_and_record_waiting(make_plan(cell, PROTOCOL), horizon_ms)
+    sums = recorder.sums
+    deliveries = max(sums["deliveries"], 1)
+    metrics = {
+        "near_cost": sums["near_costly_pairs"] / max(sums["near_pairs"], 1),
+        "distant_cost": sums["distant_costly_pairs"] / max(sums["distant_pairs"], 1),
+        "near_wait": sums["near_wait"] / deliveries,
+        "distant_wait": sums["distant_wait"] / deliveries,
+        "delayed_rate": sums["delayed"] / deliveries,
     }
     if sums["delayed"]:
-        residue["distant_share"] = sums["distant_wait"] / sums["false_wait"]
-        residue["delay"] = sums["false_wait"] / sums["delayed"]
-    return residue | {name: sums[name] / number for name in ("near_pairs", "distant_pairs")}
+        metrics["distant_share"] = sums["distant_wait"] / sums["false_wait"]
+        metrics["delay"] = sums["false_wait"] / sums["delayed"]
+    return metrics | {name: sums[name] / deliveries for name in ("near_pairs", "distant_pairs")}
 
 
 # Delays and buffers
@@ -251,7 +304,7 @@ CHANCES: dict[Scale, list[float]] = {
 }
 
 
-def grid_of_chances(scale: Scale) -> Iterator[Point]:
+def list_points_by_chance(scale: Scale) -> Iterator[Point]:
     """From no dependence to one in every message, from the latest event to one long ago."""
     common: dict[str, Any] = {"chance": CHANCES[scale], "messages": [MESSAGES[scale]]}
     yield from fill_grid([BASE], depth=[DEPTH], case=[BASE], **common)
@@ -260,7 +313,7 @@ def grid_of_chances(scale: Scale) -> Iterator[Point]:
             yield from fill_grid([protocol], depth=[depth], case=[f"{protocol}, depth {depth}"], **common)
 
 
-def conclude_chances(results: Results) -> str:
+def summarize_saved_waiting(results: Results) -> str:
     """What is saved, and what could be."""
     depths = sorted({point.parameters["depth"] for point in results.list_points("wait", PROTOCOL)})
     sentences = []
@@ -286,14 +339,14 @@ DELAYS = Figure(
     name="delays",
     title="Waiting and buffers over the chance of a dependence",
     question="How much waiting and buffering is saved, against causal order and against the ideal?",
-    grid=grid_of_chances,
+    grid=list_points_by_chance,
     measure=measure_waiting,
     plots=(
         Plot("Mean wait after arrival, ms", metric="wait", x="chance", series="case"),
         Plot("Share of matrix's waiting that is saved", metric="saved", x="chance", series="case"),
         Plot("Messages held by a process, on average", metric="buffer_mean", x="chance", series="case"),
     ),
-    conclude=conclude_chances,
+    conclude=summarize_saved_waiting,
     seeds=SEEDS,
 )
 
@@ -305,14 +358,14 @@ HORIZONS = [1, 2, 5, 10]
 RESIDUE_CHANCES = (0.1, 0.5, 1.0)
 
 
-def grid_of_horizons(scale: Scale) -> Iterator[Point]:
+def list_points_by_horizon(scale: Scale) -> Iterator[Point]:
     """Where the distant past begins: so many mean delays before a message was sent."""
     return fill_grid(
         [PROTOCOL], chance=RESIDUE_CHANCES, horizon=HORIZONS, depth=[DEPTH], messages=[MESSAGES[scale]]
     )
 
 
-def conclude_horizons(results: Results) -> str:
+def summarize_remaining_false_causality(results: Results) -> str:
     """Whether the distant part costs."""
     sentences = []
     for chance in RESIDUE_CHANCES:
@@ -346,8 +399,8 @@ RESIDUE = Figure(
     name="residue",
     title="The false causality that is left, in the near and in the distant past",
     question="Is what is left of false causality in the distant past, and does it rarely cost anything?",
-    grid=grid_of_horizons,
-    measure=measure_residue,
+    grid=list_points_by_horizon,
+    measure=measure_remaining_false_causality,
     plots=(
         Plot(
             "Distant pairs that cost", metric="distant_cost", x="horizon", series="chance", unit="mean delays"
@@ -363,7 +416,7 @@ RESIDUE = Figure(
             "Wait for the near past, ms", metric="near_wait", x="horizon", series="chance", unit="mean delays"
         ),
     ),
-    conclude=conclude_horizons,
+    conclude=summarize_remaining_false_causality,
     seeds=SEEDS,
 )
 
@@ -376,7 +429,7 @@ FANOUTS = {"one destination": 1, "three destinations": 3}
 VARIANTS = ("printed", "corrected")
 
 
-def grid_of_variants(scale: Scale) -> Iterator[Point]:
+def list_points_by_variant(scale: Scale) -> Iterator[Point]:
     """Figure 3 of the paper and its correction, where the paper says that it works and where it does not."""
     for variant in VARIANTS:
         for channels in CHANNELS:
@@ -392,7 +445,7 @@ def grid_of_variants(scale: Scale) -> Iterator[Point]:
                 )
 
 
-def measure_variant(cell: Cell) -> Metrics:
+def measure_order_under_variant(cell: Cell) -> Metrics:
     """Run a cell with its rules over its channels; deliveries are judged by what was declared."""
     parameters = cell.parameters
     plan = make_plan(
@@ -407,7 +460,7 @@ def measure_variant(cell: Cell) -> Metrics:
     return {name: metrics[name] for name in shown}
 
 
-def conclude_variants(results: Results) -> str:
+def summarize_order_by_variant(results: Results) -> str:
     """Where the printed rules break order, and what the correction costs."""
     sentences = []
     for channels in CHANNELS:
@@ -432,13 +485,13 @@ PRINTED = Figure(
     name="printed",
     title="The rules as printed and as corrected",
     question="How often do the printed rules break the declared order, and what does the correction cost?",
-    grid=grid_of_variants,
-    measure=measure_variant,
+    grid=list_points_by_variant,
+    measure=measure_order_under_variant,
     plots=(
         Plot("Deliveries against the declared order", metric="early_rate", x="channels", series="case"),
         Plot("Mean wait after arrival, ms", metric="wait", x="channels", series="case"),
     ),
-    conclude=conclude_variants,
+    conclude=summarize_order_by_variant,
     seeds=SEEDS,
 )
 
@@ -449,14 +502,14 @@ PRINTED = Figure(
 SIZES: dict[Scale, list[int]] = {"quick": [4, 8, 16], "paper": [4, 8, 16, 32]}
 
 
-def grid_of_stamps(scale: Scale) -> Iterator[Point]:
+def list_points_by_group_size(scale: Scale) -> Iterator[Point]:
     """Protocols with causal order, `semantic` and the ideal, over the size of the group."""
     return fill_grid(
         ["matrix", "optimal", PROTOCOL, IDEAL], n=SIZES[scale], chance=[0.25], messages=[MESSAGES[scale]]
     )
 
 
-def conclude_stamps(results: Results) -> str:
+def summarize_possible_savings(results: Results) -> str:
     """What there is to win for Kshemkalyani and Singhal."""
     sentences = []
     for n in sorted({point.parameters["n"] for point in results.list_points("wait")}):
@@ -488,13 +541,13 @@ STAMPS = Figure(
     name="smaller_stamps",
     title="What the idea could save on the stamps of Kshemkalyani and Singhal",
     question="Would the idea pay on stamps smaller than a matrix?",
-    grid=grid_of_stamps,
+    grid=list_points_by_group_size,
     measure=measure_waiting,
     plots=(
         Plot("Waiting that no dependence demands, ms", metric="false_wait", x="n"),
         Plot("Control bytes per message", metric="control_bytes", x="n", log_y=True),
     ),
-    conclude=conclude_stamps,
+    conclude=summarize_possible_savings,
     seeds=SEEDS,
 )
 

@@ -14,7 +14,8 @@ from typing import Any
 from antecede.core.packet import Packet
 from antecede.simulate.network import Network
 from antecede.simulate.queue import Queue
-from antecede.simulate.run import Plan, Simulation
+from antecede.simulate.run import Plan, run_with_recorder
+from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Results, compare_estimates
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_metrics
@@ -29,23 +30,26 @@ MONITOR = 0
 """The process to which the others report."""
 
 
-class MonitorBuffer:
+class BufferRecorder(Recorder):
     """Sees a run, and keeps count of what has arrived at the monitor and waits there."""
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
-        self.held = self.peak = self.reports = self.waited = 0
-        self.area = self.since = 0.0
-        self.arrived: dict[int, float] = {}
+        self.held = 0
+        self.peak = 0
+        self.reports = 0
+        self.waited = 0
         self.total_wait = 0.0
+        self.held_time = 0.0
+        """The number of held messages, summed over time."""
+        self.last_change = 0.0
+        """When that number last changed."""
+        self.arrived: dict[int, float] = {}
 
     @property
     def mean_held(self) -> float:
         """How many wait there, on average over time."""
-        return self.area / max(self.since, 1e-9)
-
-    def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
-        """Nothing that concerns the buffer."""
+        return self.held_time / max(self.last_change, 1e-9)
 
     def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
         """Something arrives."""
@@ -66,18 +70,12 @@ class MonitorBuffer:
             # What is delivered on arrival was never held, and counts for an instant only.
             self.peak = max(self.peak, self.held)
 
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """Nothing that concerns the buffer."""
-
-    def close(self) -> None:
-        """The run is over."""
-
     def _add_held_time(self) -> None:
-        self.area += self.held * (self.queue.now - self.since)
-        self.since = self.queue.now
+        self.held_time += self.held * (self.queue.now - self.last_change)
+        self.last_change = self.queue.now
 
 
-def measure_buffer(cell: Cell) -> Metrics:
+def measure_monitor_buffer(cell: Cell) -> Metrics:
     """Run a cell: n, delay, load and messages are its parameters."""
     parameters = cell.parameters
     plan = Plan(
@@ -89,14 +87,8 @@ def measure_buffer(cell: Cell) -> Metrics:
         network=Network(delay=str(parameters.get("delay", EXPONENTIAL))),
         seed=cell.seed,
     )
-    buffers: list[MonitorBuffer] = []
-
-    def start_recording(queue: Queue, names: list[str]) -> MonitorBuffer:
-        buffers.append(MonitorBuffer(queue))
-        return buffers[0]
-
-    metrics = list_metrics(Simulation(plan, start_recording).run())
-    buffer = buffers[0]
+    buffer, run = run_with_recorder(plan, BufferRecorder)
+    metrics = list_metrics(run)
     reports = max(buffer.reports, 1)
     shown = ("control_bytes", "entries", "total_bytes", "early_rate", "late_rate")
     return {
@@ -111,12 +103,12 @@ def measure_buffer(cell: Cell) -> Metrics:
 # The cost as the group grows
 
 
-def grid_of_sizes(scale: Scale) -> Iterator[Point]:
+def list_points_by_group_size(scale: Scale) -> Iterator[Point]:
     """Groups of several sizes under `monitor`, and under protocols that keep order everywhere."""
     return fill_grid([PROTOCOL, *FULL_ORDER], n=SIZES[scale], messages=[MESSAGES[scale]])
 
 
-def conclude_sizes(results: Results) -> str:
+def summarize_costs_by_group_size(results: Results) -> str:
     """Bytes and waiting, from the smallest group to the largest."""
     sizes = sorted({point.parameters["n"] for point in results.list_points("control_bytes")})
     sentences = []
@@ -136,13 +128,13 @@ COST = Figure(
     name="cost",
     title="Control information and waiting over the number of processes",
     question="What does order at one process cost, against order at all?",
-    grid=grid_of_sizes,
-    measure=measure_buffer,
+    grid=list_points_by_group_size,
+    measure=measure_monitor_buffer,
     plots=(
         Plot("Control bytes per message", metric="control_bytes", x="n", log_x=True, log_y=True),
         Plot("Mean wait of a report", metric="wait_at_monitor", x="n", log_x=True),
     ),
-    conclude=conclude_sizes,
+    conclude=summarize_costs_by_group_size,
     seeds=SEEDS,
 )
 
@@ -161,14 +153,14 @@ SPREADS = {
 """Delays with about the same mean, and their standard deviation in milliseconds."""
 
 
-def grid_of_spreads(scale: Scale) -> Iterator[Point]:
+def list_points_by_delay_spread(scale: Scale) -> Iterator[Point]:
     """Delays that are more and more spread, under three loads."""
     for delay, spread in SPREADS.items():
         parameters: dict[str, Any] = {"n": [8], "load": [0.5, 2.0, 8.0], "messages": [MESSAGES[scale]]}
         yield from fill_grid([PROTOCOL], delay=[delay], spread=[spread], **parameters)
 
 
-def conclude_spreads(results: Results) -> str:
+def summarize_buffer_by_delay_spread(results: Results) -> str:
     """From delays that are all alike to delays that are spread."""
     sentences = []
     for load in (0.5, 2.0, 8.0):
@@ -188,14 +180,14 @@ BUFFER = Figure(
     name="buffer",
     title="What the monitor holds over the spread of delays",
     question="How large must the monitor's buffer be? (n = 8, mean delay 20 ms)",
-    grid=grid_of_spreads,
-    measure=measure_buffer,
+    grid=list_points_by_delay_spread,
+    measure=measure_monitor_buffer,
     plots=(
         Plot("Held on average", metric="buffer_mean", x="spread", series="load", unit="ms"),
         Plot("Held at most", metric="buffer_peak", x="spread", series="load", unit="ms"),
         Plot("Share of reports that wait", metric="waited_at_monitor", x="spread", series="load", unit="ms"),
     ),
-    conclude=conclude_spreads,
+    conclude=summarize_buffer_by_delay_spread,
     seeds=SEEDS,
 )
 

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from antecede.core.packet import Packet
 from antecede.protocols.registry import list_protocols
 from antecede.simulate.explorer import explore
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle
 from antecede.simulate.programs import Instruction, Program, Receive, Send
 from antecede.simulate.queue import Queue
-from antecede.simulate.run import Plan, Simulation
+from antecede.simulate.run import Plan, run_with_recorder
+from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_metrics
@@ -70,53 +70,39 @@ def make_plan(cell: Cell, **more: Any) -> Plan:
     return Plan(protocol=cell.protocol, rate=1000 / gap, seed=cell.seed, **settings)
 
 
-class Throughput:
-    """Sees a run, and counts what is delivered until the last message is sent."""
+class ThroughputRecorder(Recorder):
+    """Counts the copies that are delivered until the last message is sent."""
 
-    def __init__(self, queue: Queue) -> None:
-        self.queue = queue
-        self.delivered = self.sent = self.by_then = 0
-        self.time = 0.0
+    def __init__(self) -> None:
+        self.sent = 0
+        self.delivered = 0
+        self.delivered_at_last_send = 0
 
     @property
     def share_delivered_while_sending(self) -> float:
-        """Of what was sent, what was delivered while the applications still sent."""
-        return self.by_then / max(self.sent, 1)
+        """The share of all copies that was delivered while the applications still sent."""
+        return self.delivered_at_last_send / max(self.sent, 1)
 
     def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process sends; perhaps it is the last time."""
         self.sent += len(targets)
-        self.by_then, self.time = self.delivered, self.queue.now
-
-    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
-        """Nothing to count."""
+        self.delivered_at_last_send = self.delivered
 
     def on_deliver(self, process: int, source: int, message: int) -> None:
-        """One more."""
+        """A copy is delivered."""
         self.delivered += 1
-
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """Nothing to count."""
-
-    def close(self) -> None:
-        """The run is over."""
 
 
 def measure_speed(plan: Plan) -> Metrics:
     """Run a plan: latency, the part of it that order adds, and how much of what is sent gets through."""
-    seen: list[Throughput] = []
-
-    def start_recording(queue: Queue, names: list[str]) -> Throughput:
-        seen.append(Throughput(queue))
-        return seen[0]
-
-    metrics = list_metrics(Simulation(plan, start_recording).run())
+    recorder, run = run_with_recorder(plan, lambda queue: ThroughputRecorder())
+    metrics = list_metrics(run)
     shown = ("held_back", "wait", "latency_p99", "control_bytes", "acks", "total_bytes", "early_rate")
     return {
         "latency": metrics["latency"],
         # A message takes its time on the wire in any case; the rest is what the protocol adds.
         "added": metrics["held_back"] + metrics["wait"] + metrics["blocked"],
-        "throughput": seen[0].share_delivered_while_sending,
+        "throughput": recorder.share_delivered_while_sending,
         **{name: metrics[name] for name in shown},
     }
 
@@ -126,7 +112,7 @@ def list_ratios(results: Results) -> list[float]:
     return sorted({point.parameters["ratio"] for point in results.list_points("added")})
 
 
-def find_onset(holds: dict[float, bool]) -> float | None:
+def find_onset_ratio(holds: dict[float, bool]) -> float | None:
     """The least ratio from which on something holds, at all larger ones too; None if there is none."""
     onset = None
     for ratio in sorted(holds, reverse=True):
@@ -139,19 +125,19 @@ def find_onset(holds: dict[float, bool]) -> float | None:
 # The claim of the paper
 
 
-def grid_of_ratios(scale: Scale) -> Iterator[Point]:
+def list_points_by_ratio(scale: Scale) -> Iterator[Point]:
     """All protocols, from a network that is much faster than the processes to one that is much slower."""
     protocols = [PROTOCOL, *RIVALS, *list_known_protocols("release", "eager", "acknowledged")]
     delays = [EXPONENTIAL] if scale == "quick" else [EXPONENTIAL, "gaussian:20,4"]
     return fill_grid(protocols, ratio=RATIOS[scale], delay=delays, messages=[MESSAGES[scale]])
 
 
-def measure_ratio(cell: Cell) -> Metrics:
+def measure_speed_at_ratio(cell: Cell) -> Metrics:
     """Run a cell of uniform traffic."""
     return measure_speed(make_plan(cell))
 
 
-def conclude_ratios(results: Results) -> str:
+def summarize_added_time_by_ratio(results: Results) -> str:
     """Where the delay begins to be noticed, and where messages pile up."""
     sentences: list[str] = []
     noticed: dict[float, bool] = {}
@@ -172,12 +158,12 @@ def conclude_ratios(results: Results) -> str:
         f"{compare_estimates(own, matrix)} {matrix} ms under matrix. What order adds to the "
         f"{EXCHANGE:g} ms on the wire, by round trip over gap: {'; '.join(sentences)}."
     ]
-    if (onset := find_onset(noticed)) is not None:
+    if (onset := find_onset_ratio(noticed)) is not None:
         words.append(
             f"From a ratio of {onset:g} on buffers add, by the whole interval, more than a tenth of "
             f"the {EXCHANGE:g} ms."
         )
-    if (onset := find_onset(piled_up)) is not None:
+    if (onset := find_onset_ratio(piled_up)) is not None:
         largest = max(piled_up)
         most = results.estimate("throughput", PROTOCOL, ratio=largest, delay=EXPONENTIAL)
         words.append(
@@ -211,14 +197,14 @@ RATIO = Figure(
     name="ratio",
     title="Time that order adds, over round trip / gap between messages",
     question="Is the delay of the buffers barely noticeable where acknowledgements are quick?",
-    grid=grid_of_ratios,
-    measure=measure_ratio,
+    grid=list_points_by_ratio,
+    measure=measure_speed_at_ratio,
     plots=(
         Plot("Time added to a message, ms", metric="added", x="ratio", log_x=True, log_y=True),
         Plot("Latency of a message, ms", metric="latency", x="ratio", log_x=True, log_y=True),
         Plot("Share delivered while there is sending", metric="throughput", x="ratio", log_x=True),
     ),
-    conclude=conclude_ratios,
+    conclude=summarize_added_time_by_ratio,
     seeds=SEEDS,
 )
 
@@ -230,7 +216,7 @@ PIPELINED = {"one at a time": False, "pipelined": True}
 TRAFFIC = ("uniform", "bursty", "ring")
 
 
-def grid_of_pipelines(scale: Scale) -> Iterator[Point]:
+def list_points_with_and_without_pipelining(scale: Scale) -> Iterator[Point]:
     """With and without footnote 4, over channels that keep order, for three kinds of traffic."""
     for way in PIPELINED:
         for traffic in TRAFFIC:
@@ -240,7 +226,7 @@ def grid_of_pipelines(scale: Scale) -> Iterator[Point]:
             )
 
 
-def measure_pipeline(cell: Cell) -> Metrics:
+def measure_speed_with_pipelining(cell: Cell) -> Metrics:
     """Run a cell over FIFO channels."""
     plan = make_plan(
         cell,
@@ -251,7 +237,7 @@ def measure_pipeline(cell: Cell) -> Metrics:
     return measure_speed(plan)
 
 
-def conclude_pipelines(results: Results) -> str:
+def summarize_latency_with_pipelining(results: Results) -> str:
     """What footnote 4 saves, by traffic."""
     sentences = []
     for traffic in TRAFFIC:
@@ -270,8 +256,8 @@ PIPELINES = Figure(
     name="pipelining",
     title="Not waiting between messages to one destination (footnote 4)",
     question="How much of the delay does pipelining take away?",
-    grid=grid_of_pipelines,
-    measure=measure_pipeline,
+    grid=list_points_with_and_without_pipelining,
+    measure=measure_speed_with_pipelining,
     plots=(
         # Not `added`, which leaves out waiting in the channel: that is where pipelined messages wait.
         Plot("Latency of a message, ms", metric="latency", x="ratio", series="case", log_x=True, log_y=True),
@@ -283,7 +269,7 @@ PIPELINES = Figure(
             log_x=True,
         ),
     ),
-    conclude=conclude_pipelines,
+    conclude=summarize_latency_with_pipelining,
     seeds=SEEDS,
 )
 
@@ -301,40 +287,36 @@ STALLED = 10 * EXCHANGE
 """A message between two others that takes longer than this is stalled: ten times the mean delay."""
 
 
-class OutageWatch:
-    """Sees a run in which a process is down for a time, and how long messages between the others take."""
+class StallRecorder(Recorder):
+    """Notes, in a run in which a process is down for a time, how long messages between the others stall."""
 
     def __init__(self, queue: Queue, end_ms: float) -> None:
-        self.queue, self.end = queue, end_ms
+        self.queue = queue
+        self.end = end_ms
         self.sent: dict[int, tuple[int, float]] = {}
+        """Sender and time of each message between others that was sent in that time."""
         self.stalls: dict[int, list[float]] = {}
+        """For each sender, how long each of its stalled messages took."""
         self.resumed: dict[int, float] = {}
+        """For each sender, how long after the end the last of them was delivered."""
 
     def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process that is up writes to another one, while one is down."""
         if START <= self.queue.now < self.end and DOWN not in (process, *targets):
             self.sent[message] = (process, self.queue.now)
 
-    def on_receive(self, process: int, packet: Packet, message: int | None) -> None:
-        """Nothing to see."""
-
     def on_deliver(self, process: int, source: int, message: int) -> None:
         """Such a message is delivered."""
         if message not in self.sent:
             return
-        sender, since = self.sent[message]
-        if self.queue.now - since > STALLED:
-            self.stalls.setdefault(sender, []).append(self.queue.now - since)
+        sender, sent_at = self.sent[message]
+        duration = self.queue.now - sent_at
+        if duration > STALLED:
+            self.stalls.setdefault(sender, []).append(duration)
             self.resumed[sender] = self.queue.now - self.end
 
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """Nothing to see."""
 
-    def close(self) -> None:
-        """The run is over."""
-
-
-def grid_of_outages(scale: Scale) -> Iterator[Point]:
+def list_points_by_outage(scale: Scale) -> Iterator[Point]:
     """A process is never down, for a short and for a long time."""
     protocols = [PROTOCOL, *RIVALS, *list_known_protocols("release", "eager", "acknowledged")]
     outages = [0.0, 300.0, 1000.0, 3000.0]
@@ -343,7 +325,7 @@ def grid_of_outages(scale: Scale) -> Iterator[Point]:
     return fill_grid(protocols, outage=outages, ratio=[0.3])
 
 
-def measure_outage(cell: Cell) -> Metrics:
+def measure_stalls_in_outage(cell: Cell) -> Metrics:
     """Run a cell in which the first process goes down and comes back; the others know nothing of that."""
     outage = float(cell.parameters["outage"])
     watched = outage or UNDISTURBED
@@ -352,28 +334,23 @@ def measure_outage(cell: Cell) -> Metrics:
     plan = make_plan(cell, network=network)
     messages = int(plan.rate * N * (START + watched + AFTER) / 1000)
     plan = make_plan(cell, network=network, messages=messages)
-    seen: list[OutageWatch] = []
-
-    def start_recording(queue: Queue, names: list[str]) -> OutageWatch:
-        seen.append(OutageWatch(queue, START + watched))
-        return seen[0]
-
-    metrics = list_metrics(Simulation(plan, start_recording).run())
-    stalls = seen[0].stalls
-    times = [time for several in stalls.values() for time in several]
-    found = {
-        "stalled_senders": len(stalls) / (N - 1),
-        "stalled_messages": len(times) / max(len(seen[0].sent), 1),
-        "early_rate": metrics["early_rate"],
-        "stuck": metrics["stuck"],
+    recorder, run = run_with_recorder(plan, lambda queue: StallRecorder(queue, START + watched))
+    run_metrics = list_metrics(run)
+    durations = [duration for of_sender in recorder.stalls.values() for duration in of_sender]
+    stalled_senders = len(recorder.stalls)
+    metrics = {
+        "stalled_senders": stalled_senders / (N - 1),
+        "stalled_messages": len(durations) / max(len(recorder.sent), 1),
+        "early_rate": run_metrics["early_rate"],
+        "stuck": run_metrics["stuck"],
     }
-    if times:
-        found["stall"] = sum(times) / len(times)
-        found["resumed_after"] = sum(seen[0].resumed.values()) / len(stalls)
-    return found
+    if durations:
+        metrics["stall"] = sum(durations) / len(durations)
+        metrics["resumed_after"] = sum(recorder.resumed.values()) / stalled_senders
+    return metrics
 
 
-def conclude_outages(results: Results) -> str:
+def summarize_stalls_in_outages(results: Results) -> str:
     """Who stalls, and for how long."""
     protocols = list(dict.fromkeys(point.protocol for point in results.list_points("stalled_senders")))
     longest = max(point.parameters["outage"] for point in results.list_points("stalled_senders"))
@@ -405,13 +382,13 @@ OUTAGE = Figure(
     name="outage",
     title="A receiver that is down for a time",
     question="If a receiver crashes and comes back, who stalls, and for how long? (round trip 0.3 gaps)",
-    grid=grid_of_outages,
-    measure=measure_outage,
+    grid=list_points_by_outage,
+    measure=measure_stalls_in_outage,
     plots=(
         Plot("Share of the other senders that stall", metric="stalled_senders", x="outage", unit="ms"),
         Plot("Share of messages between others that stall", metric="stalled_messages", x="outage", unit="ms"),
     ),
-    conclude=conclude_outages,
+    conclude=summarize_stalls_in_outages,
     seeds=SEEDS,
 )
 
@@ -425,7 +402,7 @@ have a copy; or it is delivered at once, and its receiver sends nothing until th
 FANOUT = 3
 
 
-def grid_of_multicasts(scale: Scale) -> Iterator[Point]:
+def list_points_by_multicast_repair(scale: Scale) -> Iterator[Point]:
     """Both repairs, and protocols that need none, as processes send more often."""
     common: dict[str, Any] = {"ratio": RATIOS[scale][:-1], "messages": [MESSAGES[scale] // 2]}
     for way, (protocol, _) in WAYS.items():
@@ -434,13 +411,13 @@ def grid_of_multicasts(scale: Scale) -> Iterator[Point]:
         yield from fill_grid([protocol], way=[protocol], **common)
 
 
-def measure_multicast(cell: Cell) -> Metrics:
+def measure_multicast_speed(cell: Cell) -> Metrics:
     """Run a cell in which a message goes to three processes."""
     _, options = WAYS.get(str(cell.parameters["way"]), ("", {}))
     return measure_speed(make_plan(cell, fanout=FANOUT, options=options))
 
 
-def conclude_multicasts(results: Results) -> str:
+def summarize_multicast_repairs(results: Results) -> str:
     """Which repair adds less."""
     sentences = []
     for ratio in (0.01, 0.1, 0.3):
@@ -469,15 +446,15 @@ MULTICAST = Figure(
     name="multicast",
     title="Two repairs for several destinations",
     question="Which of the two repairs for messages to several processes costs less time?",
-    grid=grid_of_multicasts,
-    measure=measure_multicast,
+    grid=list_points_by_multicast_repair,
+    measure=measure_multicast_speed,
     plots=(
         Plot("Time added to a message, ms", metric="added", x="ratio", series="way", log_x=True, log_y=True),
         Plot(
             "Share delivered while there is sending", metric="throughput", x="ratio", series="way", log_x=True
         ),
     ),
-    conclude=conclude_multicasts,
+    conclude=summarize_multicast_repairs,
     seeds=SEEDS,
 )
 
@@ -530,7 +507,7 @@ def measure_share_of_blocking_programs(programs: Iterable[Program | str], protoc
     return {name: count / max(number, 1) for name, count in counts.items()}
 
 
-def grid_of_programs(scale: Scale) -> Iterator[Point]:
+def list_points_by_selective_share(scale: Scale) -> Iterator[Point]:
     """More and more receives that name their sender."""
     lengths = [4] if scale == "quick" else [3, 4, 5]
     programs = [12] if scale == "quick" else [25]
@@ -539,7 +516,7 @@ def grid_of_programs(scale: Scale) -> Iterator[Point]:
     return fill_grid(protocols, messages=lengths, selective=chances, programs=programs)
 
 
-def measure_programs(cell: Cell) -> Metrics:
+def measure_blocking_of_drawn_programs(cell: Cell) -> Metrics:
     """Draw programs of three processes and explore every execution of each."""
     parameters = cell.parameters
     rng = np.random.default_rng([cell.seed, int(parameters["messages"])])
@@ -555,7 +532,7 @@ def count_program_trials(metric: str, parameters: Mapping[str, Any]) -> float:
     return float(parameters["programs"])
 
 
-def conclude_programs(results: Results) -> str:
+def summarize_blocking_programs(results: Results) -> str:
     """How many programs block for the sake of the buffers."""
     length = max(point.parameters["messages"] for point in results.list_points("only_here"))
     sentences = []
@@ -587,13 +564,13 @@ PROGRAMS = Figure(
     name="programs",
     title="Programs that block under buffers and not under matrix clocks",
     question="How many programs with selective receives block only because of the buffers?",
-    grid=grid_of_programs,
-    measure=measure_programs,
+    grid=list_points_by_selective_share,
+    measure=measure_blocking_of_drawn_programs,
     plots=(
         Plot("Can block here, never under matrix clocks", metric="only_here", x="selective"),
         Plot("Always block here, never under matrix clocks", metric="always_only_here", x="selective"),
     ),
-    conclude=conclude_programs,
+    conclude=summarize_blocking_programs,
     seeds={"quick": 6, "paper": 20},
     count_trials=count_program_trials,
 )

@@ -40,7 +40,7 @@ FEWER_SEEDS: dict[Scale, int] = {"quick": 4, "paper": 4}
 """Of what goes beyond the paper."""
 
 
-def measure_rates(cell: Cell) -> Metrics:
+def measure_error_rates(cell: Cell) -> Metrics:
     """Run a cell: N, K, R, gap, churn, detect and deliveries are its parameters."""
     plan = make_plan(cell)
     run = run_broadcasts(plan)
@@ -53,7 +53,7 @@ def measure_rates(cell: Cell) -> Metrics:
         "window": run.window,
         "deliveries": run.deliveries,
     }
-    return metrics | (_measure_detectors(run) if plan.detect else {})
+    return metrics | (_list_detector_metrics(run) if plan.detect else {})
 
 
 def make_plan(cell: Cell) -> BroadcastPlan:
@@ -64,7 +64,7 @@ def make_plan(cell: Cell) -> BroadcastPlan:
     return BroadcastPlan(processes=processes, messages=messages, seed=cell.seed, **chosen)
 
 
-def _measure_detectors(run: BroadcastRun) -> Metrics:
+def _list_detector_metrics(run: BroadcastRun) -> Metrics:
     metrics: Metrics = {}
     for detector in DETECTORS:
         name = detector.replace(" ", "_")
@@ -84,13 +84,13 @@ def count_broadcast_trials(metric: str, parameters: Mapping[str, Any]) -> float 
     return float(parameters["deliveries"]) / (int(parameters["N"]) - 1)
 
 
-def make_points(scale: Scale, **parameters: Any) -> Iterator[Point]:
+def list_points_around_base(scale: Scale, **parameters: Any) -> Iterator[Point]:
     """A grid over the base; what is not named is as in the paper."""
     chosen: dict[str, Any] = {"N": [1000], "R": [100], "K": [4], "deliveries": [DELIVERIES[scale]]}
     yield from fill_grid([PROTOCOL], **chosen | parameters)
 
 
-def set_total_rate(points: Iterator[Point]) -> Iterator[Point]:
+def fix_total_rate(points: Iterator[Point]) -> Iterator[Point]:
     """The same points, at 200 messages per second of all together."""
     for point in points:
         gap = 1000 * int(point.parameters["N"]) / TOTAL_RATE
@@ -100,12 +100,12 @@ def set_total_rate(points: Iterator[Point]) -> Iterator[Point]:
 # Figure 3: the error rate over K
 
 
-def grid_of_keys(scale: Scale) -> Iterator[Point]:
+def list_points_by_key_count(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 for four group sizes, at 200 messages per second."""
-    return set_total_rate(make_points(scale, N=[500, 1000, 1500, 2000], K=range(1, 9)))
+    return fix_total_rate(list_points_around_base(scale, N=[500, 1000, 1500, 2000], K=range(1, 9)))
 
 
-def conclude_keys(results: Results) -> str:
+def summarize_best_key_count(results: Results) -> str:
     """Where the minimum is, and which K cannot be told from it."""
     points = results.list_points("early_rate", N=1000)
     best = min(points, key=lambda point: point.estimate.mean)
@@ -128,13 +128,13 @@ FIGURE_3 = Figure(
     name="figure_3",
     title="Early deliveries over the number of keys",
     question="How many keys should a process have? (Figure 3: 200 messages per second in all, R = 100)",
-    grid=grid_of_keys,
-    measure=measure_rates,
+    grid=list_points_by_key_count,
+    measure=measure_error_rates,
     plots=(
         Plot("Early rate", metric="early_rate", x="K", series="N", log_y=True),
         Plot("Late rate", metric="late_rate", x="K", series="N", log_y=True),
     ),
-    conclude=conclude_keys,
+    conclude=summarize_best_key_count,
     seeds=SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -143,13 +143,13 @@ FIGURE_3 = Figure(
 # Figures 4 to 6: the error rate over load and size
 
 
-def grid_of_gaps(scale: Scale) -> Iterator[Point]:
+def list_points_by_gap(scale: Scale) -> Iterator[Point]:
     """The mean time between two messages of a process, from 1 to 10 seconds."""
     gaps = [1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0, 8000.0, 10_000.0]
-    return make_points(scale, gap=gaps)
+    return list_points_around_base(scale, gap=gaps)
 
 
-def conclude_gaps(results: Results) -> str:
+def summarize_error_rates_by_gap(results: Results) -> str:
     """How steep it is."""
     words = [
         f"{{}} with a message every {gap / 1000:g} s of each process, {1000 * DELAY / gap:g} in flight"
@@ -171,21 +171,21 @@ FIGURE_4 = Figure(
     name="figure_4",
     title="Early deliveries over the time between messages",
     question="How much load does a fixed stamp bear? (Figure 4: N = 1000, R = 100, K = 4)",
-    grid=grid_of_gaps,
-    measure=measure_rates,
+    grid=list_points_by_gap,
+    measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="gap", series="protocol", unit="ms", log_y=True),),
-    conclude=conclude_gaps,
+    conclude=summarize_error_rates_by_gap,
     seeds=SEEDS,
     count_trials=count_broadcast_trials,
 )
 
 
-def grid_of_sizes(scale: Scale) -> Iterator[Point]:
+def list_points_by_group_size(scale: Scale) -> Iterator[Point]:
     """Groups of 250 to 2000, each process with a message every 5 seconds: the load grows with the group."""
-    return make_points(scale, N=[250, 500, 750, 1000, 1250, 1500, 2000], gap=[5000.0])
+    return list_points_around_base(scale, N=[250, 500, 750, 1000, 1250, 1500, 2000], gap=[5000.0])
 
 
-def conclude_sizes(results: Results) -> str:
+def summarize_error_rates_by_group_size(results: Results) -> str:
     """From the smallest group to the largest."""
     rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (250, 1000, 2000)]
     words = ["{} with N = 250", "{} with N = 1000", "{} with N = 2000"]
@@ -196,21 +196,21 @@ FIGURE_5 = Figure(
     name="figure_5",
     title="Early deliveries over the number of processes, load growing with it",
     question="How large may a group grow? (Figure 5: each process sends every 5 s, R = 100, K = 4)",
-    grid=grid_of_sizes,
-    measure=measure_rates,
+    grid=list_points_by_group_size,
+    measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="N", series="protocol", log_y=True),),
-    conclude=conclude_sizes,
+    conclude=summarize_error_rates_by_group_size,
     seeds=SEEDS,
     count_trials=count_broadcast_trials,
 )
 
 
-def grid_of_sizes_at_one_rate(scale: Scale) -> Iterator[Point]:
+def list_points_by_group_size_at_one_rate(scale: Scale) -> Iterator[Point]:
     """Groups of 50 to 2000, at 200 messages per second of all together."""
-    return set_total_rate(make_points(scale, N=[50, 100, 200, 400, 700, 1000, 1500, 2000]))
+    return fix_total_rate(list_points_around_base(scale, N=[50, 100, 200, 400, 700, 1000, 1500, 2000]))
 
 
-def conclude_sizes_at_one_rate(results: Results) -> str:
+def summarize_error_rates_at_one_rate(results: Results) -> str:
     """From the smallest group to the largest."""
     rates = [results.estimate("early_rate", PROTOCOL, N=size) for size in (50, 1000, 2000)]
     words = ["{} with N = 50", "{} with N = 1000", "{} with N = 2000"]
@@ -221,10 +221,10 @@ FIGURE_6 = Figure(
     name="figure_6",
     title="Early deliveries over the number of processes, at one total load",
     question="Is it the size of the group or the load? (Figure 6: 200 messages per second in all)",
-    grid=grid_of_sizes_at_one_rate,
-    measure=measure_rates,
+    grid=list_points_by_group_size_at_one_rate,
+    measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="N", series="protocol", log_y=True),),
-    conclude=conclude_sizes_at_one_rate,
+    conclude=summarize_error_rates_at_one_rate,
     seeds=SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -237,16 +237,16 @@ BLOOM, DISTINCT = "theory: keys may coincide", "theory: K different keys"
 """The paper's form, which is that of a Bloom filter, and the exact one for K different keys."""
 
 
-def grid_of_theory(scale: Scale) -> Iterator[Point]:
+def list_points_of_theory_and_measurement(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 at N = 1000: measured with all detectors, and both forms of the theory."""
-    yield from set_total_rate(make_points(scale, K=range(1, 9), detect=[True]))
+    yield from fix_total_rate(list_points_around_base(scale, K=range(1, 9), detect=[True]))
     yield from fill_grid([BLOOM, DISTINCT], N=[1000], R=[100], K=range(1, 9))
 
 
 def measure_or_compute_coverage(cell: Cell) -> Metrics:
     """The chance that a message's keys are all covered by others: alarms of Algorithm 4, or the theory."""
     if cell.protocol == PROTOCOL:
-        return measure_rates(cell)
+        return measure_error_rates(cell)
     R, K = int(cell.parameters["R"]), int(cell.parameters["K"])
     in_flight = TOTAL_RATE * DELAY / 1000
     cover = compute_bloom_coverage if cell.protocol == BLOOM else compute_distinct_key_coverage
@@ -273,7 +273,7 @@ def average_over_poisson(mean: float, value: Any) -> float:
     return total
 
 
-def conclude_theory(results: Results) -> str:
+def compare_theory_with_measurement(results: Results) -> str:
     """Measured, and both forms."""
     measured = results.estimate("algorithm_4_alarm_rate", PROTOCOL, K=4)
     bloom = results.estimate("algorithm_4_alarm_rate", BLOOM, K=4)
@@ -293,21 +293,21 @@ THEORY = Figure(
     name="theory",
     title="How often a message's keys are covered by others: theory and measurement",
     question="Is P_error right, and in which form?",
-    grid=grid_of_theory,
+    grid=list_points_of_theory_and_measurement,
     measure=measure_or_compute_coverage,
     plots=(Plot("Alarms of Algorithm 4 per delivery", metric="algorithm_4_alarm_rate", x="K"),),
-    conclude=conclude_theory,
+    conclude=compare_theory_with_measurement,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )
 
 
-def grid_of_detectors(scale: Scale) -> Iterator[Point]:
+def list_points_with_detectors(scale: Scale) -> Iterator[Point]:
     """All detectors under light, usual and heavy load."""
-    return make_points(scale, gap=[2000.0, 3500.0, 5000.0, 10_000.0], detect=[True])
+    return list_points_around_base(scale, gap=[2000.0, 3500.0, 5000.0, 10_000.0], detect=[True])
 
 
-def conclude_detectors(results: Results) -> str:
+def summarize_alarms_by_detector(results: Results) -> str:
     """How often each raises an alarm, how often rightly, and how much it misses."""
     sentences = []
     for detector in DETECTORS:
@@ -326,13 +326,13 @@ DETECTION = Figure(
     name="detectors",
     title="Precision and recall of the three detectors",
     question="How far can an alarm be trusted? (N = 1000, R = 100, K = 4)",
-    grid=grid_of_detectors,
-    measure=measure_rates,
+    grid=list_points_with_detectors,
+    measure=measure_error_rates,
     plots=tuple(
         Plot(f"Precision of {detector}", metric=f"{detector.replace(' ', '_')}_precision", x="gap", unit="ms")
         for detector in DETECTORS
     ),
-    conclude=conclude_detectors,
+    conclude=summarize_alarms_by_detector,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -344,12 +344,12 @@ DETECTION = Figure(
 LOADS = [1500.0, 2500.0, 5000.0, 10_000.0, 20_000.0]
 
 
-def grid_of_unknown_load(scale: Scale) -> Iterator[Point]:
+def list_points_by_key_count_and_load(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 under five loads."""
-    return make_points(scale, K=range(1, 9), gap=LOADS)
+    return list_points_around_base(scale, K=range(1, 9), gap=LOADS)
 
 
-def conclude_unknown_load(results: Results) -> str:
+def summarize_best_key_count_for_unknown_load(results: Results) -> str:
     """The K whose worst case, against the best K of each load, is the least."""
     sentences = []
     ratios_of_key: dict[int, list[float]] = defaultdict(list)
@@ -380,10 +380,10 @@ UNKNOWN_LOAD = Figure(
     name="unknown_load",
     title="Early deliveries over K under five loads",
     question="Which K is best when nobody knows the load? (N = 1000, R = 100)",
-    grid=grid_of_unknown_load,
-    measure=measure_rates,
+    grid=list_points_by_key_count_and_load,
+    measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="K", series="gap", log_y=True),),
-    conclude=conclude_unknown_load,
+    conclude=summarize_best_key_count_for_unknown_load,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -393,12 +393,12 @@ ENTRIES = [25, 50, 100, 200, 400]
 TARGETS = (1e-2, 1e-3, 1e-4)
 
 
-def grid_of_entries(scale: Scale) -> Iterator[Point]:
+def list_points_by_entry_count(scale: Scale) -> Iterator[Point]:
     """Stamps of 25 to 400 entries, with 2, 4 and 8 keys."""
-    return make_points(scale, R=ENTRIES, K=[2, 4, 8])
+    return list_points_around_base(scale, R=ENTRIES, K=[2, 4, 8])
 
 
-def conclude_entries(results: Results) -> str:
+def summarize_smallest_stamps(results: Results) -> str:
     """The smallest stamp for each target."""
     sentences = []
     for target in TARGETS:
@@ -417,21 +417,21 @@ SIZE_OF_STAMP = Figure(
     name="entries",
     title="Early deliveries over the number of entries",
     question="How large must a stamp be for a target rate? (N = 1000, every 5 s)",
-    grid=grid_of_entries,
-    measure=measure_rates,
+    grid=list_points_by_entry_count,
+    measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="R", series="K", log_x=True, log_y=True),),
-    conclude=conclude_entries,
+    conclude=summarize_smallest_stamps,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )
 
 
-def grid_of_churn(scale: Scale) -> Iterator[Point]:
+def list_points_by_churn(scale: Scale) -> Iterator[Point]:
     """Up to 20 processes of 1000 replaced each second."""
-    return make_points(scale, churn=[0.0, 0.1, 1.0, 5.0, 20.0])
+    return list_points_around_base(scale, churn=[0.0, 0.1, 1.0, 5.0, 20.0])
 
 
-def conclude_churn(results: Results) -> str:
+def summarize_error_rates_by_churn(results: Results) -> str:
     """Whether newcomers do harm."""
     calm = results.estimate("early_rate", PROTOCOL, churn=0)
     wild = results.estimate("early_rate", PROTOCOL, churn=20)
@@ -445,10 +445,10 @@ CHURN = Figure(
     name="churn",
     title="Early deliveries over churn",
     question="Does a group whose members come and go err more often? (N = 1000, R = 100, K = 4)",
-    grid=grid_of_churn,
-    measure=measure_rates,
+    grid=list_points_by_churn,
+    measure=measure_error_rates,
     plots=(Plot("Early rate", metric="early_rate", x="churn", unit="processes per second"),),
-    conclude=conclude_churn,
+    conclude=summarize_error_rates_by_churn,
     seeds=FEWER_SEEDS,
     count_trials=count_broadcast_trials,
 )
@@ -463,14 +463,14 @@ RIVAL_SIZES: dict[Scale, list[int]] = {"quick": [8, 16, 32], "paper": [8, 16, 32
 RIVAL_MESSAGES: dict[Scale, int] = {"quick": 60, "paper": 300}
 
 
-def grid_of_rivals(scale: Scale) -> Iterator[Point]:
+def list_points_by_protocol(scale: Scale) -> Iterator[Point]:
     """Small groups in the event simulator, at the paper's load: 20 messages in flight."""
     common: dict[str, Any] = {"N": RIVAL_SIZES[scale], "messages": [RIVAL_MESSAGES[scale]]}
     yield from fill_grid([PROTOCOL], R=[25, 100], K=[4], **common)
     yield from fill_grid(RIVALS, **common)
 
 
-def measure_rival(cell: Cell) -> Metrics:
+def measure_simulated_endpoints(cell: Cell) -> Metrics:
     """Run real endpoints."""
     processes = int(cell.parameters["N"])
     options: dict[str, Any] = {name: cell.parameters[name] for name in "RK" if name in cell.parameters}
@@ -487,7 +487,7 @@ def measure_rival(cell: Cell) -> Metrics:
     return measure_plan(plan)
 
 
-def conclude_rivals(results: Results) -> str:
+def summarize_costs_by_protocol(results: Results) -> str:
     """What exactness costs."""
     n = max(point.parameters["N"] for point in results.list_points("control_bytes"))
     sentences = []
@@ -508,14 +508,14 @@ EXACT_RIVALS = Figure(
     name="rivals",
     title="Exact broadcasts beside the probabilistic one",
     question="What does it cost to be right always?",
-    grid=grid_of_rivals,
-    measure=measure_rival,
+    grid=list_points_by_protocol,
+    measure=measure_simulated_endpoints,
     plots=(
         Plot("Bytes of a stamp", metric="control_bytes", x="N", log_x=True, log_y=True),
         Plot("Packets per message", metric="packets", x="N", log_x=True, log_y=True),
         Plot("From send to delivery, ms", metric="latency", x="N", log_x=True),
     ),
-    conclude=conclude_rivals,
+    conclude=summarize_costs_by_protocol,
     seeds=FEWER_SEEDS,
 )
 

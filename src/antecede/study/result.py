@@ -59,7 +59,7 @@ def prepare_study(study: Study, out: str, scale: Scale) -> CellStore:
     """Find out before any work is done whether a study can be run and written there: its folder."""
     load_altair()
     study.check(scale)
-    return CellStore.open(out, study)
+    return CellStore.open_folder(out, study)
 
 
 class FigureAnswer(NamedTuple):
@@ -83,7 +83,9 @@ def answer_question(figure: Figure, costs: pa.Table) -> FigureAnswer:
         if not results.failed:
             raise
         text = "Some cells failed, and without them there is no answer; the costs table says why."
-    return FigureAnswer(figure, text, charts, make_table(results, [plot.metric for plot in figure.plots]))
+    return FigureAnswer(
+        figure, text, charts, make_results_table(results, [plot.metric for plot in figure.plots])
+    )
 
 
 def make_chart(plot: Plot, results: Results) -> DrawnChart:
@@ -134,7 +136,7 @@ def _null_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def make_table(results: Results, drawn: Sequence[str] = ()) -> TextTable:
+def make_results_table(results: Results, drawn: Sequence[str] = ()) -> TextTable:
     """Every point with its parameters and its metrics, as mean ± half the 95 % interval: first what is drawn
     in charts, then more as long as there is room."""
     measured = results.metrics

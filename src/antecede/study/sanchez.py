@@ -14,7 +14,8 @@ from typing import Any
 
 from antecede.core.packet import Packet
 from antecede.simulate.network import Network
-from antecede.simulate.run import Plan, Simulation
+from antecede.simulate.run import Plan, run_with_recorder
+from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Estimate, Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
 from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_metrics, measure_plan
@@ -55,7 +56,7 @@ def make_plan(cell: Cell, **options: Any) -> Plan:
     )
 
 
-def measure_threshold(cell: Cell) -> Metrics:
+def measure_costs_at_threshold(cell: Cell) -> Metrics:
     """Run a cell with its threshold; protocols without one have none."""
     options = {name: cell.parameters[name] for name in ("k", "rule", "own_row") if name in cell.parameters}
     return measure_plan(make_plan(cell, **options))
@@ -64,7 +65,7 @@ def measure_threshold(cell: Cell) -> Metrics:
 # How many extras
 
 
-def grid_of_extras(scale: Scale) -> Iterator[Point]:
+def list_points_by_threshold_and_traffic(scale: Scale) -> Iterator[Point]:
     """Every threshold, for groups of several sizes and five kinds of traffic."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
@@ -74,7 +75,7 @@ def grid_of_extras(scale: Scale) -> Iterator[Point]:
             )
 
 
-def conclude_extras(results: Results) -> str:
+def summarize_extra_messages(results: Results) -> str:
     """How many there are at the least threshold, by the size of the group and by traffic."""
     sizes = sorted({point.parameters["n"] for point in results.list_points("extras")})
     sentences = []
@@ -97,13 +98,13 @@ EXTRAS = Figure(
     name="extras",
     title="Extra messages over the threshold",
     question="How many extra messages does a threshold cost, and under which traffic?",
-    grid=grid_of_extras,
-    measure=measure_threshold,
+    grid=list_points_by_threshold_and_traffic,
+    measure=measure_costs_at_threshold,
     plots=(
         Plot("Extra messages per message", metric="extras", x="k", series="traffic"),
         Plot("Entries in a stamp", metric="entries", x="k", series="traffic"),
     ),
-    conclude=conclude_extras,
+    conclude=summarize_extra_messages,
     seeds=SEEDS,
 )
 
@@ -111,7 +112,7 @@ EXTRAS = Figure(
 # All control information, against the rivals
 
 
-def grid_of_sizes(scale: Scale) -> Iterator[Point]:
+def list_points_by_group_size(scale: Scale) -> Iterator[Point]:
     """All thresholds, and the protocols that send no extras, over the size of the group."""
     for n in SIZES[scale]:
         common: dict[str, Any] = {"n": [n], "messages": [MESSAGES[scale]]}
@@ -120,7 +121,7 @@ def grid_of_sizes(scale: Scale) -> Iterator[Point]:
         yield from fill_grid(RIVALS, **common)
 
 
-def conclude_sizes(results: Results) -> str:
+def summarize_control_bytes_by_group_size(results: Results) -> str:
     """Which threshold is best, and whether it beats the rivals."""
     sentences = []
     for n in sorted({point.parameters["n"] for point in results.list_points("total_bytes")}):
@@ -143,13 +144,13 @@ TOTAL = Figure(
     name="total_size",
     title="All control information per message, against protocols without extras",
     question="Is there a k at which extras pay? Where do the curves cross?",
-    grid=grid_of_sizes,
-    measure=measure_threshold,
+    grid=list_points_by_group_size,
+    measure=measure_costs_at_threshold,
     plots=(
         Plot("Control bytes per message, extras included", metric="total_bytes", x="n", series="protocol"),
         Plot("The same for each threshold", metric="total_bytes", x="n", series="threshold", log_y=True),
     ),
-    conclude=conclude_sizes,
+    conclude=summarize_control_bytes_by_group_size,
     seeds=SEEDS,
 )
 
@@ -160,15 +161,16 @@ TOTAL = Figure(
 MIXTURES = ("all small", "one small", "one large", "all large")
 
 
-def grid_of_mixtures(scale: Scale) -> Iterator[Point]:
+def list_points_by_mixture(scale: Scale) -> Iterator[Point]:
     """One process that differs from the rest, and groups in which none does."""
     return fill_grid([PROTOCOL], n=[8], mixture=MIXTURES, messages=[MESSAGES[scale]])
 
 
-def measure_mixture(cell: Cell) -> Metrics:
+def measure_extras_in_mixture(cell: Cell) -> Metrics:
     """Run a group whose first process may have another k than the rest; and count who sends extras."""
     n = int(cell.parameters["n"])
-    small, large = n + 1, (n - 1) ** 2 + 1
+    small = n + 1
+    large = (n - 1) ** 2 + 1
     first, rest = {
         "all small": (small, small),
         "one small": (small, large),
@@ -177,30 +179,30 @@ def measure_mixture(cell: Cell) -> Metrics:
     }[str(cell.parameters["mixture"])]
     plan = make_plan(cell, k=rest)
     plan = plan.with_own_options({plan.names[0]: {"k": first}})
-    counter = PacketCounter()
-    simulation = Simulation(plan, lambda queue, names: counter)
-    metrics = list_metrics(simulation.run())
+    counter, run = run_with_recorder(plan, lambda queue: PacketCounter())
+    metrics = list_metrics(run)
     own = max(counter.sent[0], 1)
-    others = max(sum(counter.sent.values()) - counter.sent[0], 1)
+    others = max(counter.sent.total() - counter.sent[0], 1)
     name = plan.names[0]
-    extras, stamps = counter.extras, counter.stamps
+    extras = counter.extras
+    stamp_bytes = counter.stamp_bytes
     return {
         "extras": metrics["extras"],
         "wait": metrics["wait"],
         "extras_of_the_first": extras[name] / own,
         "extras_of_the_others": (extras.total() - extras[name]) / others,
-        "stamp_bytes_of_the_first": stamps[name] / own,
-        "stamp_bytes_of_the_others": (stamps.total() - stamps[name]) / others,
+        "stamp_bytes_of_the_first": stamp_bytes[name] / own,
+        "stamp_bytes_of_the_others": (stamp_bytes.total() - stamp_bytes[name]) / others,
     }
 
 
-class PacketCounter:
-    """Sees a run and counts, for each process, the messages and extras that it sends."""
+class PacketCounter(Recorder):
+    """Counts, for each process, the messages and extras that it sends, and the bytes of its stamps."""
 
     def __init__(self) -> None:
         self.sent: Counter[int] = Counter()
         self.extras: Counter[str] = Counter()
-        self.stamps: Counter[str] = Counter()
+        self.stamp_bytes: Counter[str] = Counter()
 
     def on_send(self, process: int, message: int, targets: list[int], depends_on: int | None) -> None:
         """A process sends."""
@@ -211,19 +213,10 @@ class PacketCounter:
         if packet.kind == "extra":
             self.extras[packet.source] += 1
         else:
-            self.stamps[packet.source] += packet.control_bytes
-
-    def on_deliver(self, process: int, source: int, message: int) -> None:
-        """Nothing to count."""
-
-    def add_lateness(self, early_or_late: list[str | None]) -> None:
-        """Nothing to count."""
-
-    def close(self) -> None:
-        """The run is over."""
+            self.stamp_bytes[packet.source] += packet.control_bytes
 
 
-def conclude_mixtures(results: Results) -> str:
+def summarize_extras_in_mixtures(results: Results) -> str:
     """Who pays."""
     sentences = []
     for mixture, k, other_k in (
@@ -252,15 +245,15 @@ MIXED = Figure(
     name="mixed_thresholds",
     title="Processes with different thresholds in one group",
     question="If processes choose different k, who pays?",
-    grid=grid_of_mixtures,
-    measure=measure_mixture,
+    grid=list_points_by_mixture,
+    measure=measure_extras_in_mixture,
     plots=(
         Plot(
             "Extras of the first process, per message of its own", metric="extras_of_the_first", x="mixture"
         ),
         Plot("Extras of the others, per message of theirs", metric="extras_of_the_others", x="mixture"),
     ),
-    conclude=conclude_mixtures,
+    conclude=summarize_extras_in_mixtures,
     seeds=SEEDS,
 )
 
@@ -268,7 +261,7 @@ MIXED = Figure(
 # Time
 
 
-def grid_of_delays(scale: Scale) -> Iterator[Point]:
+def list_points_by_threshold_and_delay(scale: Scale) -> Iterator[Point]:
     """Thresholds under three networks, and `matrix`, which never delays needlessly."""
     delays = [EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"]
     common: dict[str, Any] = {"n": [8], "delay": delays, "messages": [MESSAGES[scale]]}
@@ -277,7 +270,7 @@ def grid_of_delays(scale: Scale) -> Iterator[Point]:
     yield from fill_grid(["matrix"], **common)
 
 
-def conclude_delays(results: Results) -> str:
+def summarize_waiting_by_delay(results: Results) -> str:
     """What waiting is the extras' fault."""
     sentences = []
     for delay in (EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"):
@@ -299,13 +292,13 @@ PENALTY = Figure(
     name="time_penalty",
     title="Waiting after arrival over the threshold",
     question="What do extras cost in time?",
-    grid=grid_of_delays,
-    measure=measure_threshold,
+    grid=list_points_by_threshold_and_delay,
+    measure=measure_costs_at_threshold,
     plots=(
         Plot("Mean wait after arrival", metric="wait", x="k", series="delay", unit=""),
         Plot("Needless part of it", metric="needless", x="k", series="delay"),
     ),
-    conclude=conclude_delays,
+    conclude=summarize_waiting_by_delay,
     seeds=SEEDS,
 )
 
@@ -313,7 +306,7 @@ PENALTY = Figure(
 # The own row
 
 
-def grid_of_own_rows(scale: Scale) -> Iterator[Point]:
+def list_points_with_and_without_own_row(scale: Scale) -> Iterator[Point]:
     """Thresholds that count the own row of the matrix, and that do not."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
@@ -325,7 +318,7 @@ def grid_of_own_rows(scale: Scale) -> Iterator[Point]:
             yield from fill_grid([PROTOCOL], k=[k], own_row=[False], **common)
 
 
-def conclude_own_rows(results: Results) -> str:
+def summarize_effect_of_own_row(results: Results) -> str:
     """A change of names, or of substance."""
     n = max(point.parameters["n"] for point in results.list_points("extras"))
 
@@ -350,13 +343,13 @@ OWN_ROW = Figure(
     name="own_row",
     title="Not counting the own row against the threshold",
     question="Is it better not to count the process's own row, which can never be cleared?",
-    grid=grid_of_own_rows,
-    measure=measure_threshold,
+    grid=list_points_with_and_without_own_row,
+    measure=measure_costs_at_threshold,
     plots=(
         Plot("Extra messages per message", metric="extras", x="k", series="own_row"),
         Plot("All control bytes per message", metric="total_bytes", x="k", series="own_row"),
     ),
-    conclude=conclude_own_rows,
+    conclude=summarize_effect_of_own_row,
     seeds=SEEDS,
 )
 

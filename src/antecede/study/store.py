@@ -48,9 +48,10 @@ class CellStore(NamedTuple):
     folder: str
 
     @classmethod
-    def open(cls, folder: str, study: Study) -> CellStore:
-        """The folder of this study: made, or recognised by what an earlier run left."""
-        place, identity = Path(folder), Identity(study.name, study.version)
+    def open_folder(cls, folder: str, study: Study) -> CellStore:
+        """Make the folder of this study, or recognise it by what an earlier run left."""
+        place = Path(folder)
+        identity = Identity(study.name, study.version)
         mark = place / "study.json"
         try:
             if mark.exists():
@@ -63,11 +64,11 @@ class CellStore(NamedTuple):
             raise CallerError(f"--out {folder}: {error.strerror}; name another folder") from None
         return cls(os.path.abspath(folder))
 
-    def write(self, result: CellResult) -> None:
+    def write_result(self, result: CellResult) -> None:
         """Keep the result of a cell."""
         replace_file(self._find_cell_path(result.cell.key), msgspec.json.encode(result))
 
-    def read(self, cell: Cell) -> CellResult | None:
+    def read_result(self, cell: Cell) -> CellResult | None:
         """The result of a cell; None if it is not finished, or its file is damaged."""
         try:
             result = msgspec.json.decode(self._find_cell_path(cell.key).read_bytes(), type=CellResult)
@@ -77,10 +78,10 @@ class CellStore(NamedTuple):
 
     def is_finished(self, cell: Cell) -> bool:
         """Whether a cell need not be run again: it was run, and did not fail."""
-        result = self.read(cell)
+        result = self.read_result(cell)
         return result is not None and result.reason is None
 
-    def count_files(self) -> int:
+    def count_results(self) -> int:
         """How many cells have results: cheap, for progress."""
         return sum(entry.name.endswith(".json") for entry in os.scandir(Path(self.folder) / "cells"))
 
@@ -95,7 +96,7 @@ class CellStore(NamedTuple):
 
     def collect_costs(self, cells: Iterable[Cell]) -> pa.Table:
         """The costs table of the cells that have results."""
-        results = (self.read(cell) for cell in cells)
+        results = (self.read_result(cell) for cell in cells)
         rows = [row for result in results if result is not None for row in _list_cost_rows(result)]
         return pa.Table.from_pylist(rows, schema=COSTS)
 

@@ -6,7 +6,7 @@ it had to come somehow. A message arrives when the log says so (`receive`), else
 
 Times must fit together before they can be replayed. Clocks of processes differ, so times are raised, never
 lowered, until nothing is before its cause. Where a log has no times, its order stands for them: each event
-takes one step. What cannot be known, and what was changed or left out, is told in `notes`.
+takes one step. What cannot be known, and what was changed or left out, is said in `notes`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Copies(NamedTuple):
     arrival: Ints  # -1 if the log does not know of any
     delivery: Ints  # likewise
 
-    def select(self, places: Ints) -> _Copies:
+    def select_copies(self, places: Ints) -> _Copies:
         return _Copies(*(column[places] for column in self))
 
 
@@ -54,33 +54,32 @@ class _Log(NamedTuple):
     graph: EventGraph
     position: Ints  # of each row, in the order of causes
     is_named: Bools  # rows whose process is known
-    told: Floats  # times of rows, nan where there is none
-    settled: Floats  # to be filled in: times that fit together
+    logged_time: Floats  # of each row, nan where there is none
+    adjusted_time: Floats  # to be filled in: times that fit together
     number: Ints  # to be filled in: of each process code, its number in its recording
     parent_starts: Ints
-    parents: (
-        Ints  # of row r those at parent_starts[r] to parent_starts[r + 1] - 1, as far as the log has them
-    )
+    parents: Ints  # those of row r are at parent_starts[r] to parent_starts[r + 1] - 1, as far as logged
 
 
 def find_traffic(graph: EventGraph) -> list[Traffic]:
     """The communication of every execution, in the order of their codes."""
-    log = _index_log(graph)
-    messages, causes = _find_message_copies(graph), _find_remote_causes(log)
+    log = _make_log(graph)
+    messages = _find_message_copies(graph)
+    causes = _find_remote_causes(log)
     executions = graph.events.executions.to_pylist()
     by_message = _group_by_execution(graph, messages)
     by_cause = _group_by_execution(graph, causes)
-    found = []
+    traffic = []
     for code, name in enumerate(executions):
-        mine = messages.select(by_message[code])
-        implied = causes.select(by_cause[code])
-        found.append(_make_traffic(log, name or "", mine, implied))
-    return found
+        own_messages = messages.select_copies(by_message[code])
+        own_causes = causes.select_copies(by_cause[code])
+        traffic.append(_make_traffic(log, name or "", own_messages, own_causes))
+    return traffic
 
 
-def _index_log(graph: EventGraph) -> _Log:
+def _make_log(graph: EventGraph) -> _Log:
     table = graph.events.table
-    told = to_floats(get_column(table, "time"))
+    logged_time = to_floats(get_column(table, "time"))
     is_parent = (graph.causes.known & PARENT) > 0
     source, target = (side[is_parent] for side in graph.causes.edges)
     starts, items = group_by_key(target, len(table))
@@ -88,8 +87,8 @@ def _index_log(graph: EventGraph) -> _Log:
         graph=graph,
         position=invert_permutation(graph.causes.order),
         is_named=get_column(table, "process").is_valid().to_numpy(zero_copy_only=False),
-        told=told,
-        settled=np.zeros(len(told)),
+        logged_time=logged_time,
+        adjusted_time=np.zeros(len(logged_time)),
         number=np.full(len(graph.events.process_names) + len(table), -1, dtype=np.int64),
         parent_starts=starts,
         parents=source[items],
@@ -98,8 +97,8 @@ def _index_log(graph: EventGraph) -> _Log:
 
 def _find_message_copies(graph: EventGraph) -> _Copies:
     """First deliveries of messages, and copies that never came."""
-    links, act = graph.messages.links, graph.messages.act
-    sends = links.delivered_sends(act)
+    links = graph.messages.links
+    sends = links.delivered_sends(graph.messages.act)
     delivery = np.flatnonzero(sends >= 0)
     arrival = np.where(links.arrival[delivery] >= 0, links.arrival[delivery], delivery)
     lost = links.lost_receiver >= 0
@@ -148,8 +147,10 @@ def _make_traffic(log: _Log, name: str, messages: _Copies, causes: _Copies) -> T
             notes.append(f"{others} in other processes came by no message of the log and are not replayed")
     elif len(causes.send):
         copies = causes
-        told = pluralize(len(causes.send), "direct cause")
-        notes.append(f"the log has no messages that were delivered: {told} in other processes stand for them")
+        number = pluralize(len(causes.send), "direct cause")
+        notes.append(
+            f"the log has no messages that were delivered: {number} in other processes stand for them"
+        )
     else:
         return Traffic(name, None, [_explain_no_traffic(len(messages.send))])
     copies = _drop_unusable_copies(log, copies, notes)
@@ -186,25 +187,27 @@ def _drop_unusable_copies(log: _Log, copies: _Copies, notes: list[str]) -> _Copi
         if number:
             notes.append(f"{pluralize(number, 'message')} {text}")
         is_left &= ~which
-    return copies.select(np.flatnonzero(is_left))
+    return copies.select_copies(np.flatnonzero(is_left))
 
 
 def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     """The recording of these copies."""
-    process, position, number = log.graph.events.process, log.position, log.number
+    process = log.graph.events.process
+    position = log.position
+    number = log.number
     codes = np.unique(np.concatenate((process[copies.send], copies.receiver)))
     names = _make_unique_names(log.graph.events.name_processes(codes))
     # Endpoints number the members of a group by their names.
     by_name = sorted(range(len(names)), key=names.__getitem__)
     number[codes[by_name]] = np.arange(len(codes))
     order = np.lexsort((number[copies.receiver], position[copies.send]))
-    copies = copies.select(order)
+    copies = copies.select_copies(order)
     rows, first = np.unique(position[copies.send], return_index=True)
     message_of_copy = np.searchsorted(rows, position[copies.send])
     sends = copies.send[first]
     times = _adjust_times(log, copies, notes)
     travel = _find_travel_times(copies, times, notes)
-    line = _order_deliveries(
+    delivery_order = _order_deliveries(
         position, copies, sends, message_of_copy, number[process[sends]], number[copies.receiver]
     )
     return Recording(
@@ -215,10 +218,10 @@ def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
         starts=np.append(first, len(copies.send)).astype(np.int64),
         target=number[copies.receiver],
         travel=travel,
-        heard=line.heard,
-        handed=line.handed,
-        handed_starts=line.starts,
-        depends_on=_find_dependence(log, copies, sends, notes),
+        heard=delivery_order.heard,
+        handed=delivery_order.handed,
+        handed_starts=delivery_order.starts,
+        depends_on=_find_declared_dependence(log, copies, sends, notes),
     )
 
 
@@ -247,29 +250,31 @@ def _adjust_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
     involved = np.concatenate((copies.send, copies.arrival, copies.delivery))
     rows = np.unique(involved[involved >= 0])
     rows = rows[np.argsort(log.position[rows])]
-    told, settled = log.told, log.settled
-    known = told[rows][~np.isnan(told[rows])]
+    logged_time = log.logged_time
+    adjusted_time = log.adjusted_time
+    known = logged_time[rows][~np.isnan(logged_time[rows])]
     if len(np.unique(known)) < 2:
         times = "all times of the log are the same" if len(known) else "the log has no times"
         notes.append(f"{times}: delays are in steps, of which each event of a message takes one")
-        settled[rows] = np.arange(len(rows))
-        return _Times(settled, "steps")
+        adjusted_time[rows] = np.arange(len(rows))
+        return _Times(adjusted_time, "steps")
     missing = len(rows) - len(known)
     if missing:
         notes.append(f"{pluralize(missing, 'event')} without a time got the earliest that causes allow")
-    moved = _raise_times(log, copies, rows)
+    moved = _fill_in_causal_times(log, copies, rows)
     if moved:
         notes.append(
             f"{pluralize(moved, 'time')} of {len(rows):,} raised so that nothing is before its cause: "
             "clocks differ, and travel times are as unsure as they are"
         )
-    settled[rows] -= settled[rows].min()
-    return _Times(settled, "ms")
+    adjusted_time[rows] -= adjusted_time[rows].min()
+    return _Times(adjusted_time, "ms")
 
 
-def _raise_times(log: _Log, copies: _Copies, rows: Ints) -> int:
+def _fill_in_causal_times(log: _Log, copies: _Copies, rows: Ints) -> int:
     """Fill in times for rows in causal order; how many differ from those in the log."""
-    told, settled = log.told, log.settled
+    logged_time = log.logged_time
+    adjusted_time = log.adjusted_time
     causes: dict[int, list[int]] = {}
     for send, arrival, delivery in zip(
         copies.send.tolist(), copies.arrival.tolist(), copies.delivery.tolist(), strict=True
@@ -280,15 +285,15 @@ def _raise_times(log: _Log, copies: _Copies, rows: Ints) -> int:
     tracks = log.graph.events.track[rows].tolist()
     steps = log.graph.events.is_step[rows].tolist()
     latest_of_track: dict[int, float] = {}
-    earliest = np.nanmin(told[rows])
+    earliest = np.nanmin(logged_time[rows])
     moved = 0
     for row, track, is_step in zip(rows.tolist(), tracks, steps, strict=True):
         least = latest_of_track.get(track, earliest) if is_step else earliest
         for cause in causes.get(row, ()):
-            least = max(least, settled[cause])
-        time = told[row]
+            least = max(least, adjusted_time[cause])
+        time = logged_time[row]
         moved += time < least
-        settled[row] = time = least if isnan(time) else max(time, least)
+        adjusted_time[row] = time = least if isnan(time) else max(time, least)
         if is_step:
             latest_of_track[track] = time
     return int(moved)
@@ -306,7 +311,7 @@ def _find_travel_times(copies: _Copies, times: _Times, notes: list[str]) -> Floa
     return np.maximum(travel, 0.0)
 
 
-class _Line(NamedTuple):
+class _DeliveryOrder(NamedTuple):
     """What each process was handed, and how much of it before each send."""
 
     heard: Ints
@@ -316,7 +321,7 @@ class _Line(NamedTuple):
 
 def _order_deliveries(
     position: Ints, copies: _Copies, sends: Ints, message: Ints, sender: Ints, receiver: Ints
-) -> _Line:
+) -> _DeliveryOrder:
     """Deliveries of each process in its order, and how many of them come before each send.
 
     An event that takes messages and sends one, as in logs without messages, takes them first.
@@ -333,10 +338,10 @@ def _order_deliveries(
         mine = np.flatnonzero(sender == process)
         part = places[starts[process] : starts[process + 1]]
         heard[mine] = np.searchsorted(part, sent_at[mine], side="right")
-    return _Line(heard, handed, starts)
+    return _DeliveryOrder(heard, handed, starts)
 
 
-def _find_dependence(log: _Log, copies: _Copies, sends: Ints, notes: list[str]) -> Ints:
+def _find_declared_dependence(log: _Log, copies: _Copies, sends: Ints, notes: list[str]) -> Ints:
     """What each message depends on, where every send of the execution names its parents."""
     depends_on = np.full(len(sends), EVERYTHING, dtype=np.int64)
     graph = log.graph
