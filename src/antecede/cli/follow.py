@@ -17,7 +17,7 @@ from antecede.cli import logs as o
 from antecede.cli.folders import check_folder_writable
 from antecede.cli.order_runs import READ_OPTIONS, check_message_columns, rewrite_option_errors
 from antecede.cli.output import print_json, print_lines
-from antecede.cli.signals import silence_tracebacks
+from antecede.cli.signals import silence_spark_libraries, silence_tracebacks
 from antecede.cli.status import describe_gaps, describe_status
 from antecede.cli.stream_line import show_stream_progress
 from antecede.core.errors import CallerError
@@ -113,8 +113,11 @@ def follow_source(request: FollowRequest, json: bool) -> int:
     _check_folders(request, checkpoint)
     _wait_for_first_file(request)
     _check_sources(request)
+    o.check_pyspark()
+    with rewrite_option_errors():
+        settings = _make_settings(request)
     with hold_running_lock(checkpoint):
-        drained = _run_query(request, checkpoint)
+        drained = _run_query(request, settings, checkpoint)
     facts = _read_final_status(checkpoint)
     if drained is not None:
         facts["drained"] = {name: drained[name] for name in ("held", "gaps", "gap_count")}
@@ -216,14 +219,11 @@ def _check_separate_folders(out: Path, checkpoint: Path) -> None:
         raise CallerError(f"--checkpoint {checkpoint}: is inside of --out {out}; name a folder elsewhere")
 
 
-def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | None:
+def _run_query(request: FollowRequest, settings: StreamSettings, checkpoint: Path) -> dict[str, Any] | None:
     """Run until all is drained, or until a signal; the micro-batch that is on its way is finished.
 
     Tells what waited before it was put aside.
     """
-    o.check_pyspark()
-    with rewrite_option_errors():
-        settings = _make_settings(request)
     _print_note(
         f"{'draining' if request.is_drain else 'following'} {' and '.join(request.inputs)} on Spark, which "
         f"starts now; antecede status {checkpoint} tells how far it is"
@@ -234,6 +234,7 @@ def _run_query(request: FollowRequest, checkpoint: Path) -> dict[str, Any] | Non
         rewrite_option_errors(),
         _explain_source_errors(request),
     ):
+        quiet.callback(silence_spark_libraries())
         from antecede.spark.streams.follow import run_until_stopped
 
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}

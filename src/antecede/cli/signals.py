@@ -72,22 +72,33 @@ def end_without_a_word() -> None:
 def silence_tracebacks() -> Callable[[], None]:
     """What threads and libraries say of calls that break off would be tracebacks on the user's screen.
 
-    Returns a function that lets them speak again, but for Python's servers: those of a Spark that ends go on
-    complaining for a while.
+    Returns a function that lets them speak again.
+    """
+    in_thread, unraisable = threading.excepthook, sys.unraisablehook
+    restore_libraries = silence_spark_libraries()
+
+    def restore_tracebacks() -> None:
+        restore_libraries()
+        threading.excepthook, sys.unraisablehook = in_thread, unraisable
+
+    threading.excepthook = sys.unraisablehook = _ignore_error
+    return restore_tracebacks
+
+
+def silence_spark_libraries() -> Callable[[], None]:
+    """What PySpark's servers and Py4J's log say of a Spark that ends would be tracebacks, too; a command says
+    it in a sentence.
+
+    Returns a function that lets the log speak again; the servers go on complaining for a while.
     """
     import logging
     import socketserver
 
-    def ignore_error(*complaint: Any) -> None:
-        pass
-
-    level, in_thread, unraisable = logging.root.manager.disable, threading.excepthook, sys.unraisablehook
-
-    def restore_tracebacks() -> None:
-        logging.disable(level)
-        threading.excepthook, sys.unraisablehook = in_thread, unraisable
-
+    level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    threading.excepthook = sys.unraisablehook = ignore_error
-    socketserver.BaseServer.handle_error = ignore_error  # type: ignore[method-assign, assignment]
-    return restore_tracebacks
+    socketserver.BaseServer.handle_error = _ignore_error  # type: ignore[method-assign, assignment]
+    return lambda: logging.disable(level)
+
+
+def _ignore_error(*complaint: Any) -> None:
+    pass
