@@ -12,7 +12,6 @@ import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from antecede.cli.app import app
 from antecede.kernels.announcement import announce_compilation
 from antecede.kernels.compiled import can_be_cached, is_cached_on_disk, kernels, list_kernel_modules
+from antecede.scratch import make_scratch_folder
 
 LOG = """\
 {"process": "a", "event": "a1", "kind": "send", "message": "x", "receivers": ["b", "c"], "time": 5}
@@ -115,7 +115,7 @@ COMMANDS = (
 def compile_kernels() -> None:
     """Run what compiles all kernels, where they are not compiled yet."""
     with (
-        TemporaryDirectory(prefix="antecede-compile-") as folder,
+        make_scratch_folder() as folder,
         chdir(folder),
         open(os.devnull, "w") as null,
     ):
