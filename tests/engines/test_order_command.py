@@ -1,6 +1,5 @@
 """`antecede order`, as its users run it: every row ends in exactly one table, and the sum is told."""
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from antecede.cli import order_runs
-from tests.commands import TRIANGLE, apart, here
-from tests.formats.samples import GO, SAMPLES, lines
+from tests.commands import TRIANGLE, here
+from tests.formats.samples import GO, lines
 
 
 @pytest.fixture
@@ -325,12 +324,3 @@ def test_wrong_usage_is_exit_code_2_and_a_sentence(run, words, sentence) -> None
     assert done.out == ""
     assert "Traceback" not in done.err
     assert not Path("out").exists()
-
-
-@pytest.mark.spark
-def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
-    (tmp_path / "log.gz").write_bytes(gzip.compress(SAMPLES["xtrace"]))
-    done = apart("order", tmp_path / "log.gz", "--out", tmp_path / "out", "--json", "--master", "local[1]")
-    assert done.code == 0 and json.loads(done.out)["ordered"] == 2
-    assert done.noise == []
-    assert pq.read_table(tmp_path / "out" / "ordered").num_rows == 2
