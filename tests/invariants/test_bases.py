@@ -239,7 +239,7 @@ class HistoryWorld(Checked):
     def check(self, process: str, effects: Effects) -> None:
         endpoint = self.endpoints[process]
         assert isinstance(endpoint, History)
-        log = {(old.sender, old.count): old.waiting for old in endpoint.log}
+        log = {(past.sender, past.count): past.may_lack for past in endpoint.log}
         for message in list_set_bits(self.oracle.past[process]):
             key = (self.names.index(str(self.oracle.sender[message])), self.count(message))
             unknown = {t for t in self.targets[message] if (message, t) not in self.knows[process]}

@@ -51,16 +51,16 @@ class PrunesAtSend(History, kw_only=True):
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         carried = self.log[:]
         super()._send_message(payload, targets)
-        for old in carried:
-            old.waiting -= set(targets)
-        self.log = [old for old in self.log if old.waiting]
+        for message in carried:
+            message.may_lack -= set(targets)
+        self.log = [message for message in self.log if message.may_lack]
 
 
 class SortsLog(History, kw_only=True):
     """The log is kept by sender, not in the order in which it was learned."""
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
-        self.log.sort(key=lambda old: (old.sender, old.count))
+        self.log.sort(key=lambda message: (message.sender, message.count))
         super()._send_message(payload, targets)
 
 

@@ -154,7 +154,7 @@ class Buffered(Boxed, kw_only=True):
 
     @property
     def backlog(self) -> int:
-        """The messages that wait here."""
+        """How many messages of this process wait here, not yet on their way."""
         return len(self.outgoing)
 
     def held(self) -> list[Held]:

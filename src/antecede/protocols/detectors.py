@@ -12,7 +12,9 @@ import msgspec
 
 from antecede.core import wire
 
-ALGORITHM_4, ALGORITHM_5, SHARPER = "algorithm 4", "algorithm 5", "sharper"
+ALGORITHM_4 = "algorithm 4"
+ALGORITHM_5 = "algorithm 5"
+SHARPER = "sharper"
 DETECTORS = (ALGORITHM_4, ALGORITHM_5, SHARPER)
 
 
@@ -30,7 +32,7 @@ def find_alarms(
     uncovered = [x for x in keys if entries_before.get(x, 0) < vector[x]]
     if uncovered:
         return ()
-    covering = [old for old in recent if _accounts_for_entries(old, keys, vector)]
+    covering = [old for old in recent if _covers_sender_entries(old, keys, vector)]
     if not covering:
         return (ALGORITHM_4,)
     if any(_may_causally_follow(old, vector) for old in covering):
@@ -38,8 +40,8 @@ def find_alarms(
     return (ALGORITHM_4, ALGORITHM_5)
 
 
-def _accounts_for_entries(old: Recent, keys: Sequence[int], vector: list[int]) -> bool:
-    """Whether the stamp of `old` alone accounts for the entries that count the message."""
+def _covers_sender_entries(old: Recent, keys: Sequence[int], vector: list[int]) -> bool:
+    """Whether the stamp of `old` alone covers the entries on which the sender of the message counts it."""
     return all(old.vector[x] >= vector[x] for x in keys)
 
 

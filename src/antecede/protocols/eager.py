@@ -155,7 +155,7 @@ class Eager(Numbered, kw_only=True):
 
     @property
     def backlog(self) -> int:
-        """The messages that wait here."""
+        """How many messages of this process wait here, not yet on their way."""
         return len(self.outgoing.items)
 
     def held(self) -> list[Held]:

@@ -120,7 +120,7 @@ class Release(Numbered, kw_only=True):
 
     @property
     def backlog(self) -> int:
-        """The messages that wait here."""
+        """How many messages of this process wait here, not yet on their way."""
         return len(self.kept)
 
     def held(self) -> list[Held]:

@@ -88,7 +88,7 @@ class Semantic(VectorGated, kw_only=True):
 
     @property
     def events(self) -> int:
-        """Index of the latest own event: what the next send may depend on."""
+        """The number of own events so far, which is that of the latest: what the next send may depend on."""
         return int(self.ecv[self.me])
 
     def local(self) -> int:
