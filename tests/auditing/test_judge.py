@@ -322,7 +322,7 @@ def test_pairs_of_events_on_cycles_are_not_counted():
 
 def test_what_is_not_told_is_counted(monkeypatch):
     for module in (found, late_findings):
-        monkeypatch.setattr(module, "MOST_TOLD", 2)
+        monkeypatch.setattr(module, "MOST_REPORTED", 2)
     rows = without(talk(3, 3, 80, faults=0.3), "clock", "parents")
     told = judge_rows(rows)
     kinds = Counter(told.findings["kind"].to_pylist())

@@ -40,10 +40,10 @@ def judge_clocks(graph: EventGraph) -> list[FindingRows]:
     is_concurrent = _find_concurrent_repeats(graph, faults)
     concurrent = faults.event[is_concurrent]
     is_implied = (faults.kind == ClockFault.SHRINKS) & np.isin(faults.event, concurrent)
-    is_told = ~is_concurrent & ~is_implied & ~_find_doubled_mutual_claims(faults)
+    is_reported = ~is_concurrent & ~is_implied & ~_find_doubled_mutual_claims(faults)
     parts = [build_finding_rows("concurrent", concurrent, faults.other[is_concurrent], concurrent)]
     for kind in ClockFault:
-        chosen = is_told & (faults.kind == kind)
+        chosen = is_reported & (faults.kind == kind)
         some = ClockFaults(*(column[chosen] for column in faults))
         parts.append(_build_fault_findings(graph, kind, some))
     return parts
@@ -59,7 +59,7 @@ def _find_concurrent_repeats(graph: EventGraph, faults: ClockFaults) -> NDArray[
 
 
 def _find_doubled_mutual_claims(faults: ClockFaults) -> NDArray[np.bool_]:
-    """Faults of two events that claim each other, but for the one told of the later row."""
+    """Faults of two events that claim each other, but for the one reported at the later row."""
     is_cyclic = faults.kind == ClockFault.CYCLIC
     is_mutual = np.zeros(len(is_cyclic), dtype=np.bool_)
     event, other = faults.event[is_cyclic], faults.other[is_cyclic]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.auditing.findings import MOST_TOLD, FindingRows, build_finding_rows
+from antecede.auditing.findings import MOST_REPORTED, FindingRows, build_finding_rows
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT
@@ -64,7 +64,7 @@ def judge_false_causality(graph: EventGraph, ordered_pairs: Ints) -> FalseCausal
         "needless_waits": np.where(is_known, needless_waits, -1),
         "false_pairs": np.where(is_known & (ordered_pairs >= 0), false_pairs, -1),
     }
-    return FalseCausality(_list_first_findings(graph, events, waits), counts)
+    return FalseCausality(_build_reported_findings(graph, events, waits), counts)
 
 
 def _make_unknown_false_causality(executions: int) -> FalseCausality:
@@ -151,9 +151,9 @@ def _count_dependent_pairs(graph: EventGraph, is_known: Bools) -> Ints:
     return np.maximum(counts, 0)
 
 
-def _list_first_findings(graph: EventGraph, events: _Events, waits: Waits) -> FindingRows:
-    """As many as are told, with the chain that orders the two."""
-    picks = rank_within_runs(events.execution[waits.at]) < MOST_TOLD
+def _build_reported_findings(graph: EventGraph, events: _Events, waits: Waits) -> FindingRows:
+    """The findings that are reported, each with the chain that orders the two messages."""
+    picks = rank_within_runs(events.execution[waits.at]) < MOST_REPORTED
     at, cause = waits.at[picks], waits.cause[picks]
     chains = find_chains(events.past, cause, events.linked.sent[at])
     rows = events.rows[at]

@@ -16,8 +16,8 @@ from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints, expand_ranges, rank_within_runs, starts_of_lengths
 from antecede.tables import FINDINGS
 
-MOST_TOLD = 10_000
-"""Findings of a kind and an execution that are told; totals count all."""
+MOST_REPORTED = 10_000
+"""Most findings of a kind that are reported for an execution; totals count all."""
 
 
 class FindingRows(NamedTuple):
@@ -49,14 +49,14 @@ def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str,
 
 
 def build_findings_table(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
-    """The findings table, by kind and place in the graph, with as many of each kind as are told."""
+    """The findings table, by kind and place in the graph, with as many of each kind as are reported."""
     tables = [_build_kind_table(graph, part) for part in parts if len(part.at)]
     return pa.concat_tables(tables) if tables else FINDINGS.empty_table()
 
 
 def _build_kind_table(graph: EventGraph, part: FindingRows) -> pa.Table:
-    """The findings of one kind that are told, as FINDINGS."""
-    picks = pick_first_findings(graph.events.execution[part.at], part.at)
+    """The findings of one kind that are reported, as FINDINGS."""
+    picks = pick_reported_findings(graph.events.execution[part.at], part.at)
     at = part.at[picks]
     witnesses = _list_witness_events(graph.events.table, part, picks)
     event_ids = _list_witness_event_ids(part, picks, witnesses)
@@ -103,7 +103,7 @@ def _write_sentences(part: FindingRows, picks: Ints, witnesses: list[list[Event]
 
 
 def _list_witness_events(table: pa.Table, part: FindingRows, picks: Ints) -> list[list[Event]]:
-    """The events of each finding that is told."""
+    """The events of each finding that is reported."""
     lengths = np.diff(part.starts)[picks]
     rows = part.events[expand_ranges(part.starts[picks], lengths)]
     needed, place = np.unique(rows, return_inverse=True)
@@ -119,7 +119,7 @@ def _take_values(table: pa.Table, name: str, rows: Ints) -> list[Any]:
     return list_values(decode_names(get_column(table, name).take(pa.array(rows))))
 
 
-def pick_first_findings(execution: Ints, at: Ints) -> Ints:
-    """Of findings in these executions at these rows, those that are told: the first of each execution."""
+def pick_reported_findings(execution: Ints, at: Ints) -> Ints:
+    """Which of the findings in these executions at these rows are reported: the first of each execution."""
     by_row = np.lexsort((np.arange(len(at)), at, execution))
-    return by_row[rank_within_runs(execution[by_row]) < MOST_TOLD]
+    return by_row[rank_within_runs(execution[by_row]) < MOST_REPORTED]

@@ -18,7 +18,7 @@ MEMBERS = 100
 
 
 def list_graph_findings(graph: EventGraph, cyclic: Ints) -> list[FindingRows]:
-    """Cycles, but for those that hold an event whose clock is told to be cyclic; and all else."""
+    """Cycles, but for those that hold an event whose clock is reported as cyclic; and all else."""
     ghosts = graph.causes.ghost_rows
     ghost_names = graph.causes.ghosts["event"].to_pylist()
     first, again = graph.events.reused_ids

@@ -41,7 +41,7 @@ MEANT = (
 )
 """Numbers that are null where it is not known what sends depend on."""
 COUNT_COLUMNS = {kind: kind.replace("-", "_") for kind in KINDS}
-"""The column of TOTALS that counts the findings of each kind, also those that are not told."""
+"""The column of TOTALS that counts the findings of each kind, also those that are not reported."""
 COUNTS = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS.values())
 TIMES = ("since", "until")
 """The first and the last time of an execution, in milliseconds; null if no event has one."""
@@ -81,7 +81,7 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
     # Deliveries take about as long as all the rest, of a trace without clocks.
     with ThreadPoolExecutor(1) as other_thread:
         delivered = other_thread.submit(judge_deliveries, graph, steps)
-        pairs = _count_pairs(graph, steps)
+        pairs = _count_ordered_and_concurrent_pairs(graph, steps)
         clocks = judge_clocks(graph)
         cyclic = [part.at for part in clocks if part.kind == "clock-cyclic"]
         shape = list_graph_findings(graph, np.concatenate([np.empty(0, dtype=np.int64), *cyclic]))
@@ -90,7 +90,8 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
         unmeant = judge_false_causality(graph, pairs["ordered_pairs"])
         send_times = judge_send_times(graph)
     lateness = delivered.result()
-    others = [*messages, *clocks, *shape, _list_lost(graph, lateness.in_spite), send_times]
+    lost = _list_lost_copies(graph, lateness.deliveries_despite_loss)
+    others = [*messages, *clocks, *shape, lost, send_times]
     numbers = count_findings(graph, others) | plain_numbers | pairs | lateness.counts | unmeant.counts
     numbers |= count_spans(graph)
     names = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS)
@@ -100,11 +101,11 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
     return Examination([*lateness.parts, *others, unmeant.part], totals)
 
 
-def _list_lost(graph: EventGraph, spite: Ints) -> FindingRows:
+def _list_lost_copies(graph: EventGraph, deliveries_despite_loss: Ints) -> FindingRows:
     """Lost copies, each with a delivery that came though it should have been behind it."""
-    send, receiver = graph.messages.links.lost_send, graph.messages.links.lost_receiver
-    receivers = graph.events.name_processes(receiver)
-    return build_finding_rows("lost", send, send, spite, receiver=receivers)
+    send = graph.messages.links.lost_send
+    receivers = graph.events.name_processes(graph.messages.links.lost_receiver)
+    return build_finding_rows("lost", send, send, deliveries_despite_loss, receiver=receivers)
 
 
 def _count_events_and_messages(graph: EventGraph) -> dict[str, Ints]:
@@ -133,8 +134,8 @@ def _find_time_range(graph: EventGraph) -> tuple[Floats, Floats]:
     return np.fmin.reduceat(time, starts), np.fmax.reduceat(time, starts)
 
 
-def _count_pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
-    """Ordered and concurrent pairs of steps; -1 where they cannot be told."""
+def _count_ordered_and_concurrent_pairs(graph: EventGraph, steps: StepGraph) -> dict[str, Ints]:
+    """Ordered and concurrent pairs of steps; -1 where they are unknown."""
     tracks = graph.events.track[steps.rows]
     processes = len(graph.events.process_names)
     ordered = count_ordered_pairs(steps.starts, tracks, steps.source, steps.target, processes)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from antecede.auditing.findings import MOST_TOLD, FindingRows
+from antecede.auditing.findings import MOST_REPORTED, FindingRows
 from antecede.auditing.steps import StepGraph
 from antecede.events.graph import EventGraph
 from antecede.kernels.lateness import OrderViolations, find_violations
@@ -41,7 +41,7 @@ class Lateness(NamedTuple):
 
     parts: list[FindingRows]
     counts: dict[str, Ints]  # by COUNTED
-    in_spite: Ints
+    deliveries_despite_loss: Ints
 
 
 class _Block(NamedTuple):
@@ -62,7 +62,7 @@ def judge_deliveries(graph: EventGraph, steps: StepGraph) -> Lateness:
     lateness = Lateness(
         parts=[],
         counts={name: np.zeros(executions, dtype=np.int64) for name in COUNTED},
-        in_spite=np.full(lost, -1, dtype=np.int64),
+        deliveries_despite_loss=np.full(lost, -1, dtype=np.int64),
     )
     sent = _find_sent_positions(graph, steps)
     if (sent < 0).all():
@@ -95,7 +95,7 @@ def _judge_executions(
     _count_violations(execution, violations, lateness.counts)
     if len(violations.late):
         lateness.parts.extend(_list_late_findings(execution, block, violations))
-    _find_deliveries_despite_loss(graph, steps, block, lateness.in_spite)
+    _find_deliveries_despite_loss(graph, steps, block, lateness.deliveries_despite_loss)
 
 
 def _cut_block_of_steps(graph: EventGraph, steps: StepGraph, sent: Ints, low: int, high: int) -> _Block:
@@ -145,10 +145,10 @@ def _count_violations(execution: Ints, violations: OrderViolations, counts: dict
 
 
 def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolations) -> list[FindingRows]:
-    """Findings for the late deliveries that are told, and for those of them that break FIFO order."""
-    told = _keep_first_late_violations(execution, block.trace, violations)
+    """Findings for the late deliveries that are reported, and for those of them that break FIFO order."""
+    reported = _keep_reported_late_violations(execution, block.trace, violations)
     causes = build_cause_graph(block.trace.process, block.source, block.target)
-    witnesses = find_witnesses(block.trace, told, causes)
+    witnesses = find_witnesses(block.trace, reported, causes)
     all_late = np.arange(len(witnesses.late))
     fifo = np.flatnonzero(np.isin(witnesses.late, violations.fifo))
     return [
@@ -157,12 +157,12 @@ def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolati
     ]
 
 
-def _keep_first_late_violations(
+def _keep_reported_late_violations(
     execution: Ints, trace: LinkedTrace, violations: OrderViolations
 ) -> OrderViolations:
-    """The violations of those late deliveries alone that are told: the first MOST_TOLD of each execution."""
+    """The violations of the late deliveries that are reported: the first MOST_REPORTED of an execution."""
     late = np.sort(violations.late)
-    late = late[rank_within_runs(execution[late]) < MOST_TOLD]
+    late = late[rank_within_runs(execution[late]) < MOST_REPORTED]
     tracks = int(trace.process.max(initial=0)) + 1
     copies = join_keys(trace.sent[late], trace.process[late], tracks)
     pairs = np.isin(join_keys(violations.pair_cause, violations.pair_process, tracks), copies)
@@ -186,7 +186,9 @@ def _build_witness_findings(kind: str, rows: Ints, witnesses: LateWitnesses, whi
     return FindingRows(kind, rows[witnesses.late[which]], ends, rows[flat], {})
 
 
-def _find_deliveries_despite_loss(graph: EventGraph, steps: StepGraph, block: _Block, in_spite: Ints) -> None:
+def _find_deliveries_despite_loss(
+    graph: EventGraph, steps: StepGraph, block: _Block, deliveries_despite_loss: Ints
+) -> None:
     """Of lost copies, note the first delivery at their receiver of something that depends on them.
 
     A copy counts as delivered behind the end. Copies are in the order of their sends, so that none of them
@@ -205,7 +207,7 @@ def _find_deliveries_despite_loss(graph: EventGraph, steps: StepGraph, block: _B
     at = np.minimum(np.searchsorted(copies[by_copy], causes), len(copies) - 1)
     # Backwards, so that of several deliveries in spite of a copy the first one stays.
     pairs = np.flatnonzero(copies[by_copy][at] == causes)[::-1]
-    in_spite[lost[by_copy[at[pairs]]]] = block.rows[violations.pair_early[pairs]]
+    deliveries_despite_loss[lost[by_copy[at[pairs]]]] = block.rows[violations.pair_early[pairs]]
 
 
 def _list_lost_in_block(graph: EventGraph, steps: StepGraph, block: _Block) -> Ints:

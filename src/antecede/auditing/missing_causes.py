@@ -67,11 +67,11 @@ def explain_missing_cause(
 
     `namesakes` have the name of the cause, `fields` are those of SAMPLING_FIELDS that the event has.
     """
-    reason, sentence = _find_reason(finding, namesakes, fields, end)
+    reason, sentence = _find_reason_of_absence(finding, namesakes, fields, end)
     return {**finding, "reason": reason, "sentence": sentence}
 
 
-def _find_reason(
+def _find_reason_of_absence(
     finding: Mapping[str, Any], namesakes: Sequence[SeenEvent], fields: Mapping[str, str], end: TraceEnd
 ) -> tuple[str, str]:
     head = finding["sentence"].removesuffix(NOT_IN_LOG)

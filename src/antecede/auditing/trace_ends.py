@@ -18,7 +18,7 @@ STATES = ("complete", "running", "broken")
 
 def find_log_end(totals: pa.Table) -> TraceEnd:
     """When the log ended, and how long complete traces take at most; `totals` as in TOTALS."""
-    since, until = _read_times(totals)
+    since, until = _read_time_ranges(totals)
     is_complete = _find_complete_traces(totals)
     lengths = (until - since)[is_complete]
     return TraceEnd(None, _find_largest(until), _find_largest(lengths))
@@ -31,7 +31,7 @@ def count_traces(totals: pa.Table) -> dict[str, int]:
         return {}
     end = find_log_end(totals)
     is_complete = _find_complete_traces(totals)
-    _, until = _read_times(totals)
+    _, until = _read_time_ranges(totals)
     is_open = np.zeros(len(until), dtype=np.bool_)
     if end.log_until is not None and end.longest is not None:
         is_open = end.log_until - until < end.longest
@@ -47,7 +47,7 @@ def _find_complete_traces(totals: pa.Table) -> Bools:
     return np.asarray((roots > 0) & (missing == 0))
 
 
-def _read_times(totals: pa.Table) -> tuple[Floats, Floats]:
+def _read_time_ranges(totals: pa.Table) -> tuple[Floats, Floats]:
     return to_floats(get_column(totals, "since")), to_floats(get_column(totals, "until"))
 
 

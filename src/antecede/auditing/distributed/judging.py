@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FINDINGS
-from antecede.auditing.findings import FindingRows, pick_first_findings
+from antecede.auditing.findings import FindingRows, pick_reported_findings
 from antecede.auditing.judge import find_findings_and_totals
 from antecede.auditing.summary import nest_findings, rank_within_kind
 from antecede.events.columns import Bools, flatten_lists, get_column, number_names, rank_names, to_integers
@@ -195,7 +195,7 @@ def _read_id_links(table: pa.Table, first_row: int, execution: Ints, executions:
 def _build_numbered_findings(graph: EventGraph, part: FindingRows, first_row: int) -> pa.Table:
     """NUMBERED_FINDINGS of one kind, not yet ranked."""
     execution = graph.events.execution
-    picks = pick_first_findings(execution[part.at], part.at)
+    picks = pick_reported_findings(execution[part.at], part.at)
     at = part.at[picks]
     lengths = np.diff(part.starts)[picks]
     witness = part.events[expand_ranges(part.starts[picks], lengths)] + first_row
