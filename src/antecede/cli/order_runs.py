@@ -197,7 +197,7 @@ def _order_messages_locally(engine: Engine, request: OrderRequest, output: Outpu
     rows = len(table.rows) + len(table.unreadable)
     lines, facts = _describe_messages(table.kind, len(table.files), rows, table.notes)
     with show_step("ordering"), rewrite_option_errors():
-        outcome = order_messages(table.rows, MessageOptions(**request.columns), table.named_places)
+        outcome = order_messages(table.rows, MessageOptions(**request.columns), table.row_origins)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)

@@ -33,7 +33,7 @@ def select_damaged_gaps(text: str, gaps: Sequence[TextGap], record_count: int) -
 
     Most of the records may have no gap behind them.
     """
-    usual = _count_usual_gap_lines(text, gaps, record_count)
+    usual = _find_usual_gap_length(text, gaps, record_count)
     for gap in gaps:
         begin = _skip_lines(text, gap, usual) if gap.is_behind_record else gap.begin
         is_between = gap.is_behind_record and not gap.is_last
@@ -49,7 +49,7 @@ def trim_gap(text: str, gap: TextGap) -> TextGap:
     return gap._replace(begin=begin, end=begin + len(rest.strip()))
 
 
-def _count_usual_gap_lines(text: str, gaps: Sequence[TextGap], record_count: int) -> int:
+def _find_usual_gap_length(text: str, gaps: Sequence[TextGap], record_count: int) -> int:
     """How many lines with text nine of ten records have behind them, at least."""
     counts = [_count_lines_with_text(text, gap) for gap in gaps if gap.is_behind_record]
     counts += [0] * (record_count - len(counts))

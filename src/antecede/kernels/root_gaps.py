@@ -13,7 +13,7 @@ a cycle) if one of its needs does, or if it waits for a row that does: directly 
     have = 2      places of a slot:   3   4   5   6   7        gaps: 4 to 5, and 7 if a row needs it
     held rows at 3 and 6              r   .   .   q            a need for 6 is a wait for r, q and the gap
 
-Where gains add (`add_up`), no number in a stamp says which place a message takes. There the held rows are
+Where gains add (`add`), no number in a stamp says which place a message takes. There the held rows are
 played: whatever is ready goes, least sum of needs first, as causes need less than their effects; when
 nothing is ready, the row of least sum is given what it lacks. What was given are the gaps, and each row has
 the places that it took in the play.

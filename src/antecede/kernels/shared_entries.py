@@ -402,15 +402,15 @@ def _find_suspecting_detectors(state: SharedState, process: int, slot: int) -> i
     for other in range(len(senders)):
         is_from_another = senders[other] != process and senders[other] != NOBODY
         is_delivered = delivered[other >> 6] & bit_mask(other)
-        if is_delivered and is_from_another and _accounts_for_entries(needs, counts_on, other, slot):
+        if is_delivered and is_from_another and _covers_sender_entries(needs, counts_on, other, slot):
             alarms = 3
-            if _could_be_effect_stamp(needs, counts_on, other, slot):
+            if _may_causally_follow(needs, counts_on, other, slot):
                 return 7
     return alarms
 
 
 @compiled
-def _accounts_for_entries(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
+def _covers_sender_entries(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
     """Whether the stamp of another message alone accounts for the entries that count this one."""
     for k in range(counts_on.shape[1]):
         entry = counts_on[slot, k]
@@ -423,7 +423,7 @@ def _accounts_for_entries(needs: Entries, counts_on: Entries, other: int, slot: 
 
 
 @compiled
-def _could_be_effect_stamp(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
+def _may_causally_follow(needs: Entries, counts_on: Entries, other: int, slot: int) -> bool:
     """Whether another message's stamp is one that an effect of this one could have.
 
     Such a stamp is nowhere less than this one's, and more on its own sender's keys. As needs are stamps less

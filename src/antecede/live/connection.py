@@ -59,7 +59,7 @@ class ConnectionOwner(Protocol):
     def end_session(self, connection: "Connection", reason: str) -> None:
         """The connection is gone, whether it was ever open or not."""
 
-    def resume_session(self, connection: "Connection") -> None:
+    def continue_writing(self, connection: "Connection") -> None:
         """What was written has left; more may be written."""
 
     def count_refusal(self, kind: str, peer: str, reason: str) -> None:
@@ -157,7 +157,7 @@ class Connection(ByteProtocol):
         """The transport has room."""
         self.paused = False
         if self.state == "open":
-            self.owner.resume_session(self)
+            self.owner.continue_writing(self)
 
     # -- called by the owner -----------------------------------------------------------------------
 

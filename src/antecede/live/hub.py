@@ -146,13 +146,13 @@ class Hub:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self._transmit_to_touched_peers)
 
     def _schedule_flush_to(self, peer: str) -> None:
         self.station.touched[peer] = None
         self.schedule_flush()
 
-    def _flush(self) -> None:
+    def _transmit_to_touched_peers(self) -> None:
         self._flush_planned = False
         try:
             self.node.prepare_to_transmit()
@@ -246,7 +246,7 @@ class Hub:
             text = "%s lost its connection with %s"
             log.info(text, self.station.process, peer.name, extra={"facts": facts})
 
-    def resume_session(self, connection: Connection) -> None:
+    def continue_writing(self, connection: Connection) -> None:
         """There is room on a connection again."""
         self._schedule_flush_to(connection.peer)
 

@@ -115,7 +115,7 @@ async def open_node(
                 journal = SqliteJournal(journal)
             pipeline = Pipeline(station, journal, settings.snapshot_every)
             opened.push_async_callback(pipeline.stop, NodeClosedError("the node was not opened"))
-            station, incarnation = await _recover_station(pipeline, group, incarnation, file)
+            station, incarnation = await _restore_station_from_journal(pipeline, group, incarnation, file)
         if file is not None:
             file.check_memory(station.sent, station.delivered)
         courier: Courier
@@ -161,7 +161,7 @@ def _collect_addresses(station: Station, peers: Mapping[str, str | None]) -> dic
     return addresses
 
 
-async def _recover_station(
+async def _restore_station_from_journal(
     pipeline: Pipeline, group: str, incarnation: bytes, event_file: EventFile | None
 ) -> tuple[Station, bytes]:
     """The station as its journal has it, and its incarnation; the new ones in a new journal."""

@@ -67,7 +67,7 @@ class LocalMessageFiles(NamedTuple):
         return name_added_columns(self.rows.column_names, _ADDED)
 
     @property
-    def named_places(self) -> pa.Table:
+    def row_origins(self) -> pa.Table:
         """Where each row was read, in columns as quarantine has them."""
         return self._replace_file_numbers(self.places)
 

@@ -130,7 +130,7 @@ def find_cell_type(cells: pa.Array, *, is_moment: bool = False) -> TextType:
         return _find_integer_type(texts)
     patterns = {"double": _FLOAT, "date": _DATE, "timestamp": _TIMESTAMP, "boolean": _BOOLEAN}
     for kind, pattern in patterns.items():
-        if _all_match(texts, pattern) and _can_be_cells(texts, kind):
+        if _all_match(texts, pattern) and _can_convert_texts(texts, kind):
             return kind
     return "string"
 
@@ -139,7 +139,7 @@ def _all_match(texts: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
-def _can_be_cells(texts: pa.Array, kind: str) -> bool:
+def _can_convert_texts(texts: pa.Array, kind: str) -> bool:
     """Whether the type holds all texts that look like it: there is no 30th of February."""
     try:
         make_cell_column(texts, kind)

@@ -20,7 +20,7 @@ from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.message_plan import MessagePlan
 from antecede.ordering.stream.sizes import estimate_row_bytes
 from antecede.ordering.stream.states import NONE, list_state_keys
-from antecede.ordering.stream.step import Moment, StepRows, StreamStep, make_row_group_keys, take_step
+from antecede.ordering.stream.step import Moment, StepRows, StreamStep, list_row_keys, take_step
 from antecede.ordering.stream.wake_up import find_groups_to_load
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.streams.files import (
@@ -113,7 +113,7 @@ def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     kernel_table = _make_kernel_table(rows, messages) if len(rows) else None
     keys = pa.array([], pa.string())
     if kernel_table is not None:
-        keys = make_row_group_keys(kernel_table).unique().drop_null()
+        keys = list_row_keys(kernel_table).unique().drop_null()
     states = read_states(task.checkpoint, task.files, keys, task.oldest_before_ms)
     arriving = pa.table({}) if kernel_table is None else kernel_table
     to_load = find_groups_to_load(arriving, size, states, messages.reading, task.plan.give_up, task.time)
@@ -209,7 +209,7 @@ def _write_tables(
 
 def _sort_rows(loaded: _LoadedRows, step: StreamStep) -> Ints:
     """All rows: group by group, each by position."""
-    keys = make_row_group_keys(loaded.step_rows.table).combine_chunks().dictionary_encode()
+    keys = list_row_keys(loaded.step_rows.table).combine_chunks().dictionary_encode()
     code = to_integers(keys.indices, NONE)
     return np.lexsort((step.position, code))
 

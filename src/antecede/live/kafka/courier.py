@@ -187,9 +187,9 @@ class KafkaCourier:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self._wake_writers_of_touched_peers)
 
-    def _flush(self) -> None:
+    def _wake_writers_of_touched_peers(self) -> None:
         self._flush_planned = False
         try:
             self.node.prepare_to_transmit()

@@ -113,7 +113,7 @@ class RecalledSlots(NamedTuple):
     """Entries of groups with rows here, for slots that none of these rows names; by code of the group."""
 
 
-def make_row_group_keys(table: pa.Table) -> pa.ChunkedArray:
+def list_row_keys(table: pa.Table) -> pa.ChunkedArray:
     """The key of each row's group; null for a row that can be in none."""
     receivers = table["ordered_at"] if "ordered_at" in table.column_names else None
     return make_group_keys(table["group"], receivers)
@@ -175,7 +175,7 @@ def match_groups_to_states(partition: PartitionRows, states: pa.Table, loaded: p
     good = np.flatnonzero(~partition.faults.bad)
     first_row = np.full(partition.group_count, NONE, dtype=np.int64)
     first_row[partition.group[good[::-1]]] = good[::-1]
-    keys = make_row_group_keys(partition.table).combine_chunks()
+    keys = list_row_keys(partition.table).combine_chunks()
     key_of_code = keys.take(pa.array(first_row, mask=first_row == NONE))
     state_keys = list_state_keys(states).combine_chunks()
     found = pc.index_in(key_of_code, value_set=state_keys, skip_nulls=True)

@@ -22,7 +22,7 @@ from antecede.ordering.columns import Mask, join_texts, read_integers
 from antecede.ordering.stamps import Reading
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.stream.states import flatten_slots, list_state_keys
-from antecede.ordering.stream.step import make_row_group_keys
+from antecede.ordering.stream.step import list_row_keys
 
 _SEPARATOR = "\x1e"
 
@@ -36,7 +36,7 @@ def find_groups_to_load(
     is_loaded = (held > 0) & find_expired_groups(states, give_up, now_ms)
     holding = np.flatnonzero(held > 0)
     if len(holding) and len(arriving):
-        row_keys = make_row_group_keys(arriving).combine_chunks()
+        row_keys = list_row_keys(arriving).combine_chunks()
         state_of_row = to_integers(pc.index_in(row_keys, value_set=keys, skip_nulls=True), -1)
         is_touched = np.append(held > 0, False)[state_of_row]
         rows = np.flatnonzero(is_touched)
