@@ -54,9 +54,10 @@ class TlsDoor(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin the handshake."""
-        self._protocol.connection_made(transport)
-        shaking_hands = self._shake_hands(cast(asyncio.Transport, transport))
-        self._task = asyncio.get_running_loop().create_task(shaking_hands)
+        plain = cast(asyncio.Transport, transport)
+        self._protocol.connection_made(plain)
+        plain.pause_reading()  # until TLS reads: nothing before it may be taken for what comes over it
+        self._task = asyncio.get_running_loop().create_task(self._shake_hands(plain))
 
     def data_received(self, data: bytes) -> None:
         """What came together with the end of the handshake."""
