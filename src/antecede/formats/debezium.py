@@ -197,6 +197,16 @@ def _read_count(value: Any, name: str, least: int) -> int:
     return value
 
 
+def make_begin_id(transaction: str) -> str:
+    """The id of the record with which a transaction begins."""
+    return f"begin of {transaction}"
+
+
+def make_end_id(transaction: str) -> str:
+    """The id of the record with which a transaction ends."""
+    return f"end of {transaction}"
+
+
 def make_change_id(transaction: str, order: int) -> str:
     """The id of a change."""
     return f"change {order} of {transaction}"
@@ -204,26 +214,26 @@ def make_change_id(transaction: str, order: int) -> str:
 
 def make_change_row(change: Change, fallback_id: str, place: int, commits: Commits) -> dict[str, Any]:
     """The row of a record; `fallback_id` is the id of one that is in no transaction."""
-    transaction, order = change.transaction, change.order
+    order, transaction = change.order, str(change.transaction)
     name, behind, together = fallback_id, [], []
     if change.kind == "begin":
-        name, together = f"begin of {transaction}", [f"end of {transaction}"]
-        before = commits.before.get(str(transaction))
-        behind = [] if before is None else [f"end of {before}"]
+        name, together = make_begin_id(transaction), [make_end_id(transaction)]
+        before = commits.before.get(transaction)
+        behind = [] if before is None else [make_end_id(before)]
     elif change.kind == "end":
-        name = f"end of {transaction}"
-        together = [make_change_id(str(transaction), k) for k in range(1, (change.event_count or 0) + 1)]
-        behind = together[-1:] or [f"begin of {transaction}"]
+        name = make_end_id(transaction)
+        together = [make_change_id(transaction, k) for k in range(1, (change.event_count or 0) + 1)]
+        behind = together[-1:] or [make_begin_id(transaction)]
     elif change.kind == "change":
         assert order is not None
-        name = make_change_id(str(transaction), order)
-        behind = [make_change_id(str(transaction), order - 1) if order > 1 else f"begin of {transaction}"]
+        name = make_change_id(transaction, order)
+        behind = [make_change_id(transaction, order - 1) if order > 1 else make_begin_id(transaction)]
     return {
         "group": _name_group(change),
         "id": name,
         "stamp": {"behind": behind, "with": together},
         "kind": change.kind,
-        "transaction": transaction,
+        "transaction": change.transaction,
         "total_order": order,
         "event_count": change.event_count,
         "table": change.table,

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from antecede.core.errors import CallerError
-from antecede.formats.debezium import Commits, TransactionMark
+from antecede.formats.debezium import Commits, TransactionMark, make_begin_id, make_end_id
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.change_tables import FROM_RECORDS, parse_change_records
 from antecede.spark.arrow_batches import map_in_arrow
@@ -62,7 +62,7 @@ def link_transactions(batch: DataFrame, batch_id: int, checkpoint: Path) -> Data
     )
     begun = [mark.transaction for mark in in_order if mark.kind == "begin"]
     links = [
-        (f"begin of {name}", [f"end of {commits.before[name]}"]) for name in begun if commits.before[name]
+        (make_begin_id(name), [make_end_id(previous)]) for name in begun if (previous := commits.before[name])
     ]
     if not links:
         return batch
