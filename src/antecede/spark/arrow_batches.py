@@ -35,7 +35,7 @@ def map_in_arrow(rows: DataFrame, task: ArrowTask, schema: StructType | str) -> 
     columns, lists = prepare_columns_to_send(rows, {name: quote_column(name) for name in names})
 
     def restore_and_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        restored = (restore_lists(batch.columns, lists) for batch in batches)
+        restored = (restore_nulls_of_lists(batch.columns, lists) for batch in batches)
         return task(pa.RecordBatch.from_arrays(arrays, names) for arrays in restored)
 
     return rows.select(*columns).mapInArrow(restore_and_run, schema)
@@ -57,8 +57,8 @@ def prepare_columns_to_send(rows: DataFrame, columns: Mapping[str, Column]) -> S
     return SentColumns(numbered, lists)
 
 
-def restore_lists(arrays: list[pa.Array], lists: list[int]) -> list[pa.Array]:
-    """The columns as they were, of what was sent of them."""
+def restore_nulls_of_lists(arrays: list[pa.Array], lists: list[int]) -> list[pa.Array]:
+    """The columns as they were before `prepare_columns_to_send`: lists that were null are null again."""
     restored = arrays[: len(arrays) - len(lists)]
     for at, is_there in zip(lists, arrays[len(restored) :], strict=True):
         if is_there.true_count < len(is_there):

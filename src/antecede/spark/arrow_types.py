@@ -13,11 +13,11 @@ _IN_UTC: dict[str, Any] = (
 """Before Spark 4.2 all times are in UTC, and there is nothing to be told."""
 
 
-def convert_type(kind: st.DataType) -> pa.DataType:
-    """The type of a column; raises an error of Spark's if Arrow has none."""
+def convert_to_arrow_type(kind: st.DataType) -> pa.DataType:
+    """The type of a column in Arrow; raises an error of Spark's if Arrow has none."""
     return converters.to_arrow_type(kind, **_IN_UTC)
 
 
-def convert_schema(columns: st.StructType) -> pa.Schema:
-    """The types of all columns."""
+def convert_to_arrow_schema(columns: st.StructType) -> pa.Schema:
+    """The types of all columns in Arrow."""
     return converters.to_arrow_schema(columns, **_IN_UTC)

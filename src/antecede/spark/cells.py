@@ -18,10 +18,10 @@ FEWEST_TASKS = 128
 
 def spread_over(spark: SparkSession) -> Spread:
     """An engine for `antecede.study.run_study`: the cells become tasks of this session."""
-    return partial(_spread_cells, spark)
+    return partial(_run_cells_in_tasks, spark)
 
 
-def _spread_cells(spark: SparkSession, cells: Sequence[Cell], work: CellWork) -> None:
+def _run_cells_in_tasks(spark: SparkSession, cells: Sequence[Cell], work: CellWork) -> None:
     """Do the work for every cell, on any core. What is to be kept the work writes itself."""
     texts = [msgspec.json.encode(cell).decode() for cell in cells]
     tasks = min(len(cells), max(FEWEST_TASKS, len(cells) // CELLS_OF_A_TASK))

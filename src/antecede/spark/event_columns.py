@@ -11,7 +11,7 @@ from antecede.events.coercion import (
     check_event_columns,
     choose_conversion,
 )
-from antecede.spark.arrow_types import convert_type
+from antecede.spark.arrow_types import convert_to_arrow_type
 from antecede.tables import EVENTS
 
 _TYPES = from_arrow_schema(EVENTS)
@@ -47,7 +47,7 @@ def add_missing_columns(events: DataFrame) -> DataFrame:
 
 def _convert_column(events: DataFrame, wanted: StructField) -> Column:
     column = sf.col(wanted.name)
-    given = convert_type(events.schema[wanted.name].dataType)
+    given = convert_to_arrow_type(events.schema[wanted.name].dataType)
     conversion = choose_conversion(wanted.name, given, lambda kind: str(from_arrow_type(kind).simpleString()))
     if conversion is Conversion.FROM_TIMESTAMP:
         return sf.unix_micros(column.cast("timestamp")) / 1000

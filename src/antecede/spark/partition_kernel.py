@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.spark.arrow_batches import prepare_columns_to_send, restore_lists
+from antecede.spark.arrow_batches import prepare_columns_to_send, restore_nulls_of_lists
 
 Kernel = Callable[[pa.Table], pa.StructArray]
 
@@ -32,7 +32,7 @@ def add_kernel_answers(
         if not parts:
             return
         sizes = [len(part[0]) for part in parts]
-        restored = [restore_lists(list(part), lists) for part in parts]
+        restored = [restore_nulls_of_lists(list(part), lists) for part in parts]
         chunked = [pa.chunked_array(chunks) for chunks in zip(*restored, strict=True)]
         table = pa.table(chunked, names)
         del parts, restored, chunked

@@ -26,7 +26,11 @@ from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import Event
 from antecede.kernels.links import OTHER
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.auditing.numbering import collect_participants, number_events, number_ids
+from antecede.spark.auditing.numbering import (
+    collect_participants,
+    number_events,
+    number_parents_and_repeated_ids,
+)
 from antecede.spark.partition_kernel import read_chosen_partition_count
 
 MATCHED_TOGETHER = 1_000_000
@@ -53,7 +57,9 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     numbered = number_events(events, participants)
     chosen = read_chosen_partition_count(events.sparkSession)
     tasks = max(chosen or 1, -(-participants.event_count // MATCHED_TOGETHER))
-    by_message = number_ids(numbered, participants.names_parents).repartition(tasks, _make_message_key())
+    by_message = number_parents_and_repeated_ids(numbered, participants.names_parents).repartition(
+        tasks, _make_partition_key_by_message()
+    )
     matched = map_in_arrow(by_message, MatchTask(catalog).run, from_arrow_schema(MATCHED))
     judges = min(len(catalog.executions), JUDGES)
     # Executions that a task judges follow one another, and so do the numbers of their events.
@@ -62,15 +68,15 @@ def audit_executions(events: DataFrame) -> DistributedAudit:
     judged = map_in_arrow(by_execution, JudgeTask(catalog).run, from_arrow_schema(JUDGED))
     judged = judged.persist(StorageLevel.DISK_ONLY)
     findings = _write_finding_sentences(judged, numbered).persist(StorageLevel.DISK_ONLY)
-    return DistributedAudit(findings, select_totals(judged), (findings, judged, numbered))
+    return DistributedAudit(findings, select_execution_totals(judged), (findings, judged, numbered))
 
 
-def select_totals(judged: DataFrame) -> DataFrame:
+def select_execution_totals(judged: DataFrame) -> DataFrame:
     """The totals of executions, without their findings."""
     return judged.select(*(f"`{name}`" for name in TOTALS.names))
 
 
-def _make_message_key() -> Column:
+def _make_partition_key_by_message() -> Column:
     """The same for all events of a message; the others are spread."""
     has_message = sf.col("message").isNotNull() & (sf.col("act") != OTHER)
     return sf.when(has_message, sf.xxhash64("message")).otherwise(sf.col("row"))

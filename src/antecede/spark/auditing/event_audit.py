@@ -35,8 +35,12 @@ from antecede.report.findings import LISTED_FINDINGS
 from antecede.report.notebook import SHOWN_FINDINGS, render_columns, render_verdict
 from antecede.report.page import render_page
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.auditing.distributed_audit import audit_executions, select_totals, unnest_findings
-from antecede.spark.auditing.missing_causes import count_reasons, explain_missing_causes
+from antecede.spark.auditing.distributed_audit import (
+    audit_executions,
+    select_execution_totals,
+    unnest_findings,
+)
+from antecede.spark.auditing.missing_causes import count_missing_causes_by_reason, explain_missing_causes
 from antecede.spark.auditing.trace_ends import count_traces
 from antecede.spark.event_columns import add_missing_columns, complete_event_columns, select_cause_columns
 from antecede.spark.partition_kernel import read_chosen_partition_count
@@ -101,7 +105,7 @@ class SparkAudit:
     @cached_property
     def ranked(self) -> DataFrame:
         """The findings, with the rank of each among those of its kind and execution."""
-        missing = self._sums["missing"]
+        missing = self._sums_over_executions["missing"]
         if not missing:
             return self._unexplained
         ranked = explain_missing_causes(self._unexplained, self._events, self.totals, missing)
@@ -110,7 +114,7 @@ class SparkAudit:
         return ranked
 
     @cached_property
-    def _sums(self) -> dict[str, int]:
+    def _sums_over_executions(self) -> dict[str, int]:
         """The sums of all numbers over executions, and how many executions there are. Runs the audit."""
         sums = [sf.sum(f"`{name}`").alias(name) for name in COUNTS]
         sizes = [sf.count("*").alias("executions"), sf.count("ordered_pairs").alias("counted")]
@@ -122,11 +126,11 @@ class SparkAudit:
 
         The audit is run if it was not yet. What comes to the driver does not grow with the input.
         """
-        known = self._sums
+        known = self._sums_over_executions
         candidates = self.ranked.where(sf.col("rank") < sample).toArrow()
         sampled = sample_findings(candidates, sample)
         traces = count_traces(self.totals) if known["spans"] else {}
-        reasons = count_reasons(self.ranked) if known["missing"] else {}
+        reasons = count_missing_causes_by_reason(self.ranked) if known["missing"] else {}
         return summarize(known["executions"], known["counted"], known, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
@@ -179,14 +183,14 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     if number is not None and number * heaviest_event <= huge:
         sizes = _Sizes(number, [], [])
     else:
-        sizes = _measure_executions(named, huge)
+        sizes = _measure_execution_sizes(named, huge)
     # Spark takes long to hand lists to Python, also where there are none.
     named = named.drop(*sizes.unused)
     is_large = sf.col("execution").isin(sizes.large)
-    gathered = _gather_executions(named.where(~is_large) if sizes.large else named, sizes.events)
-    judged = map_in_arrow(gathered, _judge_partition, from_arrow_schema(JUDGED_EXECUTIONS))
+    gathered = _repartition_by_execution(named.where(~is_large) if sizes.large else named, sizes.events)
+    judged = map_in_arrow(gathered, _judge_executions_of_partition, from_arrow_schema(JUDGED_EXECUTIONS))
     judged = judged.persist(StorageLevel.DISK_ONLY)
-    ranked, totals = unnest_findings(judged), select_totals(judged)
+    ranked, totals = unnest_findings(judged), select_execution_totals(judged)
     sources = [judged]
     if sizes.large:
         apart = audit_executions(add_missing_columns(named.where(is_large)))
@@ -195,7 +199,7 @@ def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> 
     return SparkAudit(totals, len(sizes.large), ranked, events, sources)
 
 
-def _gather_executions(events: DataFrame, number: int) -> DataFrame:
+def _repartition_by_execution(events: DataFrame, number: int) -> DataFrame:
     """Whole executions in each partition, of which there are enough for so many events."""
     # What is kept on disk Spark leaves in as many partitions as it is told, so it must be told.
     by_size = min(MOST_TASKS, -(-number // FEW))
@@ -212,7 +216,7 @@ class _Sizes(NamedTuple):
     unused: list[str]
 
 
-def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
+def _measure_execution_sizes(events: DataFrame, huge: int) -> _Sizes:
     """Count events. Many tasks can judge an execution in which every event has a process and an index."""
     size = sf.count("*")
     lists = {name: sf.count(name) for name in LIST_COLUMNS if name in events.columns}
@@ -233,7 +237,7 @@ def _measure_executions(events: DataFrame, huge: int) -> _Sizes:
     return _Sizes(row.size, [execution.execution for execution in large], unused)
 
 
-def _judge_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _judge_executions_of_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Judge all executions of a partition; gives JUDGED_EXECUTIONS."""
     parts = list(batches)
     if not parts:

@@ -27,9 +27,11 @@ def explain_missing_causes(ranked: DataFrame, events: DataFrame, totals: DataFra
     """The findings, those on missing causes with their reasons. There are about so many of these."""
     cause, event = sf.get("events", sf.lit(0)), sf.element_at("events", -1)
     missing = ranked.where("kind = 'missing'")
-    missing = missing.withColumns({"cause": _strip_trace(cause), "event": event})
-    all_events = _select_lookup_columns(events).withColumn("cause", _strip_trace(sf.col("event")))
-    namesakes = _find_namesakes(all_events, _broadcast_if_small(missing.select("cause").distinct(), number))
+    missing = missing.withColumns({"cause": _strip_trace_from_id(cause), "event": event})
+    all_events = _select_lookup_columns(events).withColumn("cause", _strip_trace_from_id(sf.col("event")))
+    namesakes = _find_events_with_ids_of_missing_causes(
+        all_events, _broadcast_if_small(missing.select("cause").distinct(), number)
+    )
     sampling = _find_sampling_fields(
         all_events, _broadcast_if_small(missing.select("execution", "event").distinct(), number)
     )
@@ -53,13 +55,13 @@ def _select_lookup_columns(events: DataFrame) -> DataFrame:
     return add_missing_columns(named).select(*SeenEvent._fields, "fields")
 
 
-def count_reasons(ranked: DataFrame) -> dict[str, int]:
+def count_missing_causes_by_reason(ranked: DataFrame) -> dict[str, int]:
     """How many missing causes there are for each reason. Runs a job."""
     counts = {row.reason: row["count"] for row in ranked.groupBy("reason").count().collect()}
     return {reason: counts[reason] for reason in REASONS if reason in counts}
 
 
-def _strip_trace(event: Column) -> Column:
+def _strip_trace_from_id(event: Column) -> Column:
     """As `auditing.missing_causes.strip_trace_from_id` does."""
     return sf.substring_index(event, OF_TRACE, 1)
 
@@ -68,7 +70,7 @@ def _broadcast_if_small(names: DataFrame, number: int) -> DataFrame:
     return sf.broadcast(names) if number <= MOST_BROADCAST else names
 
 
-def _find_namesakes(events: DataFrame, wanted: DataFrame) -> DataFrame:
+def _find_events_with_ids_of_missing_causes(events: DataFrame, wanted: DataFrame) -> DataFrame:
     """The events that have the names of missing causes, some for each."""
     seen = sf.sort_array(sf.collect_list(sf.struct(*SeenEvent._fields)))
     few = sf.slice(seen, 1, MOST_PLACES).alias("namesakes")

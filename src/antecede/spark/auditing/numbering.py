@@ -49,15 +49,15 @@ def collect_participants(events: DataFrame) -> Participants:
     event_count = int(first_rows[-1])
     may_be_gapless = len(rows) <= MOST_PROCESSES and all(row.may_be_gapless for row in rows)
     return Participants(
-        catalog=_make_catalog(rows),
-        codes=sf.broadcast(_make_codes(events.sparkSession, rows, first_rows)),
+        catalog=_make_process_catalog(rows),
+        codes=sf.broadcast(_make_process_code_table(events.sparkSession, rows, first_rows)),
         event_count=event_count,
         is_gapless=may_be_gapless and _count_distinct_indexes(events) == event_count,
         names_parents=any(row.names_parents for row in rows),
     )
 
 
-def _make_catalog(processes: list[Row]) -> ProcessCatalog:
+def _make_process_catalog(processes: list[Row]) -> ProcessCatalog:
     executions = sorted({row.execution for row in processes})
     code_of_execution = {name: code for code, name in enumerate(executions)}
     return ProcessCatalog(
@@ -67,7 +67,7 @@ def _make_catalog(processes: list[Row]) -> ProcessCatalog:
     )
 
 
-def _make_codes(spark: SparkSession, processes: list[Row], first_rows: Ints) -> DataFrame:
+def _make_process_code_table(spark: SparkSession, processes: list[Row], first_rows: Ints) -> DataFrame:
     """A row for each process with what its events need to know; its code is its place in the list."""
     delivering = {row.execution for row in processes if row.delivers}
     codes = [
@@ -99,12 +99,12 @@ def number_events(events: DataFrame, participants: Participants) -> DataFrame:
         order = [sf.col(name).asc_nulls_last() for name in _PLACE]
         place = sf.row_number().over(Window.partitionBy("code").orderBy(*order)) - 1
     numbered = events.join(participants.codes, ["execution", "process"])
-    columns = {"row": (sf.col("first_row") + place).cast("long"), "act": _classify_act()}
+    columns = {"row": (sf.col("first_row") + place).cast("long"), "act": _make_act_column()}
     numbered = numbered.withColumns(columns).drop("first_row", "has_deliveries")
     return numbered if participants.is_gapless else numbered.persist(StorageLevel.DISK_ONLY)
 
 
-def _classify_act() -> Column:
+def _make_act_column() -> Column:
     """As `events.messages.classify_acts` does."""
     kind = sf.col("kind")
     act = sf.when(kind == "send", SEND).when(kind == "deliver", DELIVER)
@@ -112,14 +112,16 @@ def _classify_act() -> Column:
     return act.otherwise(OTHER).cast("tinyint")
 
 
-def number_ids(numbered: DataFrame, names_parents: bool) -> DataFrame:
+def number_parents_and_repeated_ids(numbered: DataFrame, names_parents: bool) -> DataFrame:
     """NUMBERED rows: events with their parents, and the first one of the same id, by number.
 
     This runs a job.
     """
     ids = numbered.where("event is not null").groupBy("execution", "event")
     first = ids.agg(sf.min("row").alias("first"), sf.count("*").alias("uses"))
-    rows = _add_parents(numbered, first) if names_parents else _add_no_parents(numbered)
+    rows = (
+        _replace_parent_ids_by_rows(numbered, first) if names_parents else _add_empty_parent_columns(numbered)
+    )
     namesake = sf.lit(None).cast("long")
     if _has_repeated_ids(numbered):
         repeated = first.where("uses > 1").select("execution", "event", "first")
@@ -130,14 +132,14 @@ def number_ids(numbered: DataFrame, names_parents: bool) -> DataFrame:
     return rows.select(*NUMBERED.names)
 
 
-def _add_no_parents(numbered: DataFrame) -> DataFrame:
+def _add_empty_parent_columns(numbered: DataFrame) -> DataFrame:
     """An event that names no parents may say so with an empty list, and does then."""
     empty = sf.when(sf.col("parents").isNotNull(), sf.array().cast("array<bigint>"))
     nothing = {"missing_parents": sf.lit(None).cast("array<string>"), "is_own_parent": sf.lit(False)}
     return numbered.withColumns({"parents": empty} | nothing)
 
 
-def _add_parents(numbered: DataFrame, first: DataFrame) -> DataFrame:
+def _replace_parent_ids_by_rows(numbered: DataFrame, first: DataFrame) -> DataFrame:
     named = numbered.select("row", "execution", "event", sf.posexplode("parents").alias("place", "parent"))
     rows = first.select("execution", sf.col("event").alias("parent"), "first")
     found = named.join(rows, ["execution", "parent"], "left")

@@ -52,17 +52,17 @@ def plan_event_order(events: DataFrame, partitions: int | None = None) -> Outcom
     own = [quote_column(name) for name in events.columns]
 
     def split(rows: DataFrame) -> OutcomeTables:
-        return _split_into_outcome(rows, own, names)
+        return _split_into_outcome_tables(rows, own, names)
 
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
-        return _count_ghosts(tables.ordered, execution, names["ghosts"])
+        return _count_events_naming_ghosts(tables.ordered, execution, names["ghosts"])
 
     answer = sf.col(ANSWER)
     added = {names[name]: answer[name] for name in ("position", "ghosts", "reason")}
     return OutcomePlan(rows, names, added, split, find_gaps, gaps_need_ordered=True)
 
 
-def _split_into_outcome(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:
+def _split_into_outcome_tables(rows: DataFrame, own: list[Column], names: dict[str, str]) -> OutcomeTables:
     answer = sf.col(ANSWER)
     position, ghosts = answer["position"], answer["ghosts"]
     ordered = rows.where(position.isNotNull())
@@ -75,7 +75,7 @@ def _split_into_outcome(rows: DataFrame, own: list[Column], names: dict[str, str
     return OutcomeTables(ordered, held, quarantine)
 
 
-def _count_ghosts(ordered: DataFrame, execution: Column, ghosts: str) -> DataFrame:
+def _count_events_naming_ghosts(ordered: DataFrame, execution: Column, ghosts: str) -> DataFrame:
     """Each ghost of an execution, with how many events name it."""
     named = sf.explode(quote_column(ghosts)).alias("missing")
     gaps = ordered.select(execution.alias("execution"), named)

@@ -21,18 +21,18 @@ def hash_columns(fields: Iterable[st.StructField]) -> Column:
 def _list_hashable_parts(field: st.StructField) -> list[Column]:
     """The column as values that Spark can hash; it refuses maps and variants."""
     column, kind = quote_column(field.name), field.dataType
-    if isinstance(kind, st.MapType) and not _has_unhashable(kind.keyType, kind.valueType):
+    if isinstance(kind, st.MapType) and not _has_unhashable_type(kind.keyType, kind.valueType):
         return [sf.map_keys(column), sf.map_values(column)]
-    return [sf.to_json(sf.struct(column))] if _has_unhashable(kind) else [column]
+    return [sf.to_json(sf.struct(column))] if _has_unhashable_type(kind) else [column]
 
 
-def _has_unhashable(*kinds: st.DataType) -> bool:
+def _has_unhashable_type(*kinds: st.DataType) -> bool:
     for kind in kinds:
         inside: list[st.DataType] = []
         if isinstance(kind, st.ArrayType):
             inside = [kind.elementType]
         if isinstance(kind, st.StructType):
             inside = [field.dataType for field in kind.fields]
-        if isinstance(kind, st.MapType | st.VariantType) or _has_unhashable(*inside):
+        if isinstance(kind, st.MapType | st.VariantType) or _has_unhashable_type(*inside):
             return True
     return False

@@ -24,7 +24,7 @@ from antecede.ordering.partition import ANSWER as ANSWER_TYPE
 from antecede.ordering.projection import PLACE
 from antecede.ordering.stamp_types import is_name
 from antecede.ordering.text_tables import FILE, LINE
-from antecede.spark.arrow_types import convert_type
+from antecede.spark.arrow_types import convert_to_arrow_type
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.fingerprint import hash_columns
 from antecede.spark.ordering.outcome import (
@@ -102,11 +102,11 @@ def plan_message_order(
     names = plan.keep_arrival_name(names)
     frame = messages
     if plan.stamps.form == "packets":
-        plan = _plan_packets(frame, plan)
+        plan = _complete_plan_for_packets(frame, plan)
     for column in plan.places:
-        _refuse_names_as_places(frame, column)
+        _check_column_has_entry_numbers(frame, column)
     if plan.shares_entries:
-        frame = _add_own_broadcasts(frame, str(plan.group))
+        frame = _add_rows_for_own_broadcasts(frame, str(plan.group))
     columns = _select_kernel_columns(messages, plan)
     if plan.shares_entries:
         columns["unseen"] = sf.col(_OWN)
@@ -129,7 +129,7 @@ def _list_arrow_columns(frame: DataFrame) -> TableColumns:
 def find_arrow_type(frame: DataFrame, name: str) -> pa.DataType:
     """The type of a column as Arrow has it; types that Arrow does not have are of no use here."""
     try:
-        return convert_type(frame.schema[name].dataType)
+        return convert_to_arrow_type(frame.schema[name].dataType)
     except Exception:  # Spark raises errors of several types
         return pa.null()
 
@@ -188,8 +188,8 @@ def _plan_outcome(
     return OutcomePlan(rows, names, added, split, find_gaps, stamp_notes=stamp_notes, find_notes=find_notes)
 
 
-def _refuse_names_as_places(frame: DataFrame, column: str) -> None:
-    """Refuse names, which are no places."""
+def _check_column_has_entry_numbers(frame: DataFrame, column: str) -> None:
+    """Refuse a column with names of processes where stamps need the numbers of their entries."""
     text = sf.trim(quote_column(column).cast("string"))
     no_place = sf.min(sf.when(~text.rlike(PLACE), text))
     (row,) = frame.select(sf.count(text), no_place).collect()
@@ -198,7 +198,7 @@ def _refuse_names_as_places(frame: DataFrame, column: str) -> None:
         raise make_names_not_places_error(column, example)
 
 
-def _plan_packets(frame: DataFrame, plan: MessagePlan) -> MessagePlan:
+def _complete_plan_for_packets(frame: DataFrame, plan: MessagePlan) -> MessagePlan:
     """Packets of one protocol; its name and the members are looked up in the table."""
     protocols = frame.select("protocol").where("protocol is not null").distinct().collect()
     arrived_at = quote_column(str(plan.group)).cast("string")
@@ -207,7 +207,7 @@ def _plan_packets(frame: DataFrame, plan: MessagePlan) -> MessagePlan:
     return plan_packets(plan, {row["protocol"] for row in protocols}, [row["name"] for row in members])
 
 
-def _add_own_broadcasts(frame: DataFrame, group: str) -> DataFrame:
+def _add_rows_for_own_broadcasts(frame: DataFrame, group: str) -> DataFrame:
     """With each process's own broadcasts, which count on entries that others count on too."""
     own = frame.where("kind = 'message'").dropDuplicates(["sender", "number"])
     first = {"arrival": sf.lit(-1).cast("bigint")} if "arrival" in frame.columns else {}

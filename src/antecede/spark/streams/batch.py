@@ -18,7 +18,7 @@ from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.arrow_types import convert_schema
+from antecede.spark.arrow_types import convert_to_arrow_schema
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.message_order import find_arrow_type
 from antecede.spark.ordering.outcome import is_case_sensitive
@@ -207,7 +207,7 @@ def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Ma
         return None
     reports = _order_buckets_in_tasks(batch, turn, settings.partitions)
     took = max(0, int(now() * 1000) - start)
-    return turn.commit(reports, convert_schema(batch.schema), took)
+    return turn.commit(reports, convert_to_arrow_schema(batch.schema), took)
 
 
 def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
