@@ -127,7 +127,7 @@ def decode_clock(text: str) -> Clock:
         raise Refused(f"clock is no object of counts: {first}") from None
 
 
-def convert_clock(value: Any) -> Clock:
+def parse_clock_value(value: Any) -> Clock:
     """A clock that was decoded with its record; a string is decoded once more."""
     if isinstance(value, str):
         return decode_clock(value)

@@ -6,7 +6,7 @@ What is in the envelopes may be of any format with lines; they are opened before
 import msgspec
 
 from antecede.core.errors import InputError
-from antecede.formats.jsons import ERRORS, are_all_lines_objects, list_keys, list_line_numbers
+from antecede.formats.jsons import ERRORS, are_all_lines_objects, list_line_numbers, list_object_keys
 from antecede.formats.source import Source
 
 ENVELOPE = {"schema", "payload"}
@@ -32,7 +32,7 @@ def unwrap_connect_envelopes(source: Source) -> Source:
     if not head.startswith(b"{") or not (b'"schema"' in head or b'"payload"' in head):
         return source
     first_line = data.lstrip().partition(b"\n")[0]
-    if list_keys(first_line) != ENVELOPE:
+    if list_object_keys(first_line) != ENVELOPE:
         return source
     body, lines = data.strip(), list_line_numbers(data)
     payloads = _unwrap_all_lines(body) if are_all_lines_objects(body, len(lines)) else None

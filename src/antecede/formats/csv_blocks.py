@@ -80,32 +80,32 @@ class CsvBlocks:
         return self._build_events(cells, pa.array(np.arange(first_line, first_line + line_count)))
 
     def _build_events(self, cells: dict[str, pa.Array], lines: pa.Array) -> tuple[pa.Table, pa.Array]:
-        given = {own: self._get_cells(own, cells) for own in self.columns}
+        given = {own: self._get_cells_of_event_column(own, cells) for own in self.columns}
         columns: dict[str, pa.Array] = {}
         others = {name: cells[name] for name in self.others if cells[name].null_count < len(lines)}
         for own, column in given.items():
             if own in LIST_COLUMNS:
                 columns[own] = _parse_list_cells(column)
             elif own in ("index", "line"):
-                columns[own] = _read_counts(column)
+                columns[own] = _parse_count_cells(column)
             elif own in (*NAME_COLUMNS, "text"):
                 columns[own] = column
         if "kind" in given:
             columns["kind"], words = build_kinds(given["kind"], self.kinds)
             _add_field_column(others, "kind", words)
         if "time" in given:
-            columns["time"], texts = _parse_times_ms(given["time"])
+            columns["time"], texts = _parse_time_cells_ms(given["time"])
             _add_field_column(others, "time", texts)
         owns = pa.nulls(len(lines), pa.int64())
         if "clock" in given:
-            columns["clock"], owns = _read_clocks(given["clock"], columns["process"])
+            columns["clock"], owns = _parse_clock_cells(given["clock"], columns["process"])
         if "fields" in given and given["fields"].null_count < len(lines):
             columns["fields"] = _merge_fields(_decode_json_cells(given["fields"], _fields), others)
         elif others:
             columns["fields"] = build_fields_from_columns(others)
         return assemble_events(columns, lines, self.file), owns
 
-    def _get_cells(self, event_column: str, cells: dict[str, pa.Array]) -> pa.Array:
+    def _get_cells_of_event_column(self, event_column: str, cells: dict[str, pa.Array]) -> pa.Array:
         column = cells[self.columns[event_column]]
         for name in self.spare[event_column]:
             if pc.any(pc.and_(pc.is_null(column), pc.is_valid(cells[name]))).as_py():
@@ -140,14 +140,14 @@ def _add_field_column(others: dict[str, pa.Array], name: str, texts: pa.Array) -
         others[name] = texts
 
 
-def _read_counts(cells: pa.Array) -> pa.Array:
+def _parse_count_cells(cells: pa.Array) -> pa.Array:
     is_plain = pc.and_(pc.ascii_is_decimal(cells), pc.less_equal(pc.binary_length(cells), MOST_DIGITS))
     if not pc.all(is_plain).as_py():
         raise Odd
     return cells.cast(pa.int64())
 
 
-def _parse_times_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _parse_time_cells_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Times, and the text of what is none."""
     try:
         times = cells.cast(pa.float64())
@@ -159,7 +159,7 @@ def _parse_times_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
     return times, pa.array(texts, pa.string()) if texts else pa.nulls(len(cells), pa.string())
 
 
-def _read_clocks(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _parse_clock_cells(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Clocks, and the entries of their own processes."""
     # A clock that is absent is null, but a cell that says so has no clock that could be read.
     if pc.any(pc.equal(cells, "null")).as_py():

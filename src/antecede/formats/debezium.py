@@ -163,7 +163,7 @@ def read_change(value: Any) -> Change:
         return Change("outside", table=table, op=op)
     if not isinstance(transaction, dict):
         raise Refused("its transaction is no object")
-    order = _read_count(transaction.get("total_order"), "total_order", least=1)
+    order = _require_count(transaction.get("total_order"), "total_order", least=1)
     return Change("change", _read_transaction_id(transaction), order, table=table, op=op)
 
 
@@ -176,7 +176,7 @@ def _unwrap_envelope(value: Any) -> Any:
 def _parse_transaction_mark(payload: dict[str, Any]) -> Change:
     if payload["status"] == "BEGIN":
         return Change("begin", _read_transaction_id(payload))
-    count = _read_count(payload.get("event_count"), "event_count", least=0)
+    count = _require_count(payload.get("event_count"), "event_count", least=0)
     if count > MOST_CHANGES:
         raise Refused(f"event_count is {count:.7g}, and {MOST_CHANGES:,} changes can be held together")
     return Change("end", _read_transaction_id(payload), event_count=count)
@@ -189,7 +189,7 @@ def _read_transaction_id(mapping: dict[str, Any]) -> str:
     return str(name)
 
 
-def _read_count(value: Any, name: str, least: int) -> int:
+def _require_count(value: Any, name: str, least: int) -> int:
     if type(value) is int and value > LARGEST:
         raise Refused(f"{name} is above 2^63 - 1")
     if type(value) is not int or value < least:
@@ -229,7 +229,7 @@ def make_change_row(change: Change, fallback_id: str, place: int, commits: Commi
         name = make_change_id(transaction, order)
         behind = [make_change_id(transaction, order - 1) if order > 1 else make_begin_id(transaction)]
     return {
-        "group": _name_group(change),
+        "group": _choose_group(change),
         "id": name,
         "stamp": {"behind": behind, "with": together},
         "kind": change.kind,
@@ -242,7 +242,7 @@ def make_change_row(change: Change, fallback_id: str, place: int, commits: Commi
     }
 
 
-def _name_group(change: Change) -> str:
+def _choose_group(change: Change) -> str:
     """Whatever a table is called, its group is not that of transactions."""
     if change.transaction is not None:
         return TRANSACTIONS

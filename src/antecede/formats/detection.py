@@ -97,7 +97,7 @@ def _list_parquet_columns(data: bytes) -> list[str]:
 def _guess_json_format(data: bytes, settings: Settings) -> str | None:
     for raw in islice(jsons.split_records(data), SAMPLE):
         # What is in a record is decoded only if its keys tell nothing: it may be the whole file.
-        members = jsons.list_keys(raw.data)
+        members = jsons.list_object_keys(raw.data)
         for keys, name in SIGNS:
             if all(key in members for key in keys):
                 return name

@@ -44,16 +44,16 @@ def read(source: Source, settings: Settings) -> FileRows:
         rows.refuse(1, f"no object with txns: {error}", source.data)
         return rows
     txns = []
-    for number, (line, raw) in enumerate(jsons.locate_parts(source.data, map(bytes, trace.txns))):
+    for number, (line, raw) in enumerate(jsons.find_lines_of_parts(source.data, map(bytes, trace.txns))):
         try:
             txns.append(_read_txn(line, jsons.decode_value(raw), number))
         except Refused as reason:
             rows.refuse(line, str(reason), raw)
-    _fill_rows(rows, txns, _name_trace(source.name))
+    _fill_rows(rows, txns, _make_trace_name(source.name))
     return rows
 
 
-def _name_trace(file: str) -> str:
+def _make_trace_name(file: str) -> str:
     return PurePosixPath(file).name.removesuffix(".gz").removesuffix(".json")
 
 

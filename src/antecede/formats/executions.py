@@ -142,7 +142,7 @@ class _SpreadExecution:
         for span in spans:
             if not span.rows:
                 self._join_files_named_in_clocks(span, span.process in in_several_runs)
-        self.new_names = self._name_separate_files()
+        self.new_names = self._name_executions_of_separate_files()
 
     def _join_files_of_process(self, spans: list[FileSpan]) -> bool:
         """Join the files in which a process goes on counting; no if it counts the same events in two."""
@@ -177,7 +177,7 @@ class _SpreadExecution:
             number = self.parent[number]
         return number
 
-    def _name_separate_files(self) -> dict[int, str]:
+    def _name_executions_of_separate_files(self) -> dict[int, str]:
         """A name for each file that is apart from others: its folder where that tells, else a file's."""
         runs: dict[int, list[int]] = defaultdict(list)
         for number in sorted(self.parent):

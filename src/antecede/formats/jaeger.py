@@ -58,7 +58,7 @@ def _make_span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> s
         line=line,
         trace=trace,
         id=graphs.require_name(value, "spanID"),
-        service=_name_service(value, processes),
+        service=_find_service_name(value, processes),
         kind=kind if kind in KINDS else None,
         parent=parent,
         name=graphs.find_text(value, "operationName"),
@@ -70,7 +70,7 @@ def _make_span(line: int, value: dict[str, Any], processes: dict[str, Any]) -> s
     )
 
 
-def _name_service(value: dict[str, Any], processes: dict[str, Any]) -> str | None:
+def _find_service_name(value: dict[str, Any], processes: dict[str, Any]) -> str | None:
     key = graphs.find_text(value, "processID") or ""
     process = value.get("process") or processes.get(key)
     named = graphs.find_text(process, "serviceName") if isinstance(process, dict) else None

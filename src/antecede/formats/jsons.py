@@ -109,7 +109,7 @@ def decode_value(raw: bytes) -> Any:
         raise Refused(f"not JSON: {error}") from None
 
 
-def list_keys(raw: bytes) -> set[str]:
+def list_object_keys(raw: bytes) -> set[str]:
     """The keys of a JSON object; none if it is no object."""
     try:
         return set(_members.decode(raw))
@@ -172,14 +172,14 @@ def split_lines(data: bytes, first_line: int = 1) -> Iterator[Raw]:
 def _split_document(data: bytes) -> Iterable[Raw]:
     body = data.strip()
     if _is_json(body):
-        return locate_parts(data, [body])
+        return find_lines_of_parts(data, [body])
     return _salvage_objects(data, 0)
 
 
 def split_array_elements(data: bytes) -> Iterable[Raw]:
     """The elements of an array; arrays inside it are opened (Zipkin lists traces as lists of spans)."""
     try:
-        return locate_parts(data, _flatten_nested_arrays(data))
+        return find_lines_of_parts(data, _flatten_nested_arrays(data))
     except ERRORS:
         return _salvage_objects(data, 1)
 
@@ -200,7 +200,7 @@ def iterate_objects_in_list(parent: Record, key: str, rows: FileRows) -> Iterato
     elements = parent.value.get(key)
     if not isinstance(elements, list):
         return
-    places = _locate_elements(parent, key, len(elements))
+    places = _list_elements_with_lines(parent, key, len(elements))
     for value, (line, place) in zip(elements, places, strict=True):
         record = Record(line, value, place)
         if isinstance(value, dict):
@@ -209,7 +209,9 @@ def iterate_objects_in_list(parent: Record, key: str, rows: FileRows) -> Iterato
             yield from decode_objects([Raw(record.line, record.raw)], rows)
 
 
-def _locate_elements(parent: Record, key: str, size: int) -> Iterable[tuple[int, bytes | ElementPlace]]:
+def _list_elements_with_lines(
+    parent: Record, key: str, size: int
+) -> Iterable[tuple[int, bytes | ElementPlace]]:
     """The line and the place of each of so many elements."""
     texts = ElementTexts(parent, key)
     if parent.is_one_line:
@@ -217,7 +219,7 @@ def _locate_elements(parent: Record, key: str, size: int) -> Iterable[tuple[int,
     inner = _get_member_text(parent.raw, key)
     begin = max(parent.raw.find(inner), 0)
     first_line = parent.line + parent.raw.count(b"\n", 0, begin)
-    return locate_parts(parent.raw[begin:], texts.get_texts(), first_line)
+    return find_lines_of_parts(parent.raw[begin:], texts.get_texts(), first_line)
 
 
 def _get_member_text(object_text: bytes, key: str) -> bytes:
@@ -228,7 +230,7 @@ def _split_list(text: bytes) -> list[bytes]:
     return list(map(bytes, _listed.decode(text)))
 
 
-def locate_parts(data: bytes, parts: Iterable[bytes], first_line: int = 1) -> Iterator[Raw]:
+def find_lines_of_parts(data: bytes, parts: Iterable[bytes], first_line: int = 1) -> Iterator[Raw]:
     """Parts that follow each other in the data, with their lines; one walk."""
     last, line = 0, first_line
     for part in parts:
@@ -260,7 +262,7 @@ def _salvage_objects(data: bytes, level: int) -> Iterator[Raw]:
                 end = token.end()
                 parts.append(data[begin:end])
     parts.append(data[end:])
-    return locate_parts(data, [part for part in map(_strip_separators, parts) if part])
+    return find_lines_of_parts(data, [part for part in map(_strip_separators, parts) if part])
 
 
 def _strip_separators(part: bytes) -> bytes:

@@ -74,7 +74,7 @@ def rename_events(events: pa.Table, joined: pa.Table) -> pa.Table:
     columns = {
         "execution": pc.coalesce(joined["joined"].take(place), events["execution"]),
         "event": pc.if_else(is_joined, qualified, events["event"]),
-        "parents": _rename_parents(events["parents"].combine_chunks(), is_joined, suffix),
+        "parents": _add_trace_to_parent_ids(events["parents"].combine_chunks(), is_joined, suffix),
     }
     for name, column in columns.items():
         position = EVENTS.get_field_index(name)
@@ -82,7 +82,7 @@ def rename_events(events: pa.Table, joined: pa.Table) -> pa.Table:
     return events
 
 
-def _rename_parents(
+def _add_trace_to_parent_ids(
     parents: pa.ListArray, is_joined: pa.ChunkedArray, suffix: pa.ChunkedArray
 ) -> pa.ListArray:
     """Parents that are named without their trace are those of the event's own."""

@@ -91,7 +91,7 @@ class Mapper:
             if own in found:
                 row[own] = values.read_count(found[own], own)
         if "clock" in found:
-            row["clock"] = clocks.convert_clock(found["clock"])
+            row["clock"] = clocks.parse_clock_value(found["clock"])
         if "kind" in found:
             row["kind"] = values.read_kind(found["kind"], self.settings.kinds)
         if "time" in found:

@@ -34,12 +34,12 @@ UNKNOWN = -1
 """In the place of an entry of a clock that an event does not have."""
 
 
-def is_send(events: pa.Table) -> Flags:
+def flag_sends(events: pa.Table) -> Flags:
     """Which events are sends."""
     return _to_flags(pc.equal(events["kind"], "send"))
 
 
-def is_receipt(events: pa.Table) -> Flags:
+def flag_receipts(events: pa.Table) -> Flags:
     """Which events are receives that name their sender."""
     return _to_flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
 
@@ -52,8 +52,8 @@ def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> 
     index = events["index"].fill_null(0).to_numpy()
     in_order = np.argsort(index, kind="stable")
     in_order = in_order[is_candidate[in_order]]
-    sent = in_order[is_send(events)[in_order]]
-    received = in_order[is_receipt(events)[in_order]]
+    sent = in_order[flag_sends(events)[in_order]]
+    received = in_order[flag_receipts(events)[in_order]]
     numbers = np.where(own_entries == UNKNOWN, index, own_entries)
     channels = _Channels(events, sent, received, own_entries, numbers)
     messages, hows = channels.match_receipts()
@@ -65,7 +65,7 @@ def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> 
 
 def flag_unmatched_events(events: pa.Table) -> pa.Table:
     """The events, with a flag at those that `match_messages_across_files` is to match."""
-    is_marked = is_send(events) | is_receipt(events)
+    is_marked = flag_sends(events) | flag_receipts(events)
     words = pa.repeat(pa.scalar("none"), len(events))
     fields = add_map_entry(events["fields"].combine_chunks(), is_marked, "match", words)
     return replace_column(events, "fields", fields)
@@ -166,7 +166,7 @@ def _encode_equal_rows(one: list[pa.Array], other: list[pa.Array]) -> tuple[Ints
     size = len(one[0])
     numbers = np.zeros(size + len(other[0]), np.int64)
     for first, second in zip(one, other, strict=True):
-        column = pa.concat_arrays([_as_array(first), _as_array(second)])
+        column = pa.concat_arrays([_combine_chunks(first), _combine_chunks(second)])
         codes = column.dictionary_encode("encode").indices.to_numpy().astype(np.int64)
         # There are no more numbers and codes than rows, so the product fits into 64 bits.
         joined = pa.array(numbers * (codes.max(initial=0) + 1) + codes)
@@ -174,14 +174,14 @@ def _encode_equal_rows(one: list[pa.Array], other: list[pa.Array]) -> tuple[Ints
     return numbers[:size], numbers[size:]
 
 
-def _as_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _combine_chunks(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _take_clock_entries(events: pa.Table, processes: pa.ChunkedArray) -> Ints:
     """The entry of each event's clock for a process; 0 if the clock has none, UNKNOWN without a clock."""
     clocks = events["clock"].combine_chunks()
-    entries = pc.fill_null(find_clock_entries(clocks, _as_array(processes)), 0).to_numpy()
+    entries = pc.fill_null(find_clock_entries(clocks, _combine_chunks(processes)), 0).to_numpy()
     return np.where(_to_flags(pc.is_null(clocks)), UNKNOWN, entries)
 
 
@@ -194,7 +194,7 @@ def _sender_has_events(events: pa.Table, receipts: pa.Table) -> Flags:
 
 
 def _join_name_and_number(names: pa.ChunkedArray, numbers: Ints) -> pa.Array:
-    return _as_array(pc.binary_join_element_wise(names, pa.array(numbers).cast(pa.string()), ":"))
+    return _combine_chunks(pc.binary_join_element_wise(names, pa.array(numbers).cast(pa.string()), ":"))
 
 
 def _store_matches(events: pa.Table, rows: Ints, messages: pa.Array, match_kinds: Ints) -> pa.Table:
@@ -210,4 +210,4 @@ def _store_matches(events: pa.Table, rows: Ints, messages: pa.Array, match_kinds
 
 
 def _to_flags(values: pa.Array | pa.ChunkedArray) -> Flags:
-    return np.asarray(_as_array(pc.fill_null(values, False)).to_numpy(zero_copy_only=False), np.bool_)
+    return np.asarray(_combine_chunks(pc.fill_null(values, False)).to_numpy(zero_copy_only=False), np.bool_)

@@ -43,7 +43,7 @@ def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
     rows.add(
         line,
         execution=graphs.find_text(event, "room_id") or "",
-        process=_name_server(event),
+        process=_find_server_name(event),
         event=graphs.require_name(event, "event_id"),
         parents=_read_parents(event),
         time=values.read_time_ms(event.get("origin_server_ts")),
@@ -52,7 +52,7 @@ def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
     )
 
 
-def _name_server(event: dict[str, Any]) -> str | None:
+def _find_server_name(event: dict[str, Any]) -> str | None:
     """The origin, or the part of the sender's name behind the first colon."""
     sender = graphs.find_text(event, "sender") or ""
     return graphs.find_text(event, "origin") or sender.partition(":")[2] or None

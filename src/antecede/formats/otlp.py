@@ -73,7 +73,7 @@ def _read_protobuf_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
     found = []
     for number, document in read_documents(data, rows):
         for resource in document.get("resourceSpans", []):
-            service = _name_service(resource.get("resource"))
+            service = _find_service_name(resource.get("resource"))
             for scope in resource.get("scopeSpans", []):
                 for span in scope.get("spans", []):
                     try:
@@ -105,7 +105,7 @@ def _get_cached_service_name(resource: msgspec.Raw, services: dict[bytes, str | 
     """The name of a service; a resource that was seen before is not read again."""
     text = bytes(resource)
     if text not in services:
-        services[text] = _name_service(msgspec.json.decode(text))
+        services[text] = _find_service_name(msgspec.json.decode(text))
     return services[text]
 
 
@@ -116,14 +116,14 @@ def _iterate_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, str | 
             rows.refuse(document.line, "no list of resourceSpans", document.raw)
             continue
         for resource in iterate_objects_in_list(document, "resourceSpans", rows):
-            service = _name_service(resource.value.get("resource"))
+            service = _find_service_name(resource.value.get("resource"))
             for key in SCOPES:
                 for scope in iterate_objects_in_list(resource, key, rows):
                     for span in iterate_objects_in_list(scope, "spans", rows):
                         yield span, service
 
 
-def _name_service(resource: Any) -> str | None:
+def _find_service_name(resource: Any) -> str | None:
     found = read_attributes(resource.get("attributes")) if isinstance(resource, dict) else {}
     parts = [found.get("service.name"), found.get("service.instance.id")]
     return "/".join(part for part in parts if part) or None

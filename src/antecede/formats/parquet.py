@@ -47,7 +47,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
     _check_process_column(table, source.name, settings)
-    return _map_row_by_row(table, source.name, settings)
+    return _read_events_row_by_row(table, source.name, settings)
 
 
 def _is_events_table(table: pa.Table) -> bool:
@@ -88,7 +88,7 @@ def _check_process_column(table: pa.Table, name: str, settings: Settings) -> Non
         )
 
 
-def _map_row_by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
+def _read_events_row_by_row(table: pa.Table, name: str, settings: Settings) -> Parsed:
     events = MappedEvents(OWN, settings, name)
     for number, record in enumerate(_round_to_microseconds(table).to_pylist(), start=1):
         plain = {str(key): _to_plain_value(value) for key, value in record.items()}

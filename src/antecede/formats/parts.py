@@ -71,10 +71,10 @@ def plan_parts(
 def read_part(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:
     """The events of some whole lines of a file, the first of which is `first_line`, counted from 1."""
     with pause_garbage_collection():
-        return _read_lines(data, name, plan, settings, first_line)
+        return _read_part_in_format(data, name, plan, settings, first_line)
 
 
-def _read_lines(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:
+def _read_part_in_format(data: bytes, name: str, plan: PartPlan, settings: Settings, first_line: int) -> Part:
     if first_line == 1:
         data = data.removeprefix(UTF8)
     if plan.format == "jsonl":

@@ -68,7 +68,7 @@ class Scan:
             end = self._find_block_end(position, piece.end)
             block = read_line_pairs(self.text, position, end, self.form) if end > position else None
             if block is not None:
-                self._add_pairs(block, piece, position, before)
+                self._add_line_pairs(block, piece, position, before)
                 position = min(self.rest + 1, piece.end)
             else:
                 position = self._scan_matches(position, max(end, position + BLOCK_CHARS), piece, before)
@@ -83,12 +83,12 @@ class Scan:
         end = self.text.find("\n", begin + BLOCK_CHARS, limit) + 1
         return end if end else limit
 
-    def _add_pairs(self, block: Pairs, piece: Piece, position: int, records_before: int) -> None:
+    def _add_line_pairs(self, block: Pairs, piece: Piece, position: int, records_before: int) -> None:
         if position > self.rest + 1:
             self._add_gap(self.rest, position, self.records - records_before, is_last=False)
         size = len(block.hosts)
         first_line = self._find_line_number(position)
-        self._add_places(
+        self._add_record_positions(
             block.starts + position,
             block.ends + position,
             np.arange(first_line, first_line + 2 * size, 2),
@@ -97,7 +97,7 @@ class Scan:
         self.counted = self.rest, first_line + 2 * size - 1
         absent = pa.repeat(pa.scalar(""), size)
         columns = {"host": block.hosts, "clock": block.clocks, "event": block.events, "timestamp": absent}
-        self._add_columns(columns, piece)
+        self._add_record_columns(columns, piece)
 
     def _scan_matches(self, position: int, end: int, piece: Piece, records_before: int) -> int:
         """The records that begin before `end`; returns where to go on."""
@@ -124,19 +124,19 @@ class Scan:
             return
         starts = np.array([match.start() for match in found])
         ends = np.array([match.end() for match in found])
-        self._add_places(starts, ends, np.array(lines))
+        self._add_record_positions(starts, ends, np.array(lines))
         turned = zip(*[match.groups("") for match in found], strict=True)
         groups = [pa.array(group, pa.string()) for group in turned]
         places = self.form.pattern.groupindex
-        self._add_columns({name: groups[place - 1] for name, place in places.items()}, piece)
+        self._add_record_columns({name: groups[place - 1] for name, place in places.items()}, piece)
 
-    def _add_places(self, starts: Ints, ends: Ints, lines: Ints) -> None:
+    def _add_record_positions(self, starts: Ints, ends: Ints, lines: Ints) -> None:
         self.records += len(starts)
         self.starts.append(starts)
         self.ends.append(ends)
         self.lines.append(lines)
 
-    def _add_columns(self, columns: Mapping[str, pa.Array], piece: Piece) -> None:
+    def _add_record_columns(self, columns: Mapping[str, pa.Array], piece: Piece) -> None:
         """What the named groups of some matches have."""
         for name, arrays in self.columns.items():
             arrays.append(columns[name])

@@ -154,28 +154,28 @@ class _SpanMaker:
         def get(what: str) -> Any:
             return row.get(columns[what]) if what in columns else None
 
-        trace = _read_id(get("trace"), "trace id")
+        trace = _require_id(get("trace"), "trace id")
         start = _read_time_ms(get("start"))
         end, duration = _read_time_ms(get("end")), _read_duration_ms(get("duration"))
         if end is None and start is not None and duration is not None:
             end = start + duration
-        resource, attributes = _read_map(get("resource")), _read_map(get("attributes"))
+        resource, attributes = _parse_attributes(get("resource")), _parse_attributes(get("attributes"))
         service = [get("service") or resource.get("service.name"), resource.get("service.instance.id")]
         used = set(columns.values())
         others = {key: value for key, value in row.items() if key not in used and not _is_empty(value)}
         return spans.Span(
             line=line,
             trace=trace,
-            id=_read_id(get("span"), "span id"),
-            service="/".join(_as_name(part) for part in service if part) or None,
+            id=_require_id(get("span"), "span id"),
+            service="/".join(_decode_to_text(part) for part in service if part) or None,
             kind=parse_span_kind(get("kind")),
-            parent=_find_id(get("parent")),
-            name=_as_name(get("name")) if get("name") else None,
+            parent=_parse_id_or_none(get("parent")),
+            name=_decode_to_text(get("name")) if get("name") else None,
             start=start,
             end=end,
             ended=end is not None,
             links=_read_links(get("links"), get("link_traces"), get("link_spans"), trace),
-            fields=attributes | {key: _as_name(value) for key, value in others.items()},
+            fields=attributes | {key: _decode_to_text(value) for key, value in others.items()},
         )
 
     def _find_span_columns(self, row: Row) -> dict[str, str]:
@@ -193,7 +193,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or value in ("", "[]", "{}") or value == [] or value == {}
 
 
-def _as_name(value: Any) -> str:
+def _decode_to_text(value: Any) -> str:
     return _decode_bytes(value) if isinstance(value, bytes) else values.as_text(value)
 
 
@@ -202,14 +202,14 @@ def _decode_bytes(value: bytes) -> str:
     return value.hex() if len(value) in (8, 16) else value.decode(errors="replace")
 
 
-def _find_id(value: Any) -> str | None:
+def _parse_id_or_none(value: Any) -> str | None:
     """An id; None if there is none, which is also written as nothing but zeros."""
-    text = _as_name(value) if value is not None else ""
+    text = _decode_to_text(value) if value is not None else ""
     return text if text.strip("0") else None
 
 
-def _read_id(value: Any, what: str) -> str:
-    found = _find_id(value)
+def _require_id(value: Any, what: str) -> str:
+    found = _parse_id_or_none(value)
     if found is None:
         raise Refused(f"no {what}")
     return found
@@ -239,18 +239,18 @@ def _read_duration_ms(value: Any) -> float | None:
     return None if duration is None else duration / 1e6
 
 
-def _read_map(value: Any) -> Fields:
+def _parse_attributes(value: Any) -> Fields:
     """Attributes as strings: an object, a list of pairs, or the text that ClickHouse writes."""
     if isinstance(value, str):
         if value.lstrip().startswith('{"'):
             value = _decode_json_or_empty(value)
         else:
-            texts = [_unescape(text) for text in QUOTED.findall(value)]
+            texts = [_remove_backslashes(text) for text in QUOTED.findall(value)]
             return dict(zip(texts[::2], texts[1::2], strict=False))
     if isinstance(value, list) and all(isinstance(pair, dict) for pair in value):
         return read_attributes(value)
     pairs = value.items() if isinstance(value, dict) else value or []
-    return {_as_name(key): _as_name(item) for key, item in pairs if item is not None}
+    return {_decode_to_text(key): _decode_to_text(item) for key, item in pairs if item is not None}
 
 
 def _decode_json_or_empty(text: str) -> Any:
@@ -260,30 +260,34 @@ def _decode_json_or_empty(text: str) -> Any:
         return {}
 
 
-def _unescape(text: str) -> str:
+def _remove_backslashes(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
 def _read_links(links: Any, traces: Any, ids: Any, trace: str) -> list[tuple[str, str]]:
     """Linked spans: a list of objects, or two lists side by side."""
     if isinstance(links, list) and links:
-        opened = [_lower_keys(link) for link in links]
+        opened = [_normalize_link_keys(link) for link in links]
         return [
-            (_find_id(one.get("traceid")) or trace, _read_id(one.get("spanid"), "span id")) for one in opened
+            (_parse_id_or_none(one.get("traceid")) or trace, _require_id(one.get("spanid"), "span id"))
+            for one in opened
         ]
-    others, own = _read_list(traces), _read_list(ids)
+    others, own = _parse_list(traces), _parse_list(ids)
     if len(others) != len(own):
         raise Refused("its links have not as many trace ids as span ids")
-    return [(_find_id(one) or trace, _read_id(two, "span id")) for one, two in zip(others, own, strict=True)]
+    return [
+        (_parse_id_or_none(one) or trace, _require_id(two, "span id"))
+        for one, two in zip(others, own, strict=True)
+    ]
 
 
-def _lower_keys(link: Any) -> Row:
+def _normalize_link_keys(link: Any) -> Row:
     if not isinstance(link, dict):
         raise Refused("a link is no object")
     return {str(key).replace("_", "").lower(): value for key, value in link.items()}
 
 
-def _read_list(value: Any) -> list[Any]:
+def _parse_list(value: Any) -> list[Any]:
     if isinstance(value, str):
         return QUOTED.findall(value)
     return list(value) if isinstance(value, list | tuple) else []

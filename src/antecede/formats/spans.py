@@ -62,7 +62,7 @@ class Span(msgspec.Struct):
     end_event: str = ""
     """What its events are called, once `copy` and `shared` are known."""
 
-    def name_events(self) -> None:
+    def set_event_ids(self) -> None:
         """Give both events their names: servers that share their id with the client stand beside it."""
         side = " at the server" if self.shared else ""
         copy = f", {self.copy}" if self.copy > 1 else ""
@@ -70,7 +70,7 @@ class Span(msgspec.Struct):
         self.end_event = f"end of span {self.id}{side}{copy}"
 
 
-def _name_start_event(span_id: str) -> str:
+def _make_start_event_id(span_id: str) -> str:
     """What the start of a span is called, by its id alone: it may stand in another file."""
     return f"{SPAN_STARTS}{span_id}"
 
@@ -86,9 +86,9 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     for span in spans:
         halves.setdefault((span.trace, span.id), []).append(span)
     for group in halves.values():
-        _set_shared_and_names(group)
+        _set_shared_flags_and_event_ids(group)
     parents = [_find_parent(span, halves) for span in spans]
-    replies = _find_replies(spans, parents)
+    replies = _group_server_ends_by_client_end(spans, parents)
     size = len(spans)
     has_end = np.fromiter((span.ended for span in spans), np.bool_, size)
     # Starts are numbered as spans are, and ends go on behind them.
@@ -121,7 +121,9 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     rows.origin = pa.repeat(pa.scalar(rows.file), len(event))
 
 
-def _find_replies(spans: Sequence[Span], parents: Sequence[Span | None]) -> dict[tuple[str, str], list[str]]:
+def _group_server_ends_by_client_end(
+    spans: Sequence[Span], parents: Sequence[Span | None]
+) -> dict[tuple[str, str], list[str]]:
     """The ends of servers that came before the end of a client, by its trace and its end."""
     replies: dict[tuple[str, str], list[str]] = {}
     for span, parent in zip(spans, parents, strict=True):
@@ -130,12 +132,12 @@ def _find_replies(spans: Sequence[Span], parents: Sequence[Span | None]) -> dict
     return replies
 
 
-def _set_shared_and_names(spans_of_id: list[Span]) -> None:
+def _set_shared_flags_and_event_ids(spans_of_id: list[Span]) -> None:
     """A server with the id of a client is the other half of it, also where the log does not say so."""
     if len(spans_of_id) == 1:
         (span,) = spans_of_id
         span.shared = span.shared and span.kind == "server"
-        span.name_events()
+        span.set_event_ids()
         return
     client = any(span.kind == "client" for span in spans_of_id)
     seen: dict[bool, dict[tuple[object, ...], int]] = {True: {}, False: {}}
@@ -143,7 +145,7 @@ def _set_shared_and_names(spans_of_id: list[Span]) -> None:
         span.shared = span.kind == "server" and (client or span.shared)
         same = seen[span.shared]
         span.copy = same.setdefault((span.service, span.name, span.start, span.end), len(same) + 1)
-        span.name_events()
+        span.set_event_ids()
 
 
 def _find_parent(span: Span, halves: Halves) -> Span | None:
@@ -159,20 +161,20 @@ def _find_parent(span: Span, halves: Halves) -> Span | None:
 
 
 def _list_start_parents(span: Span, parent: Span | None, halves: Halves) -> list[str]:
-    parents = [parent.start_event] if parent else _name_absent_parents(span)
+    parents = [parent.start_event] if parent else _list_absent_parent_ids(span)
     for trace, linked in span.links:
         if trace == span.trace:
             target = next(iter(halves.get((trace, linked), [])), None)
-            parents.append(target.start_event if target else _name_start_event(linked))
+            parents.append(target.start_event if target else _make_start_event_id(linked))
         else:
-            parents.append(f"{_name_start_event(linked)}{OF_TRACE}{trace}")
+            parents.append(f"{_make_start_event_id(linked)}{OF_TRACE}{trace}")
     return list(dict.fromkeys(parents)) if len(parents) > 1 else parents
 
 
-def _name_absent_parents(span: Span) -> list[str]:
+def _list_absent_parent_ids(span: Span) -> list[str]:
     """Parents that this file does not have: the client half, and what the parent id names."""
     ids = [span.id] if span.shared else []
-    return [_name_start_event(one) for one in [*ids, span.parent] if one]
+    return [_make_start_event_id(one) for one in [*ids, span.parent] if one]
 
 
 def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> list[str]:

@@ -201,20 +201,20 @@ class _Columns:
         self.values: dict[Path, list[Any]] = {}
         self.inner: dict[Steps, Sequence[Any]] = {(): records}
 
-    def _get_values(self, path: Path) -> list[Any]:
+    def _get_values_at_path(self, path: Path) -> list[Any]:
         if path not in self.values:
             *above, (name, _) = self.type.getters[path]
-            objects = self._get_objects(tuple(above))
+            objects = self._get_objects_at_path(tuple(above))
             found = list(map(attrgetter(name), objects))
             is_clock = path == self.type.columns.get("clock")
-            self.values[path] = _null_to_none(found) if is_clock else found
+            self.values[path] = _json_nulls_to_none(found) if is_clock else found
         return self.values[path]
 
-    def _get_objects(self, steps: Steps) -> Sequence[Any]:
+    def _get_objects_at_path(self, steps: Steps) -> Sequence[Any]:
         """The objects in which the values at the end of some paths stand."""
         if steps not in self.inner:
             *above, (name, empty) = steps
-            objects = list(map(attrgetter(name), self._get_objects(tuple(above))))
+            objects = list(map(attrgetter(name), self._get_objects_at_path(tuple(above))))
             # An empty object is a value of its own, and looks like one whose values are all null.
             if empty in objects:
                 raise Odd
@@ -226,9 +226,9 @@ class _Columns:
         path = self.type.columns.get(event_column)
         if path is None:
             return None
-        column = self._get_values(path)
+        column = self._get_values_at_path(path)
         for other in self.type.spare[event_column]:
-            pairs = zip(column, self._get_values(other), strict=True)
+            pairs = zip(column, self._get_values_at_path(other), strict=True)
             if any(value is None and further is not None for value, further in pairs):
                 raise Odd
         return column
@@ -279,7 +279,7 @@ class _Columns:
     def _collect_other_fields(self) -> list[dict[str, str]] | None:
         """What is not for our columns, as fields; None if there is nothing of that kind."""
         given = self._collect_column_values("fields")
-        others = {path: self._get_values(path) for path in self.type.others}
+        others = {path: self._get_values_at_path(path) for path in self.type.others}
         others = {path: column for path, column in others.items() if column.count(None) < len(column)}
         if not others and (given is None or given.count(None) == len(given)):
             return None
@@ -296,7 +296,7 @@ class _Columns:
         return result
 
 
-def _null_to_none(raws: Sequence[msgspec.Raw | None]) -> list[msgspec.Raw | None]:
+def _json_nulls_to_none(raws: Sequence[msgspec.Raw | None]) -> list[msgspec.Raw | None]:
     size = len(NULL)
     return [None if raw is None or (len(raw) == size and bytes(raw) == NULL) else raw for raw in raws]
 

@@ -39,7 +39,7 @@ def _add_report(rows: FileRows, line: int, report: dict[str, Any], task: str | N
     rows.add(
         line,
         execution=graphs.find_text(report, "TaskID", "TraceID") or task or "",
-        process=_name_process(report),
+        process=_make_process_name(report),
         event=event,
         parents=[parent for parent in found if parent.strip("0")],
         time=None if stamp is None else values.read_time_ms(stamp),
@@ -48,7 +48,7 @@ def _add_report(rows: FileRows, line: int, report: dict[str, Any], task: str | N
     )
 
 
-def _name_process(report: dict[str, Any]) -> str | None:
+def _make_process_name(report: dict[str, Any]) -> str | None:
     parts = [
         graphs.find_text(report, *keys)
         for keys in (("Host",), ("ProcessName", "Agent"), ("ProcessID",), ("ThreadID",))

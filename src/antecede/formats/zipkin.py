@@ -78,7 +78,7 @@ def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
         line=line,
         trace=graphs.require_name(value, "traceId"),
         id=graphs.require_name(value, "id"),
-        service=_name_service(endpoint),
+        service=_find_service_name(endpoint),
         kind=KINDS.get(str(value.get("kind")).upper()),
         parent=graphs.find_text(value, "parentId"),
         shared=value.get("shared") is True,
@@ -90,7 +90,7 @@ def _make_span(line: int, value: dict[str, Any]) -> spans.Span:
     )
 
 
-def _name_service(endpoint: Any) -> str | None:
+def _find_service_name(endpoint: Any) -> str | None:
     return graphs.find_text(endpoint, "serviceName") if isinstance(endpoint, dict) else None
 
 
@@ -170,7 +170,7 @@ class _PlainSpans:
         known = self.endpoints.get(key)
         if known is None:
             endpoint = msgspec.json.decode(raw)
-            known = _name_service(endpoint), values.collect_other_fields({name: endpoint}, USED)
+            known = _find_service_name(endpoint), values.collect_other_fields({name: endpoint}, USED)
             self.endpoints[key] = known
         return known
 
