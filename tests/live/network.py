@@ -84,7 +84,7 @@ class FaultyPort:
             raise ConnectionRefusedError
         near = FaultyEnd(network, make(), self.name, place)
         far = FaultyEnd(network, network.places[place](), place, self.name)
-        network.join_ends(near, far)
+        network.connect_ends(near, far)
 
 
 class FaultyEnd(MemoryEnd):

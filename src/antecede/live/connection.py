@@ -107,7 +107,7 @@ class Connection(ByteProtocol):
             self._own = self.owner.make_hello(self.target)
             self._write_frame(wire.encode(self._own))
 
-    def go_on_over(self, transport: asyncio.Transport) -> None:
+    def switch_to_tls_transport(self, transport: asyncio.Transport) -> None:
         """The handshake of TLS is done, and that of this protocol begins."""
         self._transport = transport
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
@@ -210,7 +210,7 @@ class Connection(ByteProtocol):
             try:
                 self._handle_body(self._incoming.unseal_frame(data[begin:at]))
             except InputError as error:
-                self._refuse_body(str(error))
+                self._refuse_frame(str(error))
         return at
 
     def _write_frame(self, body: bytes) -> None:
@@ -219,7 +219,7 @@ class Connection(ByteProtocol):
         self.written = self._loop.time()
         self._transport.write(self._outgoing.make_frame(body))
 
-    def _refuse_body(self, reason: str) -> None:
+    def _refuse_frame(self, reason: str) -> None:
         if self.state == "open":
             self._refuse_and_close("frame", reason)
         else:

@@ -35,7 +35,7 @@ class NodeSide(Protocol):
     def wake_senders(self) -> None:
         """There may be room for more to send."""
 
-    def prepare_to_transmit(self) -> None:
+    def flush_events_before_transmit(self) -> None:
         """Something is about to leave; raises NodeFailedError, and has told so, if it may not."""
 
     def fail(self, error: AntecedeError) -> None:

@@ -52,7 +52,7 @@ class EventFile:
         with self.path.open("rb") as lines:
             for line in lines:
                 if not line.endswith(b"\n"):
-                    self._check_beginning(line)
+                    self._check_incomplete_last_line(line)
                     break
                 whole += len(line)
                 self._update_last_numbers(line)
@@ -64,28 +64,28 @@ class EventFile:
             event = _read_event(line)
             number = int(event.event.rpartition(":")[2])
         except (msgspec.DecodeError, ValueError):
-            raise self._make_refusal() from None
+            raise self._make_wrong_line_error() from None
         if event.process != self.process:
-            raise self._make_refusal()
+            raise self._make_wrong_line_error()
         if event.kind == "send":
             self.sends = number
         elif event.kind == "deliver":
             self.deliveries = number
 
-    def _check_beginning(self, line: bytes) -> None:
+    def _check_incomplete_last_line(self, line: bytes) -> None:
         """Refuse a last line that is not the beginning of an event: it would be removed."""
         beginning = _encode({"process": self.process})[:-1]
         if not (line.startswith(beginning) or beginning.startswith(line)):
-            raise self._make_refusal()
+            raise self._make_wrong_line_error()
 
-    def _make_refusal(self) -> CallerError:
+    def _make_wrong_line_error(self) -> CallerError:
         return CallerError(
             f"events {self.path}: line {self._index + 1} is not an event of {self.process!r}; choose another "
             "file"
         )
 
-    def check_memory(self, sent: int, delivered: int) -> None:
-        """Refuse to go on behind events that the node has forgotten: it remembers so many messages."""
+    def check_node_remembers_events(self, sent: int, delivered: int) -> None:
+        """Refuse a file with more sends or deliveries than the node remembers: it has lost its memory."""
         if self.sends > sent or self.deliveries > delivered:
             raise CallerError(
                 f"events {self.path}: {self.process} sent {self.sends} and delivered {self.deliveries} "

@@ -93,7 +93,7 @@ class Hub:
             self.listener = await self.transports[scheme].listen(place, self._accept_connection)
         for peer in self.peers.values():
             self._begin_dialling(peer)
-        self._tasks.append(self._loop.create_task(self._keep_alive()))
+        self._tasks.append(self._loop.create_task(self._keep_connections_alive()))
 
     async def close(self) -> None:
         """Close the listener and all connections."""
@@ -155,7 +155,7 @@ class Hub:
     def _transmit_to_touched_peers(self) -> None:
         self._flush_planned = False
         try:
-            self.node.prepare_to_transmit()
+            self.node.flush_events_before_transmit()
         except NodeFailedError:
             return
         touched = list(self.station.touched)
@@ -281,7 +281,7 @@ class Hub:
         last_reason = ""
         while not peer.channel.excluded:
             before = peer.connections
-            reason = await self._dial(peer)
+            reason = await self._dial_until_lost(peer)
             if peer.connections > before:
                 failures, last_reason = 0, ""
             else:
@@ -289,9 +289,9 @@ class Hub:
                 if reason != last_reason:
                     self._log_failed_attempt(peer, reason)
                 last_reason = reason
-            await asyncio.sleep(self._choose_pause_seconds(peer.name, failures))
+            await asyncio.sleep(self._choose_redial_pause(peer.name, failures))
 
-    async def _dial(self, peer: NodePeer) -> str:
+    async def _dial_until_lost(self, peer: NodePeer) -> str:
         """Connect once; returns when the connection is lost, or did not come about, with the reason."""
         scheme, place = split_address(peer.address)
         made: list[Connection] = []
@@ -321,13 +321,13 @@ class Hub:
         text = "%s is not connected with %s yet, and keeps trying: %s"
         log.info(text, self.station.process, peer.name, reason, extra={"facts": facts})
 
-    def _choose_pause_seconds(self, peer: str, failures: int) -> float:
+    def _choose_redial_pause(self, peer: str, failures: int) -> float:
         """Doubles with each failure; differs from pair to pair, so that not all come back at once."""
         pause = min(FIRST_PAUSE * 2.0 ** min(failures, 16), LONGEST_PAUSE)
         pair = zlib.crc32(f"{self.station.process}\0{peer}".encode())
         return pause * (1 + (pair % 64) / 128)
 
-    async def _keep_alive(self) -> None:
+    async def _keep_connections_alive(self) -> None:
         """Say something on idle connections, and give silent ones up."""
         beat, silence = self.settings.heartbeat, self.settings.silence
         while True:

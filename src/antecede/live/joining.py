@@ -117,7 +117,7 @@ async def open_node(
             opened.push_async_callback(pipeline.stop, NodeClosedError("the node was not opened"))
             station, incarnation = await _restore_station_from_journal(pipeline, group, incarnation, file)
         if file is not None:
-            file.check_memory(station.sent, station.delivered)
+            file.check_node_remembers_events(station.sent, station.delivered)
         courier: Courier
         if inboxes is not None:
             courier = _make_kafka_courier(
@@ -178,7 +178,7 @@ async def _restore_station_from_journal(
                 event_file.add_send(applied.sent, receivers)
     if event_file is not None:
         event_file.flush()
-    pipeline.continue_after_recovery(station, stored.records)
+    pipeline.adopt_recovered_station(station, stored.records)
     return station, stored.incarnation
 
 

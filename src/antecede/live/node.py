@@ -302,7 +302,7 @@ class Node:
         if self._pipeline is None:
             applied = apply_input(self.station, change)
             self._process_applied_input(change, applied, None)
-            self._transmit_and_wake()
+            self._transmit_and_wake_waiters()
         else:
             (applied,) = await self._pipeline.commit_unit(Unit([change]))
         if applied.error is not None:
@@ -362,7 +362,7 @@ class Node:
         refused = self.station.receive_parcels(source, record.first, record.parcels)
         self._write_arrival_events(source, before, (record.first, record.parcels))
         self._count_refusals(source, refused)
-        self._transmit_and_wake()
+        self._transmit_and_wake_waiters()
 
     def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """A peer has shown who it is."""
@@ -425,16 +425,16 @@ class Node:
     def _release_durable_inputs(self) -> None:
         """Events come first: a snapshot, which may go with the next commit, brings none of them back."""
         self._flush_events()
-        self._transmit_and_wake()
+        self._transmit_and_wake_waiters()
 
-    def _transmit_and_wake(self) -> None:
+    def _transmit_and_wake_waiters(self) -> None:
         """Let out what followed from inputs."""
         self._courier.schedule_flush()
         if self.station.queue:
             self._wake_consumer()
         self._room.wake_waiting_senders()
 
-    def prepare_to_transmit(self) -> None:
+    def flush_events_before_transmit(self) -> None:
         """Something is about to leave: what the events file has to say of it comes first."""
         self._sends_in_turn = 0
         self._flush_events()
@@ -481,7 +481,7 @@ class Node:
         self._failure = error
         if not self._ended.done():
             self._ended.set_result(error)
-        self._room.fail(error)
+        self._room.fail_waiting_senders(error)
         self._wake_consumer()
 
     def abort(self) -> None:

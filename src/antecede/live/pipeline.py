@@ -115,7 +115,7 @@ class Pipeline:
         """Call the journal, in its thread."""
         return await self._loop.run_in_executor(self._thread, function, *arguments)
 
-    def continue_after_recovery(self, station: Station, records: list[list[NodeInput]]) -> None:
+    def adopt_recovered_station(self, station: Station, records: list[list[NodeInput]]) -> None:
         """Write for the station that was recovered from these records; they count towards a snapshot."""
         self.station = station
         self.records = len(records)

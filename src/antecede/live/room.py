@@ -24,7 +24,7 @@ class SendersRoom:
 
     def has_room(self, to: Any) -> bool:
         """Whether a message may be sent now; what is wrong with `to` is said later."""
-        return self._has_fewer_waiting(to, self.window)
+        return self._has_fewer_waiting_messages(to, self.window)
 
     async def wait_for_room(self, to: Any) -> None:
         """Wait until there is room; raises why the node has ended, if it has."""
@@ -43,18 +43,18 @@ class SendersRoom:
         for waiter, to in self._waiters:
             if waiter.done():  # its task was cancelled
                 continue
-            if self._failure is None and not self._has_fewer_waiting(to, self.window // 2):
+            if self._failure is None and not self._has_fewer_waiting_messages(to, self.window // 2):
                 waiting.append((waiter, to))
             else:
                 waiter.set_result(None)
         self._waiters = waiting
 
-    def fail(self, error: AntecedeError) -> None:
+    def fail_waiting_senders(self, error: AntecedeError) -> None:
         """Nobody will ever have room again."""
         self._failure = error
         self.wake_waiting_senders()
 
-    def _has_fewer_waiting(self, to: Any, limit: int) -> bool:
+    def _has_fewer_waiting_messages(self, to: Any, limit: int) -> bool:
         """Whether less than that waits, wherever a message to these would have to wait."""
         station, own = self.station, self.station.endpoint
         if own.backlog >= limit or (own.blocks and (own.blocked or self.durable_sends)):

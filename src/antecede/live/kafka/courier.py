@@ -85,7 +85,7 @@ class InboxPeer:
         """Its packets that are here and that the application has not taken."""
         return self.accepted - self.channel.received + self.channel.unsettled
 
-    def has_history(self) -> bool:
+    def has_exchanged_packets(self) -> bool:
         """Whether anything was exchanged with the life that is known."""
         return bool(self.accepted or self.channel.acknowledged or self.channel.flying)
 
@@ -192,7 +192,7 @@ class KafkaCourier:
     def _wake_writers_of_touched_peers(self) -> None:
         self._flush_planned = False
         try:
-            self.node.prepare_to_transmit()
+            self.node.flush_events_before_transmit()
         except NodeFailedError:
             return
         touched = list(self.station.touched)
@@ -356,7 +356,7 @@ class KafkaCourier:
         """Whether it has the packet that is next."""
         if peer.channel.excluded:
             return False
-        if peer.life not in (b"", letter.life) and peer.has_history():
+        if peer.life not in (b"", letter.life) and peer.has_exchanged_packets():
             reason = "has come back without its memory: exclude it, or give it its journal back"
             self.count_refusal("memory", peer.name, reason)
             return False
@@ -417,7 +417,7 @@ class KafkaCourier:
         peer.told = incarnation
 
     async def _write_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
-        self.node.prepare_to_transmit()  # what leaves is in the events file
+        self.node.flush_events_before_transmit()  # what leaves is in the events file
         channel = peer.channel
         head = self._form.build_common_headers(peer.name, peer.life)
         first, parcels = channel.pop_batch_to_transmit(MOST_PACKETS, BATCH_BYTES)

@@ -35,7 +35,7 @@ class CertifiedKey:
         self.certificate = certificate
         self.key = key
 
-    def write(self, folder: Path, name: str) -> None:
+    def write_files(self, folder: Path, name: str) -> None:
         """Write both files; the certificate last, so that one that is there has its key."""
         form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         private = self.key.private_bytes(serialization.Encoding.PEM, form, plain)
@@ -54,9 +54,9 @@ def make_certificates(folder: Path, members: list[str], days: int) -> bool:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = _make_authority() if is_new else _read_authority(folder)
     if is_new:
-        authority.write(folder, "ca")
+        authority.write_files(folder, "ca")
     for name in members:
-        _make_member_certificate(authority, name, days).write(folder, name)
+        _make_member_certificate(authority, name, days).write_files(folder, name)
     return is_new
 
 

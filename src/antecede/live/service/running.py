@@ -43,13 +43,15 @@ async def run_node(loaded: LoadedConfig) -> None:
         _remove_stale_socket(path)
     configure_json_log(config.process, None if config.log is None else loaded.resolve_path(config.log))
     try:
-        await _open_and_serve(loaded, settings, path)
+        await _open_and_serve_node(loaded, settings, path)
     except AntecedeError as error:
         log.error("%s has failed", config.process, extra={"facts": {"reason": str(error)}})
         raise
 
 
-async def _open_and_serve(loaded: LoadedConfig, settings: NodeSettings, socket_path: Path | None) -> None:
+async def _open_and_serve_node(
+    loaded: LoadedConfig, settings: NodeSettings, socket_path: Path | None
+) -> None:
     config = loaded.config
     node = await _open_node(loaded)
     for file in loaded.list_secret_files():
@@ -161,7 +163,7 @@ class NodeService:
         try:
             yield
         finally:
-            await asyncio.to_thread(streams.wait_for_output)
+            await asyncio.to_thread(streams.wait_until_output_written)
 
     def _accept_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._sessions) >= MOST_SESSIONS:

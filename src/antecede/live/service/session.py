@@ -54,7 +54,7 @@ class Desk:
         self.last = delivery.number
         return delivery
 
-    def pop_handed_up_to(self, number: int) -> LiveDelivery | None:
+    def pop_deliveries_up_to(self, number: int) -> LiveDelivery | None:
         """Take deliveries up to a number off the list; returns the last of them."""
         latest = None
         while self.handed and self.handed[0].number <= number:
@@ -231,7 +231,7 @@ class Session:
             raise CallerError("deliveries do not go to this connection: ask for them with receive")
         if command.number > self.desk.last:
             raise CallerError(f"delivery {command.number} was not handed over; the last was {self.desk.last}")
-        settled = self.desk.pop_handed_up_to(command.number)
+        settled = self.desk.pop_deliveries_up_to(command.number)
         if settled is None:
             await self.write_event("done", id=command.id, number=command.number)
             return

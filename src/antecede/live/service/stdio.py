@@ -20,22 +20,22 @@ class StandardStreams:
 
     def __init__(self) -> None:
         self.connection, self._far = socket.socketpair()
-        self._output = Thread(target=self._copy_output, name="antecede-stdout", daemon=True)
-        Thread(target=self._copy_input, name="antecede-stdin", daemon=True).start()
+        self._output = Thread(target=self._copy_socket_to_stdout, name="antecede-stdout", daemon=True)
+        Thread(target=self._copy_stdin_to_socket, name="antecede-stdin", daemon=True).start()
         self._output.start()
 
-    def wait_for_output(self) -> None:
+    def wait_until_output_written(self) -> None:
         """Wait until what was written is with the reader; the connection is closed by now."""
         self._output.join(LAST_WORDS)
 
-    def _copy_input(self) -> None:
+    def _copy_stdin_to_socket(self) -> None:
         with suppress(OSError):
             while data := os.read(0, CHUNK):
                 self._far.sendall(data)
         with suppress(OSError):
             self._far.shutdown(socket.SHUT_WR)
 
-    def _copy_output(self) -> None:
+    def _copy_socket_to_stdout(self) -> None:
         with suppress(OSError):
             while data := self._far.recv(CHUNK):
                 rest = memoryview(data)

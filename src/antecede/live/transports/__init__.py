@@ -19,8 +19,8 @@ class ByteProtocol(asyncio.BufferedProtocol):
         """Bytes have come."""
         raise NotImplementedError
 
-    def go_on_over(self, transport: asyncio.Transport) -> None:
-        """The handshake of TLS is done: this transport takes the place of the one that it goes over."""
+    def switch_to_tls_transport(self, transport: asyncio.Transport) -> None:
+        """The handshake of TLS is done: this transport replaces the plain one, over which it runs."""
         raise NotImplementedError
 
     def refuse_handshake(self, reason: str) -> None:

@@ -86,9 +86,9 @@ class MemoryTransport:
         """Connect to a name."""
         if place not in self.places:
             raise ConnectionRefusedError(f"nobody listens at memory://{place}")
-        self.join_ends(MemoryEnd(make()), MemoryEnd(self.places[place]()))
+        self.connect_ends(MemoryEnd(make()), MemoryEnd(self.places[place]()))
 
-    def join_ends(self, near: MemoryEnd, far: MemoryEnd) -> None:
+    def connect_ends(self, near: MemoryEnd, far: MemoryEnd) -> None:
         """Make two ends a connection."""
         near.other, far.other = far, near
         far.protocol.connection_made(far)

@@ -57,7 +57,7 @@ class TlsDoor(asyncio.Protocol):
         plain = cast(asyncio.Transport, transport)
         self._protocol.connection_made(plain)
         plain.pause_reading()  # until TLS reads: nothing before it may be taken for what comes over it
-        self._task = asyncio.get_running_loop().create_task(self._shake_hands(plain))
+        self._task = asyncio.get_running_loop().create_task(self._perform_tls_handshake(plain))
 
     def data_received(self, data: bytes) -> None:
         """What came together with the end of the handshake."""
@@ -67,7 +67,7 @@ class TlsDoor(asyncio.Protocol):
         """Lost right behind the handshake."""
         self._protocol.connection_lost(exc)
 
-    async def _shake_hands(self, transport: asyncio.Transport) -> None:
+    async def _perform_tls_handshake(self, transport: asyncio.Transport) -> None:
         loop = asyncio.get_running_loop()
         secured = None
         try:
@@ -80,7 +80,7 @@ class TlsDoor(asyncio.Protocol):
             self._protocol.connection_lost(None)
             return
         secured.set_protocol(self._protocol)
-        self._protocol.go_on_over(secured)
+        self._protocol.switch_to_tls_transport(secured)
         if self._early:
             self._protocol.data_received(self._early)
 
@@ -96,10 +96,10 @@ class TcpTransport:
         """Accept connections at host:port; port 0 lets the system choose."""
         host, port = _split_host_and_port(place)
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(self._put_tls_before(make), host, port, backlog=BACKLOG)
+        server = await loop.create_server(self._wrap_in_tls_door(make), host, port, backlog=BACKLOG)
         return TcpListener(server, host)
 
-    def _put_tls_before(self, make: MakeProtocol) -> Callable[[], asyncio.BaseProtocol]:
+    def _wrap_in_tls_door(self, make: MakeProtocol) -> Callable[[], asyncio.BaseProtocol]:
         context = self._accepting
         if context is None:
             return make
