@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PythonException
 
 from antecede.core.errors import CallerError, SetupError
-from antecede.spark.running import translate_error
+from antecede.spark.running import translate_spark_error
 from tests.commands import TRIANGLE, Done, apart, here
 
 pytestmark = pytest.mark.spark
@@ -28,9 +28,9 @@ def test_in_a_process_of_its_own_without_noise(tmp_path) -> None:
 
 def test_errors_of_tasks_are_ours() -> None:
     text = "Job aborted\n  File x, line 1\nantecede.core.errors.CallerError: stamps are odd; cast them\n"
-    assert str(translate_error(PythonException(text))) == "stamps are odd; cast them"
-    assert isinstance(translate_error(PythonException(text)), CallerError)
-    other = translate_error(PythonException("\nout of memory\n at java.lang"))
+    assert str(translate_spark_error(PythonException(text))) == "stamps are odd; cast them"
+    assert isinstance(translate_spark_error(PythonException(text)), CallerError)
+    other = translate_spark_error(PythonException("\nout of memory\n at java.lang"))
     assert isinstance(other, SetupError) and "Spark failed: out of memory" in str(other)
 
 
@@ -47,7 +47,9 @@ def test_errors_of_tasks_are_ours() -> None:
     ],
 )
 def test_faults_of_the_machine_are_told_in_a_sentence(text, sentence) -> None:
-    error = translate_error(PythonException(f"An error occurred while calling o130.collectToPython\n{text}"))
+    error = translate_spark_error(
+        PythonException(f"An error occurred while calling o130.collectToPython\n{text}")
+    )
     assert isinstance(error, SetupError) and sentence in str(error) and "o130" not in str(error)
 
 

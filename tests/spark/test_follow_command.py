@@ -186,7 +186,7 @@ def test_a_file_that_is_gone_before_it_is_read_stops_the_stream(follow_lines, mo
     for number in (1, 2):
         write_line(f"{number}.json", number)
         os.utime(f"lines/{number}.json", (number, number))
-    check = source_files.check_new_files
+    check = source_files.check_files_of_batch
 
     def delete_and_check(batch: DataFrame, number: int, checkpoint: Path) -> DataFrame:
         if number == 1:
@@ -194,7 +194,7 @@ def test_a_file_that_is_gone_before_it_is_read_stops_the_stream(follow_lines, mo
         return check(batch, number, checkpoint)
 
     with monkeypatch.context() as patch:
-        patch.setattr(source_files, "check_new_files", delete_and_check)
+        patch.setattr(source_files, "check_files_of_batch", delete_and_check)
         done = follow_lines("--drain", "--files-per-batch", 1)
     assert done.code == 2 and "lines/2.json: was there a moment ago" in done.err, done
     write_line("2.json", 2)

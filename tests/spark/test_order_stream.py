@@ -238,7 +238,7 @@ def test_what_cannot_be_given_up_now_is_tried_again(tmp_path: Path, monkeypatch:
     ledger: Any = Ledger()
 
     def look_twice() -> None:
-        ticks.accompany_query(query, tmp_path, ledger, threading.Lock())
+        ticks.start_tick_thread(query, tmp_path, ledger, threading.Lock())
         wait_for(lambda: len(looks) > 1)
 
     with pytest.warns(RuntimeWarning, match="no space left on device; this is tried again"):

@@ -269,10 +269,10 @@ def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
     if len(used) > 1 and set(used[0].topics) & set(used[1].topics):
         raise CallerError(f"--to {request.to}: is read by this stream, too; name another topic")
     from antecede.spark.kafka_connector import make_connector_settings
-    from antecede.spark.streams.kafka import check_brokers
+    from antecede.spark.streams.kafka import check_brokers_reachable
 
     for topics in used:
-        check_brokers(topics)
+        check_brokers_reachable(topics)
     return o.open_spark(request.master, **make_connector_settings())
 
 
@@ -280,20 +280,20 @@ def _open_stream(spark: Any, request: FollowRequest, settings: StreamSettings) -
     """The rows of the source, which the checkpoint belongs to from now on."""
     write_file_atomically(settings.checkpoint / SOURCE_FILE, request.source.encode())
     if request.topics is not None and request.is_change_log:
-        from antecede.spark.streams.change_stream import follow_changes
+        from antecede.spark.streams.change_stream import open_change_stream
 
-        return follow_changes(spark, request.topics, request.records_per_batch)
+        return open_change_stream(spark, request.topics, request.records_per_batch)
     if request.topics is not None:
-        from antecede.spark.streams.kafka import follow_topics
+        from antecede.spark.streams.kafka import open_topic_stream
 
         history = next(iter(request.folders), None)
         place = (settings.options, settings.checkpoint, history)
         most = (request.files_per_batch, request.records_per_batch)
-        return follow_topics(spark, request.topics, *place, *most)
-    from antecede.spark.streams.follow import follow_folder
+        return open_topic_stream(spark, request.topics, *place, *most)
+    from antecede.spark.streams.follow import open_folder_stream
 
     read_options = {name: request.columns[name] for name in READ_OPTIONS if name in request.columns}
-    return follow_folder(spark, request.inputs, request.format, read_options, request.files_per_batch)
+    return open_folder_stream(spark, request.inputs, request.format, read_options, request.files_per_batch)
 
 
 def _choose_horizon(request: FollowRequest) -> int | None:
@@ -312,9 +312,9 @@ def _choose_batch_preparation(request: FollowRequest, checkpoint: Path) -> Prepa
         return lambda batch, number: link_transactions(batch, number, checkpoint.absolute())
     if request.topics is not None:
         return None
-    from antecede.spark.streams.source_files import check_new_files
+    from antecede.spark.streams.source_files import check_files_of_batch
 
-    return lambda batch, number: check_new_files(batch, number, checkpoint.absolute() / "spark")
+    return lambda batch, number: check_files_of_batch(batch, number, checkpoint.absolute() / "spark")
 
 
 def _explain_source_errors(request: FollowRequest) -> AbstractContextManager[None]:

@@ -27,11 +27,13 @@ def watch_jobs(
     """Tell of progress while the block runs. A server of Spark Connect tells it by itself, without rows."""
     context = getattr(spark, "_sc", None)
     if context is None:
-        with _listen_to_server(spark, on_progress):
+        with _report_progress_of_server(spark, on_progress):
             yield
         return
     over = Event()
-    thread = Thread(target=_report_until_over, args=(context, on_progress, every_seconds, over), daemon=True)
+    thread = Thread(
+        target=_report_progress_until_over, args=(context, on_progress, every_seconds, over), daemon=True
+    )
     thread.start()
     try:
         yield
@@ -41,7 +43,9 @@ def watch_jobs(
 
 
 @contextmanager
-def _listen_to_server(spark: SparkSession, on_progress: Callable[[Progress], None]) -> Iterator[None]:
+def _report_progress_of_server(
+    spark: SparkSession, on_progress: Callable[[Progress], None]
+) -> Iterator[None]:
     def report_stages(stages: Iterable[Any] | None, *_: object, **__: object) -> None:
         active = [stage for stage in stages or () if not stage.done]
         if active:
@@ -57,7 +61,7 @@ def _listen_to_server(spark: SparkSession, on_progress: Callable[[Progress], Non
         spark.removeProgressHandler(handler)
 
 
-def _report_until_over(
+def _report_progress_until_over(
     context: Any, on_progress: Callable[[Progress], None], every_seconds: float, over: Event
 ) -> None:
     while not over.wait(every_seconds):

@@ -52,7 +52,7 @@ def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSe
                 "apt-get install maven), or put that jar and what it needs into the folder jars of pyspark "
                 f"({locate_spark_log()} has what Spark said)"
             ) from error
-        raise translate_error(error) from error
+        raise translate_spark_error(error) from error
     finally:
         with suppress(Py4JError, ConnectionError):  # there may be no Spark any more that could be stopped
             started = SparkSession.getActiveSession()
@@ -82,7 +82,7 @@ def _keep_interrupt_handler() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
 
 
-def translate_error(error: Exception) -> AntecedeError:
+def translate_spark_error(error: Exception) -> AntecedeError:
     """The error of ours that was raised inside a task; or a sentence about what Spark says."""
     text = str(error)
     if match := re.search(r"\bantecede\.core\.errors\.(\w+): (.*)", text):

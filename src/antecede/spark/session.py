@@ -48,7 +48,7 @@ def get_session(master: str | None = None, **settings: str) -> SparkSession:
     address = find_spark_address(master)
     builder = SparkSession.builder.appName("antecede")
     builder = builder.remote(address.text) if address.is_remote else builder.master(address.text)
-    chosen = _choose_settings(address)
+    chosen = _choose_session_settings(address)
     chosen |= {name.replace("_", "."): value for name, value in settings.items()}
     for name, value in chosen.items():
         builder = builder.config(name, value)
@@ -62,7 +62,7 @@ def get_session(master: str | None = None, **settings: str) -> SparkSession:
     return session
 
 
-def _choose_settings(address: SparkAddress) -> dict[str, str]:
+def _choose_session_settings(address: SparkAddress) -> dict[str, str]:
     """Settings of a new session; of an embedded one, which fits this machine, more of them."""
     if address.kind != "embedded":
         return dict(SETTINGS)

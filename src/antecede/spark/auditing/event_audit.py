@@ -45,7 +45,7 @@ from antecede.spark.auditing.trace_ends import count_traces
 from antecede.spark.event_columns import add_missing_columns, complete_event_columns, select_cause_columns
 from antecede.spark.partition_kernel import read_chosen_partition_count
 from antecede.spark.pictures.windows import build_log_view
-from antecede.spark.repl import shows_rows
+from antecede.spark.repl import is_eager_display_enabled
 from antecede.tables import FINDINGS
 
 HUGE = 12_000_000
@@ -160,7 +160,7 @@ class SparkAudit:
     def _repr_html_(self) -> str:
         """For notebooks: the columns of the tables; and the verdict with some findings of each kind, in
         sessions that show DataFrames so (`spark.sql.repl.eagerEval.enabled`)."""
-        if not shows_rows(self.totals.sparkSession):
+        if not is_eager_display_enabled(self.totals.sparkSession):
             return render_columns({"findings": FINDINGS.names, "totals": self.totals.columns})
         summary = self.summary(SHOWN_FINDINGS)
         return render_verdict(summary.verdict, summary.sample)

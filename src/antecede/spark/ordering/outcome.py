@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from antecede.ordering.accounting import check_accounting, describe_counts
 from antecede.ordering.added_columns import name_added_columns
 from antecede.report.notebook import SHOWN_ROWS, Preview, render_columns, render_result
-from antecede.spark.repl import shows_rows
+from antecede.spark.repl import is_eager_display_enabled
 
 ANSWER = "antecede answer"
 """The column with the answers of the kernel while all rows are together."""
@@ -139,7 +139,7 @@ class SparkOutcome:
         """For notebooks: the columns of the tables; and their first rows, in sessions that show DataFrames so
         (`spark.sql.repl.eagerEval.enabled`)."""
         tables = self._tables._asdict()
-        if not shows_rows(self._plan.rows.sparkSession):
+        if not is_eager_display_enabled(self._plan.rows.sparkSession):
             return render_columns({name: frame.columns for name, frame in tables.items()})
         counts = self.counts()
         previews = [

@@ -19,7 +19,7 @@ def apply_gathering(spark: SparkSession, events: DataFrame, gathering: Gathering
         has_timed = BY_TIME in shifts["how"].to_pylist()
         events = _shift_indexes(events, sf.broadcast(spark.createDataFrame(shifts)), has_timed)
     if len(new_names):
-        events = _prefix_executions(events, sf.broadcast(spark.createDataFrame(new_names)))
+        events = _prefix_execution_names(events, sf.broadcast(spark.createDataFrame(new_names)))
     return events
 
 
@@ -42,7 +42,7 @@ def _shift_indexes(events: DataFrame, shifts: DataFrame, has_timed: bool) -> Dat
     return joined.withColumns({"event": event, "index": place}).select(events.columns)
 
 
-def _prefix_executions(events: DataFrame, new_names: DataFrame) -> DataFrame:
+def _prefix_execution_names(events: DataFrame, new_names: DataFrame) -> DataFrame:
     """Executions named by what they are in, where they are separate."""
     new_name, own = sf.col("new_name"), sf.col("execution")
     name = sf.when(own == "", new_name).otherwise(sf.concat_ws(": ", new_name, own))

@@ -20,7 +20,7 @@ def join_linked_traces(events: DataFrame, folder: str) -> DataFrame:
         return events
     links = pq.read_table(folder, schema=TRACE_LINKS)
     joined = join_traces(links, _list_present_traces(events, links))
-    return _rename_events(events, joined) if len(joined) else events
+    return _rename_events_of_joined_traces(events, joined) if len(joined) else events
 
 
 def _list_present_traces(events: DataFrame, links: pa.Table) -> set[str]:
@@ -31,8 +31,8 @@ def _list_present_traces(events: DataFrame, links: pa.Table) -> set[str]:
     return {row.execution for row in present.collect()}
 
 
-def _rename_events(events: DataFrame, joined: pa.Table) -> DataFrame:
-    """As `formats.linked_traces.rename_events` does."""
+def _rename_events_of_joined_traces(events: DataFrame, joined: pa.Table) -> DataFrame:
+    """As `formats.linked_traces.move_events_into_joined_traces` does."""
     table = sf.broadcast(events.sparkSession.createDataFrame(joined))
     is_joined = sf.col("joined").isNotNull()
     suffix = sf.concat(sf.lit(OF_TRACE), "execution")

@@ -25,17 +25,17 @@ from antecede.formats.across import CAN_BE_AMBIGUOUS, RULES
 from antecede.formats.executions import SPANS, group_files_into_executions
 from antecede.formats.logs import (
     FileRead,
-    check_any_readable,
-    check_counts,
+    check_any_file_readable,
     check_settings,
-    describe_counts,
+    describe_file_counts,
     describe_unknown_kinds,
     join_notes,
     list_unreadable_files,
+    make_checked_counts,
 )
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
-from antecede.formats.sources import PathLike, list_files, list_paths
+from antecede.formats.sources import PathLike, list_files, normalize_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, locate_staged_file
 from antecede.report.notebook import preview_files, render_result
 from antecede.scratch import make_scratch_folder
@@ -77,7 +77,7 @@ class SparkLogs:
 
         Runs two jobs.
         """
-        return check_counts(self.files, self.events.count(), self.quarantine.count())
+        return make_checked_counts(self.files, self.events.count(), self.quarantine.count())
 
     def done(self) -> None:
         """Remove what was staged: the tables cannot be used any more."""
@@ -94,7 +94,7 @@ class SparkLogs:
 
     def _repr_html_(self) -> str:
         """For notebooks: how each file was read."""
-        return render_result(describe_counts(self.files), preview_files(self.files, self.note))
+        return render_result(describe_file_counts(self.files), preview_files(self.files, self.note))
 
 
 def read_logs(
@@ -119,7 +119,7 @@ def read_logs(
         events, quarantine, files = antecede.spark.read_logs(spark, ["gateway.log", "workers/"])
     """
     check_settings(format, settings)
-    names = list_files(list_paths(paths))
+    names = list_files(normalize_paths(paths))
     _make_staging_folder(staging)
     until_done = ExitStack()
     atexit.register(until_done.close)  # which also keeps the folder while only its tables are known
@@ -165,15 +165,15 @@ def _read_files(
         parted = read_in_parts(spark, names[number], format, settings, staging, part_bytes)
     if parted is None:
         reads |= _stage_files(spark, to_stage, format, settings, staging)
-        events, gather_note = _gather_files(spark, names, staging)
+        events, gather_note = _load_events_by_execution(spark, names, staging)
         events = join_linked_traces(events, os.path.join(staging, "links"))
-        quarantine = _load_staged(spark, staging, "quarantine", QUARANTINE)
+        quarantine = _load_staged_table(spark, staging, "quarantine", QUARANTINE)
     else:
         reads[number] = parted.file
         events, gather_note = parted.events.withColumn("number", sf.lit(number).cast("long")), None
         quarantine = parted.quarantine
     files = [reads[number] for number in range(len(names))]
-    check_any_readable(files)
+    check_any_file_readable(files)
     events, across_note = _link_events_by_format(events, files, parted is not None and parted.is_unmatched)
     events = events.select(EVENTS.names)
     if native_rows:
@@ -231,9 +231,11 @@ def _assign_files_to_tasks(sizes: list[int], tasks: int) -> list[int]:
     return result
 
 
-def _gather_files(spark: SparkSession, names: list[str], folder: str) -> tuple[DataFrame, str | None]:
+def _load_events_by_execution(
+    spark: SparkSession, names: list[str], folder: str
+) -> tuple[DataFrame, str | None]:
     """The staged events with the number of their file, executions put together; and a note."""
-    events, spans = _load_staged(spark, folder, "events", STAGED_EVENTS), os.path.join(folder, "spans")
+    events, spans = _load_staged_table(spark, folder, "events", STAGED_EVENTS), os.path.join(folder, "spans")
     if not os.path.isdir(spans):
         return events, None
     gathering = group_files_into_executions(pq.read_table(spans, schema=SPANS), names)
@@ -257,7 +259,7 @@ def _link_events_by_format(
     return events, note
 
 
-def _load_staged(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:
+def _load_staged_table(spark: SparkSession, folder: str, name: str, schema: pa.Schema) -> DataFrame:
     """A staged table; an empty one if no file has a row of it."""
     path, columns = os.path.join(folder, name), from_arrow_schema(schema)
     if not os.path.isdir(path):

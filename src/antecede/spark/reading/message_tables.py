@@ -94,17 +94,19 @@ def read_message_files(
     files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
-        with _explain_name_clashes():
-            return _read_parquet(spark, files)
+        with _explain_column_name_clashes():
+            return _read_parquet_files(spark, files)
     if kind == "debezium":
-        return _read_changes(spark, files)
-    return _read_text(spark, kind, files, options)
+        return _read_change_logs(spark, files)
+    return _read_text_files(spark, kind, files, options)
 
 
-def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[str, Any]) -> MessageFiles:
+def _read_text_files(
+    spark: SparkSession, kind: str, files: list[str], options: dict[str, Any]
+) -> MessageFiles:
     """Two jobs look at all lines: one for the types of columns, and one for the rows, which are kept."""
     ranges = plan_ranges(spark, files)
-    plan = plan_text(spark, kind, files, ranges, options)
+    plan = plan_text_parsing(spark, kind, files, ranges, options)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return parse_lines(batches, plan)
@@ -112,7 +114,7 @@ def _read_text(spark: SparkSession, kind: str, files: list[str], options: dict[s
     return _split_unreadable_rows(map_lines(spark, ranges, parse, plan.schema), kind, files)
 
 
-def _read_changes(spark: SparkSession, files: list[str]) -> MessageFiles:
+def _read_change_logs(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Changes of a database: one job for the order of commits, and one for the rows."""
     ranges = plan_ranges(spark, files)
     marks = map_lines(spark, ranges, list_transaction_marks, MARKS).toArrow()
@@ -134,7 +136,7 @@ def _split_unreadable_rows(lines: DataFrame, kind: str, files: list[str]) -> Mes
     return MessageFiles(good, unreadable, kind, files)
 
 
-def plan_text(
+def plan_text_parsing(
     spark: SparkSession, kind: str, files: list[str], ranges: list[LineRange], options: dict[str, Any]
 ) -> TextPlan:
     """How the lines of these files are read, by a look at all of them."""
@@ -151,7 +153,7 @@ def plan_text(
     return plan_text_table(question, merge_summaries(summaries), exact_names=is_case_sensitive(spark))
 
 
-def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
+def _read_parquet_files(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Files whose footer cannot be read are left out whole. Footers also tell how many rows there are."""
     faults = {number: _find_parquet_fault(file) for number, file in enumerate(files)}
     broken = [(number, None, fault, None) for number, fault in faults.items() if fault]
@@ -161,7 +163,9 @@ def _read_parquet(spark: SparkSession, files: list[str]) -> MessageFiles:
     footers = [pq.read_metadata(file) for file in good]
     differ = any(not footer.schema.equals(footers[0].schema) for footer in footers)
     table = spark.read.option("mergeSchema", differ).parquet(*map(escape_path_pattern, good))
-    rows = table.withColumns({LINE: sf.col("_metadata.row_index") + 1, FILE: _find_file_number(good, files)})
+    rows = table.withColumns(
+        {LINE: sf.col("_metadata.row_index") + 1, FILE: _make_file_number_column(good, files)}
+    )
     unreadable_schema = f"`{FILE}` int, `{LINE}` bigint, `{REASON}` string, `{RAW}` string"
     unreadable = spark.createDataFrame(broken, unreadable_schema)
     row_count = sum(footer.num_rows for footer in footers)
@@ -176,7 +180,7 @@ def _find_parquet_fault(file: str) -> str | None:
     return find_parquet_fault(file)
 
 
-def _find_file_number(good: list[str], files: list[str]) -> Column:
+def _make_file_number_column(good: list[str], files: list[str]) -> Column:
     """The number of the file of each row."""
     numbers = {os.path.abspath(file): number for number, file in enumerate(files)}
     if len(good) == 1:
@@ -192,7 +196,7 @@ def _find_file_number(good: list[str], files: list[str]) -> Column:
 
 
 @contextmanager
-def _explain_name_clashes() -> Iterator[None]:
+def _explain_column_name_clashes() -> Iterator[None]:
     """What Spark says of columns that it cannot tell apart, or put together, in words of ours."""
     try:
         yield

@@ -56,25 +56,25 @@ def read_in_parts(
     if plan is None:
         return None
     read_part(b"", name, plan, settings, first_line=1)  # wrong settings are told here, not in a task
-    parts = _number_lines(spark, path, split_file_into_parts(size, part_bytes))
+    parts = _add_first_line_numbers(spark, path, split_file_into_parts(size, part_bytes))
     os.makedirs(folder, exist_ok=True)
     stage = PartStage(folder, name, path, plan, settings)
     staged = _make_task_rows(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
     try:
         columns = [staged[key].to_pylist() for key in ("basis", "unmatched", "alone")]
         basis, is_unmatched = find_common_index_basis(zip(*columns, strict=True))
-        offsets = compute_part_offsets(_load_spans(folder), basis)
+        offsets = compute_part_offsets(_load_part_spans(folder), basis)
     except NotInParts:
         return None
-    events = _load_staged(spark, os.path.join(folder, "events"), PART_EVENTS)
-    events = _fill_event_ids(_offset_positions(spark, events, offsets), name)
-    quarantine = _load_staged(spark, os.path.join(folder, "quarantine"), QUARANTINE)
+    events = _load_staged_table(spark, os.path.join(folder, "events"), PART_EVENTS)
+    events = _fill_missing_event_ids(_offset_event_indexes(spark, events, offsets), name)
+    quarantine = _load_staged_table(spark, os.path.join(folder, "quarantine"), QUARANTINE)
     return PartedLog(
         _make_file_read(name, plan.format, staged), events.select(EVENTS.names), quarantine, is_unmatched
     )
 
 
-def _number_lines(spark: SparkSession, path: str, parts: pa.Table) -> pa.Table:
+def _add_first_line_numbers(spark: SparkSession, path: str, parts: pa.Table) -> pa.Table:
     """The parts with the numbers of their first lines."""
     counts = (
         _make_task_rows(spark, parts)
@@ -98,19 +98,19 @@ def _make_file_read(name: str, format: str, staged: pa.Table) -> FileRead:
     return FileRead(name, format, events, quarantined, None, tuple(sorted(words)[:LISTED_WORDS]))
 
 
-def _load_spans(folder: str) -> pa.Table:
+def _load_part_spans(folder: str) -> pa.Table:
     path = os.path.join(folder, "spans")
     return pq.read_table(path, schema=PART_SPANS) if os.path.isdir(path) else PART_SPANS.empty_table()
 
 
-def _load_staged(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
+def _load_staged_table(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
     columns = from_arrow_schema(schema)
     if not os.path.isdir(path):
         return spark.createDataFrame([], columns)
     return spark.read.schema(columns).parquet(path)
 
 
-def _offset_positions(spark: SparkSession, events: DataFrame, offsets: pa.Table) -> DataFrame:
+def _offset_event_indexes(spark: SparkSession, events: DataFrame, offsets: pa.Table) -> DataFrame:
     """Positions that count on from part to part."""
     if not len(offsets):
         return events
@@ -119,7 +119,7 @@ def _offset_positions(spark: SparkSession, events: DataFrame, offsets: pa.Table)
     return joined.withColumn("index", sf.col("index") + sf.col("further"))
 
 
-def _fill_event_ids(events: DataFrame, name: str) -> DataFrame:
+def _fill_missing_event_ids(events: DataFrame, name: str) -> DataFrame:
     """Ids for events that have none, as `formats.indexing` makes them."""
     by_index = sf.concat(sf.col("process"), sf.lit("#"), sf.col("index"))
     by_line = sf.concat(sf.lit(f"{name}:"), sf.col("line"))

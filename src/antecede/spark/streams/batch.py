@@ -66,7 +66,7 @@ class StreamSettings(NamedTuple):
         return plan_stream(columns, self.options, self.give_up, self.horizon, exact_names=exact_names)
 
 
-def make_settings(
+def make_stream_settings(
     *,
     out: str | Path,
     checkpoint: str | Path,
@@ -167,7 +167,7 @@ def write_ordered(
     of another stream; `query` is anything that tells this stream from others (the id of the query), so that
     one that starts anew is not taken for a replay. Rows of a batch must be the same whenever Spark tries it.
     """
-    settings = make_settings(
+    settings = make_stream_settings(
         out=out,
         checkpoint=checkpoint,
         group=group,
@@ -214,7 +214,7 @@ def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None
     """Let tasks put the rows of their buckets in order; one job."""
     wanted = partitions or read_chosen_partition_count(batch.sparkSession) or turn.bucket_count
     tasks = min(wanted, turn.bucket_count)
-    rows = batch.withColumns({_BUCKET: _choose_bucket(turn), _NO_ROW: sf.lit(False)})
+    rows = batch.withColumns({_BUCKET: _make_bucket_column(turn), _NO_ROW: sf.lit(False)})
     if expired := turn.list_expired_buckets():
         rows = rows.union(_make_placeholder_rows(rows, expired))
     turn = turn._replace(ledger=turn.ledger._replace(publish=None))  # that is for the driver to do
@@ -231,7 +231,7 @@ def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None
     return [msgspec.json.decode(row["report"], type=BucketReport) for row in reports]
 
 
-def _choose_bucket(turn: Turn) -> Column:
+def _make_bucket_column(turn: Turn) -> Column:
     """The bucket of each row: the same for all rows of a group, for ever."""
     group = turn.ledger.plan.messages.group
     if group is None:

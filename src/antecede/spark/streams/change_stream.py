@@ -18,7 +18,7 @@ from antecede.formats.debezium import Commits, TransactionMark, make_begin_id, m
 from antecede.kafka_address import KafkaTopics
 from antecede.ordering.change_tables import FROM_RECORDS, parse_change_records
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.streams.kafka import check_topics, open_record_stream
+from antecede.spark.streams.kafka import check_topics_readable, open_record_stream
 from antecede.streams.marks import KEPT_MARKS, write_file_atomically
 
 HORIZON = 100_000
@@ -34,9 +34,9 @@ class _Begins(msgspec.Struct, frozen=True):
     commits: Commits
 
 
-def follow_changes(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
+def open_change_stream(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
     """The rows of topics that Debezium writes; `link_transactions` tells the rest of each batch."""
-    check_topics(spark, topics)
+    check_topics_readable(spark, topics)
     records = open_record_stream(spark, topics, records_per_batch)
     return map_in_arrow(records, parse_change_records, from_arrow_schema(FROM_RECORDS))
 

@@ -15,9 +15,9 @@ from antecede.formats.message_files import list_followed_files
 from antecede.formats.text_lines import LINES
 from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
 from antecede.spark.reading.lines import plan_ranges
-from antecede.spark.reading.message_tables import plan_text
+from antecede.spark.reading.message_tables import plan_text_parsing
 from antecede.spark.reading.native import escape_path_pattern
-from antecede.spark.running import translate_error
+from antecede.spark.running import translate_spark_error
 from antecede.spark.streams.batch import StreamSettings
 from antecede.spark.streams.stream import PrepareBatch, start_stream
 from antecede.streams.marks import list_marked_batches
@@ -26,7 +26,7 @@ _PAUSE = 1
 """Seconds between two looks at a query."""
 
 
-def follow_folder(
+def open_folder_stream(
     spark: SparkSession,
     paths: list[str],
     kind: str | None,
@@ -43,7 +43,7 @@ def follow_folder(
         reader = spark.read.option("recursiveFileLookup", True).option("mergeSchema", True)
         schema = reader.parquet(place).schema
         return stream.schema(schema).parquet(place)
-    plan = plan_text(spark, kind, files, plan_ranges(spark, files), read_options)
+    plan = plan_text_parsing(spark, kind, files, plan_ranges(spark, files), read_options)
     return parse_stream(stream.text(place), plan)
 
 
@@ -99,7 +99,7 @@ def run_until_stopped(
                 return stream
             if not isinstance(error, StreamingQueryException):
                 raise
-            told = translate_error(error)
+            told = translate_spark_error(error)
             found = (str(told), list_marked_batches(settings.checkpoint))
             if not isinstance(told, NewColumnsError) or found == looked:
                 raise

@@ -57,7 +57,7 @@ def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoi
             f"{checkpoint} began without history, and history comes first: leave out {folder}, or start with "
             "a new checkpoint and a new output folder"
         )
-    records = _select_records(
+    records = _select_record_columns(
         spark.read.option("recursiveFileLookup", True).parquet(escape_path_pattern(folder)), folder
     )
     last = records.groupBy("kafka_topic", "kafka_partition").agg(sf.max("kafka_offset").alias("last"))
@@ -71,12 +71,12 @@ def find_history(spark: SparkSession, folder: str, topics: KafkaTopics, checkpoi
             f"{folder}: has {found}, and the topics are {', '.join(topics.topics)}: name all of them"
         )
     history = TopicHistory(folder, ends)
-    _check_no_gap(spark, history, topics)
+    _check_no_gap_after_history(spark, history, topics)
     write_file_atomically(checkpoint / _FILE, msgspec.json.encode(history))
     return history
 
 
-def check_history_named(checkpoint: Path) -> None:
+def refuse_resuming_without_history(checkpoint: Path) -> None:
     """Refuse to go on without the history that the stream began with."""
     if (kept := _read_kept_history(checkpoint)) is not None:
         raise CallerError(f"the stream began with the history in {kept.folder}: name it before the topics")
@@ -95,14 +95,14 @@ def prepend_history(
     schema = spark.read.option("recursiveFileLookup", True).parquet(place).schema
     reader = spark.readStream.schema(schema).option("recursiveFileLookup", True)
     files = reader.option("maxFilesPerTrigger", files_per_batch).parquet(place)
-    old = _select_records(files, history.folder)
+    old = _select_record_columns(files, history.folder)
     end = history.make_end_column()
     old = old.where(sf.col("kafka_offset") < end)
     new = records.where(end.isNull() | (sf.col("kafka_offset") >= end))
     return old.unionByName(new)
 
 
-def _select_records(frame: DataFrame, folder: str) -> DataFrame:
+def _select_record_columns(frame: DataFrame, folder: str) -> DataFrame:
     """Records under our names, be they as Spark's reader of topics names them or as our tables do."""
     columns = []
     for field in from_arrow_schema(RECORDS).fields:
@@ -118,7 +118,7 @@ def _select_records(frame: DataFrame, folder: str) -> DataFrame:
     return frame.select(*columns)
 
 
-def _check_no_gap(spark: SparkSession, history: TopicHistory, topics: KafkaTopics) -> None:
+def _check_no_gap_after_history(spark: SparkSession, history: TopicHistory, topics: KafkaTopics) -> None:
     """Refuse history whose last records the topics no longer have: nobody could tell what was in between."""
     partitions = {topic: sorted(map(int, ends)) for topic, ends in history.ends.items()}
     last = {topic: {p: end - 1 for p, end in ends.items()} for topic, ends in history.ends.items()}

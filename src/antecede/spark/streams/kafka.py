@@ -29,7 +29,7 @@ from antecede.ordering.kafka_records import (
 )
 from antecede.ordering.message_plan import MessageOptions
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.streams.history import check_history_named, find_history, prepend_history
+from antecede.spark.streams.history import find_history, prepend_history, refuse_resuming_without_history
 from antecede.streams.marks import write_file_atomically
 
 ANSWER_TIME = 10
@@ -43,7 +43,7 @@ _KIND_FILE = "stamps.json"
 """In the checkpoint: what stamps are, found when the stream began."""
 
 
-def check_brokers(topics: KafkaTopics) -> None:
+def check_brokers_reachable(topics: KafkaTopics) -> None:
     """Refuse brokers that nobody listens at, before anything is started."""
     faults = []
     for broker in topics.brokers.split(","):
@@ -59,10 +59,10 @@ def check_brokers(topics: KafkaTopics) -> None:
 def open_record_stream(spark: SparkSession, topics: KafkaTopics, records_per_batch: int) -> DataFrame:
     """A stream of the records of topics, from their beginnings on."""
     reader = spark.readStream.format("kafka").options(**_make_reader_options(topics))
-    return _select_records(reader.option("maxOffsetsPerTrigger", records_per_batch).load())
+    return _select_record_columns(reader.option("maxOffsetsPerTrigger", records_per_batch).load())
 
 
-def follow_topics(
+def open_topic_stream(
     spark: SparkSession,
     topics: KafkaTopics,
     options: MessageOptions,
@@ -75,10 +75,10 @@ def follow_topics(
 
     With a folder of history, what is there comes from the folder, and the topics go on behind it.
     """
-    kind = _find_stamp_kind(spark, topics, options, checkpoint)
+    kind = _choose_stamp_kind(spark, topics, options, checkpoint)
     records = open_record_stream(spark, topics, records_per_batch)
     if history is None:
-        check_history_named(checkpoint)
+        refuse_resuming_without_history(checkpoint)
     else:
         kept = find_history(spark, history, topics, checkpoint)
         records = prepend_history(spark, kept, records, files_per_batch)
@@ -94,15 +94,15 @@ def _parse_records(records: DataFrame, plan: RecordPlan) -> DataFrame:
     return map_in_arrow(records, parse, from_arrow_schema(plan.schema))
 
 
-def _find_stamp_kind(
+def _choose_stamp_kind(
     spark: SparkSession, topics: KafkaTopics, options: MessageOptions, checkpoint: Path
 ) -> str:
     """What stamps are: as when the stream began, or the only thing that they can be, or as most are now."""
     file = checkpoint / _KIND_FILE
     if file.exists():
-        check_topics(spark, topics)
+        check_topics_readable(spark, topics)
         return msgspec.json.decode(file.read_bytes(), type=str)
-    sample = _read_sample(spark, topics, SAMPLE)
+    sample = _read_sample_records(spark, topics, SAMPLE)
     kinds = list_possible_stamp_kinds(options)
     if not kinds:
         raise CallerError(f"stamps of form {options.form!r} cannot be put in order while rows come")
@@ -111,19 +111,19 @@ def _find_stamp_kind(
     return kind
 
 
-def check_topics(spark: SparkSession, topics: KafkaTopics) -> None:
-    """A sentence if the broker does not answer, or a topic is not there."""
-    check_brokers(topics)
-    _read_sample(spark, topics, 1)
+def check_topics_readable(spark: SparkSession, topics: KafkaTopics) -> None:
+    """Raise an error if the broker does not answer, or a topic is not there."""
+    check_brokers_reachable(topics)
+    _read_sample_records(spark, topics, 1)
 
 
-def _read_sample(spark: SparkSession, topics: KafkaTopics, most: int) -> pa.Table:
+def _read_sample_records(spark: SparkSession, topics: KafkaTopics, most: int) -> pa.Table:
     """Some of the first records; a sentence if the broker does not answer, or a topic is not there."""
     with explain_kafka_errors(topics):
         times = {name: str(1000 * ANSWER_TIME) for name in _TIMES}
         reader = spark.read.format("kafka").options(**_make_reader_options(topics), **times)
         frame = reader.option("fetchOffset.numRetries", 1).load()
-        rows = _select_records(frame).limit(most).collect()
+        rows = _select_record_columns(frame).limit(most).collect()
     return pa.Table.from_pylist([row.asDict(recursive=True) for row in rows], RECORDS)
 
 
@@ -136,7 +136,7 @@ def _make_reader_options(topics: KafkaTopics) -> dict[str, str]:
     }
 
 
-def _select_records(frame: DataFrame) -> DataFrame:
+def _select_record_columns(frame: DataFrame) -> DataFrame:
     return frame.select(*(sf.col(name.removeprefix("kafka_")).alias(name) for name in RECORDS.names))
 
 
@@ -146,10 +146,10 @@ def explain_kafka_errors(topics: KafkaTopics) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise _explain_error(error, topics) or error from error
+        raise _explain_kafka_error(error, topics) or error from error
 
 
-def _explain_error(error: Exception, topics: KafkaTopics) -> AntecedeError | None:
+def _explain_kafka_error(error: Exception, topics: KafkaTopics) -> AntecedeError | None:
     text = str(error)
     if isinstance(error, AnalysisException) and "kafka" in text.lower() and "find" in text.lower():
         return SetupError(

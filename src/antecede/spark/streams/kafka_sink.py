@@ -51,7 +51,7 @@ def make_publisher(
         rows = frames[0]
         for frame in frames[1:]:
             rows = rows.unionByName(frame)
-        records = _make_records(rows, plan, str(mark.query))
+        records = _make_kafka_records(rows, plan, str(mark.query))
         writer = records.write.format("kafka").option("kafka.bootstrap.servers", topics.brokers)
         writer.option("topic", topics.topics[0]).save()
 
@@ -65,7 +65,7 @@ def _read_new_files(spark: SparkSession, out: Path, name: str, paths: Collection
     return spark.read.parquet(*files).withColumn(_TABLE, sf.lit(name))
 
 
-def _make_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFrame:
+def _make_kafka_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFrame:
     """Key, value and headers; rows of a group lie together, by position."""
     group = plan.messages.group
     key = sf.lit("") if group is None else quote_column(group).cast("string")
@@ -75,12 +75,12 @@ def _make_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFrame:
     if plan.messages.ordered_at is not None:  # each receiver has positions of its own
         headers[RECEIVER] = quote_column(plan.messages.ordered_at)
         by.append(headers[RECEIVER])
-    lists = [sf.array(*(_make_header(name, value) for name, value in headers.items()))]
+    lists = [sf.array(*(_make_record_header(name, value) for name, value in headers.items()))]
     own = [quote_column(name) for name in rows.columns if name != _TABLE]
     value = sf.to_json(sf.struct(*own)).cast("binary")
     if "kafka_value" in rows.columns:  # what came from a topic goes on as it came
         value = sf.col("kafka_value")
-        kept_key = sf.array(_make_header(KEY, sf.col("kafka_key")))
+        kept_key = sf.array(_make_record_header(KEY, sf.col("kafka_key")))
         lists.append(sf.when(sf.col("kafka_key").isNotNull(), kept_key).otherwise(sf.array()))
         lists.insert(0, sf.coalesce(sf.col("kafka_headers"), sf.array()))
     keyed = rows.withColumn(_GROUP, key)
@@ -88,5 +88,5 @@ def _make_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFrame:
     return sorted_rows.select(by[0].alias("key"), value.alias("value"), sf.concat(*lists).alias("headers"))
 
 
-def _make_header(name: str, value: Column) -> Column:
+def _make_record_header(name: str, value: Column) -> Column:
     return sf.struct(sf.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))

@@ -20,7 +20,7 @@ from antecede.formats.message_files import find_parquet_fault
 from antecede.ordering.text_tables import RAW
 
 
-def check_new_files(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:
+def check_files_of_batch(batch: DataFrame, batch_id: int, checkpoint: Path) -> DataFrame:
     """The batch; a sentence if rows or columns of its files would be left out."""
     is_text = RAW in batch.columns
     for file in list_batch_files(checkpoint, batch_id):
@@ -48,7 +48,7 @@ def list_batch_files(checkpoint: Path, batch_id: int) -> Iterator[str]:
     if end is None or before is None:
         return
     for number in range(before + 1, end + 1):
-        for entry in _read_source_entries(checkpoint, number):
+        for entry in _read_source_log_entries(checkpoint, number):
             if entry["batchId"] == number:
                 yield unquote(urlsplit(entry["path"]).path)
 
@@ -60,7 +60,7 @@ def _read_source_offset(checkpoint: Path, batch_id: int) -> int | None:
     return None if number is None else int(number)
 
 
-def _read_source_entries(checkpoint: Path, number: int) -> list[dict[str, Any]]:
+def _read_source_log_entries(checkpoint: Path, number: int) -> list[dict[str, Any]]:
     folder = checkpoint / "sources" / "0"
     for name in (str(number), f"{number}.compact"):
         if (folder / name).exists():

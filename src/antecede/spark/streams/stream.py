@@ -12,9 +12,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.utils import is_remote
 
 from antecede.core.errors import AntecedeError, CallerError
-from antecede.spark.streams.batch import StreamSettings, make_settings, write_batch
-from antecede.spark.streams.kafka import check_topics
-from antecede.spark.streams.ticks import accompany_query
+from antecede.spark.streams.batch import StreamSettings, make_stream_settings, write_batch
+from antecede.spark.streams.kafka import check_topics_readable
+from antecede.spark.streams.ticks import start_tick_thread
 from antecede.streams.back_pressure import iterate_pause_seconds
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.stream_plan import check_bucket_count, check_fingerprint, check_sink
@@ -87,7 +87,7 @@ def order_stream(
     spread over `buckets`, for ever; `partitions` are the tasks of a micro-batch. `trigger` and `name` are
     Spark's, as in `trigger={"availableNow": True}`.
     """
-    settings = make_settings(
+    settings = make_stream_settings(
         out=out,
         checkpoint=checkpoint,
         group=group,
@@ -129,24 +129,24 @@ def start_stream(
     """
     if not messages.isStreaming:
         raise CallerError("this DataFrame is a table and not a stream: antecede.spark.order puts it in order")
-    _check_checkpoint(messages, settings)
+    _check_checkpoint_fits_stream(messages, settings)
     if settings.to is not None:
-        check_topics(messages.sparkSession, settings.to)
+        check_topics_readable(messages.sparkSession, settings.to)
     place = settings.checkpoint / SPARK
     is_working = threading.Lock()
 
     def write(batch: DataFrame, batch_id: int) -> None:
         for pause in iterate_pause_seconds(settings.checkpoint, settings.max_held):
-            _check_may_begin(may_begin, batch_id)
+            _raise_if_stopping(may_begin, batch_id)
             sleep(pause)
-        _check_may_begin(may_begin, batch_id)
+        _raise_if_stopping(may_begin, batch_id)
         with is_working:
-            _prepare_and_write(batch, batch_id, settings, prepare)
+            _prepare_and_write_batch(batch, batch_id, settings, prepare)
 
     def write_on_server(batch: DataFrame, batch_id: int) -> None:
         for pause in iterate_pause_seconds(settings.checkpoint, settings.max_held):
             sleep(pause)
-        _prepare_and_write(batch, batch_id, settings, prepare)
+        _prepare_and_write_batch(batch, batch_id, settings, prepare)
 
     # Spark Connect runs the function in another process, which no lock and no request to stop reaches.
     is_elsewhere = is_remote()
@@ -159,11 +159,11 @@ def start_stream(
     query = writer.start()
     has_ticks = settings.give_up.seconds is not None and not is_elsewhere
     ledger = settings.make_ledger(messages) if has_ticks else None
-    accompany_query(query, settings.checkpoint, ledger, is_working)
+    start_tick_thread(query, settings.checkpoint, ledger, is_working)
     return query
 
 
-def _prepare_and_write(
+def _prepare_and_write_batch(
     batch: DataFrame, batch_id: int, settings: StreamSettings, prepare: PrepareBatch | None
 ) -> None:
     if prepare is not None:
@@ -172,12 +172,12 @@ def _prepare_and_write(
     write_batch(batch, batch_id, settings._replace(query=query))
 
 
-def _check_may_begin(may_begin: Callable[[], bool], batch_id: int) -> None:
+def _raise_if_stopping(may_begin: Callable[[], bool], batch_id: int) -> None:
     if not may_begin():
         raise StoppedError(f"batch {batch_id} is left to the next run")
 
 
-def _check_checkpoint(messages: DataFrame, settings: StreamSettings) -> None:
+def _check_checkpoint_fits_stream(messages: DataFrame, settings: StreamSettings) -> None:
     """Refuse what cannot go on from the checkpoint before anything is started."""
     ledger = settings.make_ledger(messages)
     mark = read_newest_mark(settings.checkpoint)

@@ -22,17 +22,17 @@ _PAUSE = 1
 """Seconds between two looks."""
 
 
-def accompany_query(
+def start_tick_thread(
     query: StreamingQuery, checkpoint: Path, ledger: Ledger | None, is_working: threading.Lock
 ) -> None:
-    """Beside a query, until it ends: tell others that it runs, and give up what waits too long.
+    """Start a thread that, until the query ends, tells others that it runs and gives up what waits too long.
 
     That is looked for every second, but not during a batch; without a ledger it is not looked for.
     """
 
     def run_beside_query() -> None:
         with hold_running_lock(checkpoint):
-            while _is_active(query):
+            while _is_query_active(query):
                 if ledger is not None and is_working.acquire(blocking=False):
                     try:
                         _give_up_waiting(ledger)
@@ -52,7 +52,7 @@ def _give_up_waiting(ledger: Ledger) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
-def _is_active(query: StreamingQuery) -> bool:
+def _is_query_active(query: StreamingQuery) -> bool:
     """Whether the query runs; nothing runs in a session that is gone."""
     try:
         return bool(query.isActive)
