@@ -17,7 +17,7 @@ from antecede.formats import (
     read,
     read_part,
 )
-from antecede.formats.indexing import name_events
+from antecede.formats.indexing import fill_missing_event_ids
 from antecede.formats.matching import match_messages_across_files
 from antecede.formats.part_staging import (
     LineCounter,
@@ -50,7 +50,7 @@ def put_together(tables: list[pa.Table], basis: str | None, unmatched: bool) -> 
             if further:
                 row["index"] += further[part, row["execution"], row["process"]]
             events.append(row)
-    table = name_events(pa.Table.from_pylist(events, EVENTS), "log")
+    table = fill_missing_event_ids(pa.Table.from_pylist(events, EVENTS), "log")
     return match_messages_across_files(table) if unmatched else table
 
 

@@ -135,7 +135,7 @@ def _add_csv_records(records: Iterable[Line], column_names: list[str], events: M
     """Read records one by one."""
     for line, cells, raw in records:
         try:
-            events.mapper.add(line, _make_record(column_names, cells, events.mapper))
+            events.mapper.add_record(line, _make_record(column_names, cells, events.mapper))
         except Refused as reason:
             events.refuse(line, str(reason), raw)
 

@@ -36,7 +36,7 @@ def assign_event_index(events: pa.Table, own_entries: pa.ChunkedArray) -> tuple[
     return replace_column(events, "index", pa.array(index)), BY_LINE
 
 
-def name_events(events: pa.Table, file: str) -> pa.Table:
+def fill_missing_event_ids(events: pa.Table, file: str) -> pa.Table:
     """The events, those without an id named by process and index; without an index, by file and line."""
     if not events["event"].null_count:
         return events

@@ -65,7 +65,7 @@ def _list_joined_traces(groups: Iterable[list[str]]) -> Iterable[dict[str, str]]
             yield from ({"execution": trace, "joined": name} for trace in traces)
 
 
-def rename_events(events: pa.Table, joined: pa.Table) -> pa.Table:
+def move_events_into_joined_traces(events: pa.Table, joined: pa.Table) -> pa.Table:
     """The events of traces, with those of joined ones in their execution, and called by their traces."""
     place = pc.index_in(events["execution"], value_set=joined["execution"].combine_chunks())
     is_joined = pc.is_valid(place)

@@ -47,7 +47,7 @@ def check_settings(format: str | None, settings: Settings) -> None:
         compile_javascript_regex(settings.delimiter, (), "delimiter")
 
 
-def check_any_readable(files: list[FileRead]) -> None:
+def check_any_file_readable(files: list[FileRead]) -> None:
     """A file that nobody can read is quarantined whole, unless there is none that can be read."""
     if any(file.error is None for file in files):
         return
@@ -80,7 +80,7 @@ def describe_unknown_kinds(files: list[FileRead]) -> str | None:
     return f"kinds that are not known are taken as local: {listed}; {remedy}"
 
 
-def check_counts(files: list[FileRead], events: int, quarantined: int) -> dict[str, int]:
+def make_checked_counts(files: list[FileRead], events: int, quarantined: int) -> dict[str, int]:
     """How many files, events and quarantined records there are; an error if readers counted otherwise.
 
     Every record of a file is an event or in quarantine.
@@ -94,8 +94,8 @@ def check_counts(files: list[FileRead], events: int, quarantined: int) -> dict[s
     return {"files": len(files), "events": events, "quarantined": quarantined}
 
 
-def describe_counts(files: list[FileRead]) -> str:
-    """The same in a few words."""
+def describe_file_counts(files: list[FileRead]) -> str:
+    """How many files, events and records that cannot be read there are, in a few words."""
     events, quarantined = sum(file.events for file in files), sum(file.quarantined for file in files)
     bad = f", {quarantined:,} cannot be read" if quarantined else ""
     return f"{len(files):,} file{'s' * (len(files) != 1)}: {events:,} event{'s' * (events != 1)}{bad}"

@@ -59,10 +59,10 @@ class Mapper:
                     break
         return found, used
 
-    def add(self, line: int, record: dict[str, Any]) -> None:
+    def add_record(self, line: int, record: dict[str, Any]) -> None:
         """One record; raises Refused with the reason if it cannot be a row."""
         found, used = self.find_column_values(record)
-        row = self.make_row(found)
+        row = self.make_event_row(found)
         fields = values.collect_other_fields(record, used)
         fields |= _read_given_fields(found.get("fields"))
         for name in ("kind", "time"):
@@ -73,7 +73,7 @@ class Mapper:
             row["clock"] = clocks.drop_zero_entries(row["clock"])
         self.rows.add(row.pop("line", line), **row, fields=fields or None)
 
-    def make_row(self, found: dict[str, Any]) -> dict[str, Any]:
+    def make_event_row(self, found: dict[str, Any]) -> dict[str, Any]:
         """The columns that the record fills."""
         if "process" not in found:
             raise Refused(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from antecede.formats.columns import Odd
-from antecede.formats.indexing import assign_event_index, name_events
+from antecede.formats.indexing import assign_event_index, fill_missing_event_ids
 from antecede.formats.jsons import Raw, Record, decode_objects, split_lines
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.rows import FileRows, Parsed, Part, Refused
@@ -79,7 +79,7 @@ class MappedEvents:
     def finish_file(self, format: str) -> Parsed:
         """Both tables of the whole file."""
         events, _, _ = self.build_indexed_events()
-        return Parsed(name_events(events, self.file), self.make_quarantine_table(), format)
+        return Parsed(fill_missing_event_ids(events, self.file), self.make_quarantine_table(), format)
 
     def finish_part(self, is_whole_lines: bool = True) -> Part:
         """Both tables of some lines of the file; events have only the ids that are given."""
@@ -136,7 +136,7 @@ def add_json_record(record: Record, events: MappedEvents, is_event: Check | None
     """One record, unless it is a header."""
     try:
         if is_event is None or is_event(events.mapper, record.value):
-            events.mapper.add(record.line, record.value)
+            events.mapper.add_record(record.line, record.value)
     except Refused as reason:
         events.refuse(record.line, str(reason), record.raw)
 

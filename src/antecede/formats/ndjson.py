@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats.indexing import name_events
+from antecede.formats.indexing import fill_missing_event_ids
 from antecede.formats.jsons import has_record_per_line, split_records
 from antecede.formats.mapped import Mapper, Names
 from antecede.formats.mapped_events import MappedEvents, add_json_lines, add_json_records
@@ -53,7 +53,7 @@ def read(source: Source, settings: Settings) -> Parsed:
     else:
         add_json_records(split_records(source.data), mapped, check)
     events, owns, _ = mapped.build_indexed_events()
-    events = name_events(events, source.name)
+    events = fill_missing_event_ids(events, source.name)
     if _has_no_messages(events):
         own_entries = owns.fill_null(UNKNOWN).to_numpy()
         events = match_messages(events, own_entries, np.ones(len(events), np.bool_))

@@ -93,7 +93,7 @@ def _read_events_row_by_row(table: pa.Table, name: str, settings: Settings) -> P
     for number, record in enumerate(_round_to_microseconds(table).to_pylist(), start=1):
         plain = {str(key): _to_plain_value(value) for key, value in record.items()}
         try:
-            events.mapper.add(number, plain)
+            events.mapper.add_record(number, plain)
         except Refused as reason:
             events.refuse(number, str(reason), as_text(record))
     return events.finish_file("parquet")

@@ -28,7 +28,7 @@ from antecede.formats.connect import unwrap_connect_envelopes
 from antecede.formats.detection import guess_format
 from antecede.formats.rows import FileRows, Parsed
 from antecede.formats.settings import DEFAULT, Settings
-from antecede.formats.source import Source, open_source
+from antecede.formats.source import Source, unpack_source
 
 
 class Format(NamedTuple):
@@ -101,7 +101,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
     """The events of one file, and the records that could not be read. An empty file has neither."""
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {join_format_names()}")
-    source = open_source(data, name)
+    source = unpack_source(data, name)
     if not source.data or source.data.isspace():
         return FileRows(name).make_tables(format or "empty")
     try:
@@ -125,7 +125,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
 def detect(data: bytes, name: str) -> str:
     """The format of a file, by its content."""
     try:
-        return guess_format(unwrap_connect_envelopes(open_source(data, name)))
+        return guess_format(unwrap_connect_envelopes(unpack_source(data, name)))
     except InputError as error:
         raise _add_formats_to_error(error, name) from None
 

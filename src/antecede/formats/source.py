@@ -31,7 +31,7 @@ class Source(NamedTuple):
         return text.replace("\r\n", "\n") if "\r" in text else text
 
 
-def open_source(data: bytes, name: str) -> Source:
+def unpack_source(data: bytes, name: str) -> Source:
     """The file without compression (told by content, not by name) and without a byte order mark."""
     torn = None
     if data.startswith(GZIP):

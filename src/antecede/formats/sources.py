@@ -10,7 +10,7 @@ from antecede.core.errors import CallerError
 PathLike = str | os.PathLike[str]
 
 
-def list_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
+def normalize_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """One path or several, as a list of texts."""
     if isinstance(paths, str | os.PathLike):
         paths = [paths]

@@ -26,9 +26,9 @@ from antecede.formats.linked_traces import (
     WITH_LINKS,
     join_traces,
     list_trace_links,
-    rename_events,
+    move_events_into_joined_traces,
 )
-from antecede.formats.logs import FileRead, check_any_readable
+from antecede.formats.logs import FileRead, check_any_file_readable
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import Settings
 from antecede.local.files import FileTables, collect_quarantine, read_file
@@ -112,7 +112,7 @@ def apply_decisions(tables: dict[int, FileTables], decisions: Decisions) -> pa.T
     if len(gathering.index_shifts) or len(gathering.new_names):
         events = apply_gathering(events, gathering)
     if len(joined):
-        events = rename_events(events, joined)
+        events = move_events_into_joined_traces(events, joined)
     for format in RULES:
         mine = [number for number, table in tables.items() if table.file.format == format]
         if len(mine) > 1:
@@ -173,7 +173,7 @@ def plan_file_sets(names: list[str], format: str | None, settings: Settings) -> 
     if len(names) == 1:
         return [FileSet({0: (names[0], paths[0])}, None)]
     facts = [_look_at_file(number, name, format, settings) for number, name in enumerate(names)]
-    check_any_readable([one.file for one in facts])
+    check_any_file_readable([one.file for one in facts])
     decisions = decide(facts)
     return [
         FileSet({number: (names[number], paths[number]) for number in numbers}, decisions)
@@ -195,7 +195,7 @@ def read_file_set(file_set: FileSet, format: str | None, settings: Settings) -> 
     }
     decisions = file_set.decisions
     if decisions is None:
-        check_any_readable([table.file for table in tables.values()])
+        check_any_file_readable([table.file for table in tables.values()])
         decisions = decide([collect_facts(number, table, is_alone=True) for number, table in tables.items()])
     events = apply_decisions(tables, decisions).select(EVENTS.names)
     return events, collect_quarantine(list(tables.values()))

@@ -11,15 +11,15 @@ from antecede.formats import Settings
 from antecede.formats.across import AMBIGUOUS, CAN_BE_AMBIGUOUS, describe_ambiguous_cause
 from antecede.formats.logs import (
     FileRead,
-    check_any_readable,
-    check_counts,
+    check_any_file_readable,
     check_settings,
-    describe_counts,
+    describe_file_counts,
     describe_unknown_kinds,
     join_notes,
+    make_checked_counts,
 )
 from antecede.formats.settings import DEFAULT
-from antecede.formats.sources import PathLike, list_files, list_paths
+from antecede.formats.sources import PathLike, list_files, normalize_paths
 from antecede.local.file_sets import apply_decisions, collect_facts, decide
 from antecede.local.files import collect_quarantine, read_file
 from antecede.report.notebook import preview_files, render_result
@@ -50,11 +50,11 @@ class Logs:
 
     def counts(self) -> dict[str, int]:
         """How many files, events and quarantined records there are; an error if that is not what was read."""
-        return check_counts(self.files, len(self.events), len(self.quarantine))
+        return make_checked_counts(self.files, len(self.events), len(self.quarantine))
 
     def _repr_html_(self) -> str:
         """For notebooks: how each file was read."""
-        return render_result(describe_counts(self.files), preview_files(self.files, self.note))
+        return render_result(describe_file_counts(self.files), preview_files(self.files, self.note))
 
 
 def read_logs(
@@ -69,10 +69,10 @@ def read_logs(
         events, quarantine, files = antecede.read_logs(["gateway.log", "workers/"])
     """
     check_settings(format, settings)
-    names = list_files(list_paths(paths))
+    names = list_files(normalize_paths(paths))
     tables = [read_file(name, name, format, settings) for name in names]
     files = [table.file for table in tables]
-    check_any_readable(files)
+    check_any_file_readable(files)
     is_alone = len(tables) == 1
     decisions = decide([collect_facts(number, table, is_alone) for number, table in enumerate(tables)])
     events = apply_decisions(dict(enumerate(tables)), decisions)
