@@ -16,15 +16,15 @@ from antecede.local.outcome import (
     take_rows_with_answer,
 )
 from antecede.ordering.added_columns import name_added_columns
-from antecede.ordering.kernel_table import find_groups, make_kernel_table
+from antecede.ordering.kernel_table import get_group_names, make_kernel_table
 from antecede.ordering.message_plan import (
     ADDED,
     MessageOptions,
     MessagePlan,
     TableColumns,
+    add_packet_protocol_to_plan,
     make_names_not_places_error,
     plan_messages,
-    plan_packets,
 )
 from antecede.ordering.plain_types import to_plain_types, to_text_column
 from antecede.ordering.projection import PLACE
@@ -93,9 +93,9 @@ def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | 
     names = name_added_columns(table.column_names, ADDED)
     columns = TableColumns(table.column_names, lambda name: to_plain_types(table[name]).type)
     plan = plan_messages(columns, options)
-    names = plan.keep_arrival_name(names)
+    names = plan.reuse_arrival_column_name(names)
     if plan.stamps.form == "packets":
-        plan = _plan_packets(table, plan)
+        plan = _add_packet_protocol_from_table(table, plan)
     for column in plan.places:
         _refuse_names_as_places(table[column], column)
     answers = _compute_row_answers(table, plan)
@@ -103,13 +103,13 @@ def order_messages(table: pa.Table, options: MessageOptions, places: pa.Table | 
     return _split_into_outcome(table, answers, plan, names, places)
 
 
-def _plan_packets(table: pa.Table, plan: MessagePlan) -> MessagePlan:
+def _add_packet_protocol_from_table(table: pa.Table, plan: MessagePlan) -> MessagePlan:
     """Packets of one protocol; its name and the members are looked up in the table."""
     protocols = pc.unique(table["protocol"].drop_null())
     receivers = pc.unique(to_text_column(table[plan.columns["group"]]))
     senders = pc.unique(table["sender"])
     members = {*receivers.to_pylist(), *senders.to_pylist()} - {None}
-    return plan_packets(plan, set(protocols.to_pylist()), members)
+    return add_packet_protocol_to_plan(plan, set(protocols.to_pylist()), members)
 
 
 def _refuse_names_as_places(column: pa.ChunkedArray, name: str) -> None:
@@ -159,7 +159,7 @@ def _split_into_outcome(
     arrival = answers.field("arrival")
     if plan.arrival is not None:
         arrival = table[plan.arrival]
-    groups = find_groups(table, plan)
+    groups = get_group_names(table, plan)
     rows = pa.array(sort_by_position(answers, groups))
     added = {names["position"]: answers.field("position").take(rows)}
     if plan.arrival != "arrival":
@@ -177,7 +177,11 @@ def _split_into_outcome(
     quarantine = quarantine.append_column(names["reason"], refused.field("reason"))
     nobody = pa.nulls(len(table), pa.string())
     named_groups = nobody if plan.group is None else groups
-    receivers = nobody if plan.ordered_at is None else to_text_column(table[plan.ordered_at])
+    receivers = (
+        nobody
+        if plan.receiver_column_if_separate is None
+        else to_text_column(table[plan.receiver_column_if_separate])
+    )
     gaps = _list_gaps(answers.field("gaps"), named_groups, receivers)
     notes = answers.field("note").drop_null().unique()
     return Outcome(ordered, held, quarantine, gaps, names, plan.notes + notes.to_pylist())

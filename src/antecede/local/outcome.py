@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
-from antecede.ordering.accounting import check_accounting, describe_counts
+from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
 from antecede.report.notebook import SHOWN_ROWS, Preview, render_result
 
 ANSWER_FIELDS = ("position", "missing", "reason")
@@ -66,7 +66,7 @@ class Outcome:
 def check_one_table_per_row(answers: pa.StructArray) -> None:
     """See that every row goes into exactly one table."""
     tables = sum(answers.field(name).is_valid().to_numpy(zero_copy_only=False) for name in ANSWER_FIELDS)
-    check_accounting(len(answers), int(np.count_nonzero(tables != 1)))
+    refuse_misplaced_rows(len(answers), int(np.count_nonzero(tables != 1)))
 
 
 def sort_by_position(answers: pa.StructArray, group: pa.ChunkedArray) -> Ints:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from antecede.core.errors import AntecedeError
 
 
-def check_accounting(rows: int, misplaced: int) -> None:
+def refuse_misplaced_rows(rows: int, misplaced: int) -> None:
     """Refuse an outcome with rows that are in none of the tables, or in several."""
     if misplaced:
         raise AntecedeError(

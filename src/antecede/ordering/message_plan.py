@@ -53,7 +53,7 @@ class TableColumns(NamedTuple):
     names: Collection[str]
     look_up: Callable[[str], pa.DataType]
 
-    def type_of(self, name: str) -> pa.DataType:
+    def get_column_type(self, name: str) -> pa.DataType:
         """The type of a column; refuses one that is not there."""
         if name not in self.names:
             raise make_missing_column_error(name, self.names)
@@ -94,11 +94,11 @@ class MessagePlan(NamedTuple):
         return left_out
 
     @property
-    def ordered_at(self) -> str | None:
+    def receiver_column_if_separate(self) -> str | None:
         """The column of the receivers, if the rows of a group are put in order for each of them."""
         return self.columns.get("receiver") if self.stamps.form in FOR_ONE_RECEIVER else None
 
-    def keep_arrival_name(self, names: dict[str, str]) -> dict[str, str]:
+    def reuse_arrival_column_name(self, names: dict[str, str]) -> dict[str, str]:
         """The names of added columns; the arrivals in a column of this name need no other one."""
         return names | {"arrival": "arrival"} if self.arrival == "arrival" else names
 
@@ -115,9 +115,9 @@ class MessagePlan(NamedTuple):
 
     def run_kernel(self, table: pa.Table) -> pa.StructArray:
         """What becomes of each row of some groups; the table has the columns of the plan."""
-        return order_partition(self.project(table), self.reading)
+        return order_partition(self.project_to_kernel_columns(table), self.reading)
 
-    def project(self, table: pa.Table) -> pa.Table:
+    def project_to_kernel_columns(self, table: pa.Table) -> pa.Table:
         """The columns of the plan as the kernel reads them."""
         batches = [_project_batch(batch, self.stamps) for batch in table.to_batches()]
         return pa.Table.from_batches(batches)
@@ -133,7 +133,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     members = None if options.members is None else _check_members(options.members)
     arrival = options.arrival or _find_arrival_column(table)
     is_timed = arrival is not None or options.time is not None
-    form = _find_form(table, options)
+    form = _choose_stamp_form(table, options)
     group = options.group
     if form == "packets":
         group = group or "group"
@@ -142,7 +142,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
         reading = Reading("packets")
     else:
         stamp = _choose_stamp_column(form, options)
-        kind = table.type_of(stamp)
+        kind = table.get_column_type(stamp)
         _check_options(table, options, form, kind)
         columns = _list_columns_to_read(form, stamp, options)
         stamps = StampPlan(form, members, wants_past=not is_timed)
@@ -157,7 +157,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     if group is not None:
         columns["group"] = group
     for column in columns.values():
-        table.type_of(column)
+        table.get_column_type(column)
     return MessagePlan(stamps, reading, columns, group, arrival, places)
 
 
@@ -173,19 +173,19 @@ def _check_members(members: Sequence[str]) -> tuple[str, ...]:
 
 def _find_arrival_column(table: TableColumns) -> str | None:
     """A column called arrival tells when rows arrived, if it can; else it is one of the user's."""
-    is_there = "arrival" in table.names and is_orderable_type(table.type_of("arrival"))
+    is_there = "arrival" in table.names and is_orderable_type(table.get_column_type("arrival"))
     return "arrival" if is_there else None
 
 
-def _find_form(table: TableColumns, options: MessageOptions) -> str:
+def _choose_stamp_form(table: TableColumns, options: MessageOptions) -> str:
     """The form that is named, or that the columns tell."""
-    is_packets = set(PACKET_COLUMNS) <= set(table.names) and pt.is_binary(table.type_of("stamp"))
+    is_packets = set(PACKET_COLUMNS) <= set(table.names) and pt.is_binary(table.get_column_type("stamp"))
     if options.form == "packets" and not is_packets:
         needed = ", ".join(PACKET_COLUMNS)
         raise CallerError(f"form 'packets' needs the columns {needed}, the stamp as binary")
     if options.form is None and is_packets:
         return "packets"
-    kind = table.type_of(_choose_stamp_column(options.form, options))
+    kind = table.get_column_type(_choose_stamp_column(options.form, options))
     if options.form is not None:
         check_form(options.form, options.stamp, kind)
         return options.form
@@ -209,7 +209,7 @@ def _check_options(table: TableColumns, options: MessageOptions, form: str, kind
     if options.number is not None and form in ("log", "predecessors", "shared", "sequence"):
         _check_integer_column(table, options.number)
     if form == "shared":
-        keys = table.type_of(str(options.keys))
+        keys = table.get_column_type(str(options.keys))
         if not is_list(keys) or not pt.is_integer(keys.value_type):
             raise CallerError(
                 f"column {options.keys!r} is {describe_type(keys)}; keys are array<int>: cast it"
@@ -217,7 +217,7 @@ def _check_options(table: TableColumns, options: MessageOptions, form: str, kind
 
 
 def _check_integer_column(table: TableColumns, column: str) -> None:
-    kind = table.type_of(column)
+    kind = table.get_column_type(column)
     if not pt.is_integer(kind):
         raise CallerError(
             f"column {column!r} is {describe_type(kind)}, and the number of a message is an integer: "
@@ -226,7 +226,7 @@ def _check_integer_column(table: TableColumns, column: str) -> None:
 
 
 def _check_time_column(table: TableColumns, column: str) -> None:
-    kind = table.type_of(column)
+    kind = table.get_column_type(column)
     if not is_orderable_type(kind):
         raise CallerError(
             f"column {column!r} is {describe_type(kind)}; rows are in order of a number or a timestamp: "
@@ -256,7 +256,7 @@ def _list_place_columns(
     columns = []
     for column, inside in ((options.sender, sender), (options.receiver, receiver)):
         is_called_by_place = inside is not None and pt.is_integer(inside)
-        if column is not None and is_called_by_place and not pt.is_integer(table.type_of(column)):
+        if column is not None and is_called_by_place and not pt.is_integer(table.get_column_type(column)):
             columns.append(column)
     return columns
 
@@ -290,7 +290,9 @@ def make_names_not_places_error(column: str, example: str | None) -> CallerError
     )
 
 
-def plan_packets(plan: MessagePlan, named_protocols: set[str], members: Collection[str]) -> MessagePlan:
+def add_packet_protocol_to_plan(
+    plan: MessagePlan, named_protocols: set[str], members: Collection[str]
+) -> MessagePlan:
     """The plan for packets of one protocol; `members` sent or received any of them."""
     if len(named_protocols) > 1 or not named_protocols <= set(list_protocols()):
         raise CallerError(

@@ -51,7 +51,7 @@ def _describe_cycle(members: list[str]) -> str:
     return f"a cycle: {', '.join(members[:SHOWN])}{more} wait for each other"
 
 
-def list_missing(
+def describe_missing_causes(
     stamps: Stamps, reading: Reading, have: Ints, unmet: Rows, cycles: Cycles, cycle_texts: list[str]
 ) -> tuple[Ints, pa.Array]:
     """Texts that say what held rows lack, each with the place of its row among those held, row by row.
@@ -61,7 +61,7 @@ def list_missing(
     rows, texts = [], []
     for low in range(0, len(unmet.starts) - 1, _BLOCK):
         starts = unmet.starts[low : low + _BLOCK + 1]
-        block_rows, block_texts = _list_missing_of_block(stamps, reading, have, unmet, starts)
+        block_rows, block_texts = _describe_missing_causes_of_block(stamps, reading, have, unmet, starts)
         rows.append(low + block_rows)
         texts.append(block_texts)
     sizes = np.diff(cycles.starts)
@@ -71,7 +71,7 @@ def list_missing(
     return np.concatenate(rows), pa.concat_arrays(texts)
 
 
-def _list_missing_of_block(
+def _describe_missing_causes_of_block(
     stamps: Stamps, reading: Reading, have: Ints, unmet: Rows, starts: Ints
 ) -> tuple[Ints, pa.Array]:
     """The same for some held rows; the needs of the i-th are `starts[i]:starts[i + 1]`."""

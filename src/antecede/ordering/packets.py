@@ -19,7 +19,7 @@ from antecede.ordering.stamps import (
     read_shared,
     sum_counts_by_row,
 )
-from antecede.protocols.keys import count_key_sets, unrank_keys
+from antecede.protocols.keys import count_key_sets, unrank_key_set
 from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
 from antecede.protocols.registry import get_protocol_class
 
@@ -38,10 +38,10 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, group_count: in
     faults.add((source < 0) | (me < 0), "the sender or the receiver is not a member")
     is_timed = "arrival" in table.column_names or "time" in table.column_names
     reads_past = protocol.tells_past and not is_timed
-    packets = _read_stamps(table, protocol, source, me, len(labels), faults, reads_past)
+    packets = _read_needs_gains_and_pasts(table, protocol, source, me, len(labels), faults, reads_past)
     needs, gains, past = (Rows.of(pairs) for pairs in packets)
     if protocol.facts.monitor:
-        needs = _keep_needs_at_one_place(needs, gains, numbers, group, group_count)
+        needs = _zero_needs_where_no_order_is_kept(needs, gains, numbers, group, group_count)
 
     need_places = Places(needs.starts, needs.slots.astype(np.int64))
     gain_places = Places(gains.starts, gains.slots.astype(np.int64))
@@ -50,7 +50,7 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, group_count: in
     slots, (own_places, *pair_places) = number_slots(group, group_count, len(labels), places, labels)
     own = own_places.slots
     needs, gains, past = (
-        numbered.list_pairs(rows.counts)
+        numbered.list_slot_count_pairs(rows.counts)
         for numbered, rows in zip(pair_places, (needs, gains, past), strict=True)
     )
     # What a packet counts as is its first gain; one that gains nothing, such as an acknowledgement, is no
@@ -72,7 +72,7 @@ def read_packets(table: pa.Table, reading: Reading, group: Ints, group_count: in
     )
 
 
-def _read_stamps(
+def _read_needs_gains_and_pasts(
     table: pa.Table,
     protocol: type[Endpoint],
     sender: Ints,
@@ -110,7 +110,9 @@ def _read_stamps(
     return all_needs, all_gains, all_pasts
 
 
-def _keep_needs_at_one_place(needs: Rows, gains: Rows, numbers: Ints, group: Ints, group_count: int) -> Rows:
+def _zero_needs_where_no_order_is_kept(
+    needs: Rows, gains: Rows, numbers: Ints, group: Ints, group_count: int
+) -> Rows:
     """The needs where the protocol keeps order, and 0 elsewhere.
 
     Everything that arrives at that process has the number that its stamp counts; elsewhere it has not.
@@ -159,4 +161,4 @@ def _find_sender_keys(stamp: ProbabilisticStamp, key_count: int) -> tuple[int, .
     r = len(stamp.vector)
     if not 0 < key_count <= r or stamp.set_id >= count_key_sets(key_count, r):
         return ()
-    return unrank_keys(stamp.set_id, key_count, r)
+    return unrank_key_set(stamp.set_id, key_count, r)

@@ -115,7 +115,7 @@ def admit_rows(partition: PartitionRows, waiting: Ints, memory: Memory) -> Ints:
     came_out = memory.find_delivered(stamps.own[arriving], stamps.message_key[arriving])
     copies = arriving[came_out]
     if len(copies):
-        faults.add(copies, _describe_copies(partition, copies, " came before"))
+        faults.add(copies, _explain_duplicates(partition, copies, " came before"))
         arriving = arriving[~came_out]
     rows = np.concatenate((waiting, _sort_by_arrival(partition, arriving)))
     rows = _drop_duplicates(partition, rows)
@@ -153,7 +153,7 @@ def _sort_by_arrival(partition: PartitionRows, rows: Ints) -> Ints:
     if same.any():
         digest = np.zeros(len(table), dtype=np.uint64)
         tied = rows[_find_tied_rows(same)]
-        digest[tied] = _digest_needs(stamps.needs, tied)
+        digest[tied] = _hash_needs(stamps.needs, tied)
         rows, _ = _sort_ties(rows, same, [digest])
     if stamps.past is not None:
         rows = _put_causes_first(stamps, stamps.past, rows, partition.faults)
@@ -206,7 +206,7 @@ def _make_sort_key(column: pa.ChunkedArray) -> Ints | Floats:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _digest_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
+def _hash_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
     """A number for the needs of each of the rows, in whatever order these are listed.
 
     Each need is mixed into one number, and those of a row are added: modulo 2^64, so nothing can overflow.
@@ -241,10 +241,10 @@ def _drop_duplicates(partition: PartitionRows, rows: Ints) -> Ints:
     copies = rows[by_message[is_copy]]
     originals = rows[by_message[run_start[is_copy]]]
     differs = content[copies] != content[originals]
-    differs |= _digest_needs(stamps.needs, copies) != _digest_needs(stamps.needs, originals)
+    differs |= _hash_needs(stamps.needs, copies) != _hash_needs(stamps.needs, originals)
     differ = " came before, with other contents: that one counts"
     end = pc.if_else(pa.array(differs), differ, " came before")
-    faults.add(copies, _describe_copies(partition, originals, end))
+    faults.add(copies, _explain_duplicates(partition, originals, end))
     return rows[~faults.bad[rows]]
 
 
@@ -257,7 +257,7 @@ def _are_messages_distinct(own: Ints, key: Ints) -> bool:
     return bool((joined[1:] != joined[:-1]).all())
 
 
-def _describe_copies(partition: PartitionRows, rows: Ints, end: str | pa.Array) -> pa.Array:
+def _explain_duplicates(partition: PartitionRows, rows: Ints, end: str | pa.Array) -> pa.Array:
     """That the messages of these rows came before."""
     stamps, shape = partition.stamps, partition.reading.shape
     names = stamps.slots.names(stamps.own[rows])

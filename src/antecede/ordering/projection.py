@@ -90,7 +90,7 @@ def _bytes_to_text(names: pa.Array) -> pa.Array:
         ) from None
 
 
-def find_places(names: pa.Array, members: Members) -> pa.Array:
+def find_entry_places(names: pa.Array, members: Members) -> pa.Array:
     """Which entry of a list belongs to each process: an integer, or one of the members. -1 if it is none."""
     if pt.is_integer(names.type):
         return names.cast(pa.int64())
@@ -108,7 +108,7 @@ def to_stamp_names(names: pa.Array, like: pa.DataType, members: Members) -> pa.A
     """Processes as they are called inside stamps: by texts, or by places, where who is no member is null."""
     if not pt.is_integer(like):
         return to_text(names)
-    places = find_places(names, members)
+    places = find_entry_places(names, members)
     return pc.if_else(pc.greater_equal(places, 0), places, None)
 
 
@@ -130,17 +130,17 @@ def _project_sender_and_receiver(columns: Columns, vector: pa.Array, plan: Stamp
                 to_stamp_names(columns["receiver"], vector.type.key_type, plan.members)
             )
         return projected
-    projected["sender"] = find_places(columns["sender"], plan.members)
+    projected["sender"] = find_entry_places(columns["sender"], plan.members)
     projected["number"] = _take_entry_at(vector, projected["sender"])
     if "receiver" in columns:
-        projected["receiver"] = find_places(columns["receiver"], plan.members)
+        projected["receiver"] = find_entry_places(columns["receiver"], plan.members)
     return projected
 
 
 def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
     """Row x has what x has sent to each, before this message; only the receiver's column is of use."""
-    receiver = find_places(columns["receiver"], plan.members)
-    sender = find_places(columns["sender"], plan.members)
+    receiver = find_entry_places(columns["receiver"], plan.members)
+    sender = find_entry_places(columns["sender"], plan.members)
     column, is_square = _take_matrix_column(columns["stamp"], receiver)
     number = pc.add(_take_entry_at(column, sender), 1)
     size = pc.list_value_length(column)
@@ -149,7 +149,7 @@ def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
     )
     is_beyond = pc.greater_equal(receiver, size.cast(pa.int64()))
     is_unknown = pc.or_(pc.less(receiver, 0), is_beyond)
-    fault = _choose_fault(
+    fault = _describe_first_fault(
         (receiver.is_null(), NO_RECEIVER),
         (~is_square, not_square),
         (is_unknown, UNKNOWN_RECEIVER),
@@ -186,10 +186,10 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
     sender = to_stamp_names(columns["sender"], source.type, plan.members)
     is_for_receiver = _match_names_of_rows(to, receiver, rows)
     is_own = is_for_receiver & _match_names_of_rows(source, sender, rows)
-    sent_before = _take_first_chosen(count, is_own, rows, len(stamp))
+    sent_before = _take_first_chosen_of_each_row(count, is_own, rows, len(stamp))
     number = pc.add(sent_before.fill_null(0), 1)
     is_odd = _find_rows_with_null(flat, source, to, count)
-    fault = _choose_fault(
+    fault = _describe_first_fault(
         *_list_receiver_faults(columns, receiver),
         (is_odd, "the stamp has an entry without from, to or count"),
     )
@@ -208,13 +208,13 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     process, times = entries
     receiver = to_stamp_names(columns["receiver"], process.type, plan.members)
     is_for_receiver = _match_names_of_rows(process, receiver, rows)
-    entry = _take_first_chosen(times, is_for_receiver, rows, len(stamp))
+    entry = _take_first_chosen_of_each_row(times, is_for_receiver, rows, len(stamp))
     empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)
     needs = pc.if_else(entry.is_valid(), entry, empty)
     needs = pc.if_else(stamp.is_valid(), needs, null)
     times_of_receiver = np.bincount(rows[is_for_receiver], minlength=len(stamp))
     has_no_last = pc.and_(stamp.is_valid(), last.is_null())
-    fault = _choose_fault(
+    fault = _describe_first_fault(
         *_list_receiver_faults(columns, receiver),
         (has_no_last, "the stamp has no list of last messages"),
         (
@@ -244,7 +244,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
         projected["past"] = _add_own_past(past, sender, number)
         is_odd = _find_rows_with_null(flat, source, count, to) | _find_rows_with_null_name(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
-        projected["fault"] = _choose_fault(*_list_receiver_faults(columns, receiver), (is_odd, fault))
+        projected["fault"] = _describe_first_fault(*_list_receiver_faults(columns, receiver), (is_odd, fault))
     projected["needs"] = _make_pairs(flat.starts, is_needed, source, count, stamp)
     if "receiver" in columns:
         receiver = to_stamp_names(columns["receiver"], source.type, plan.members)
@@ -368,11 +368,13 @@ def _take_entry_named(counts: pa.Array, names: pa.Array) -> pa.Array:
     rows = flat.rows
     keys, values = flat.items
     is_named = _match_names_of_rows(keys, names, rows)
-    entries = _take_first_chosen(values, is_named, rows, len(counts))
+    entries = _take_first_chosen_of_each_row(values, is_named, rows, len(counts))
     return entries.cast(pa.int64())
 
 
-def _take_first_chosen(values: pa.Array, is_chosen: Bools, rows: Ints, row_count: int) -> pa.Array:
+def _take_first_chosen_of_each_row(
+    values: pa.Array, is_chosen: Bools, rows: Ints, row_count: int
+) -> pa.Array:
     """For each row its first entry that is chosen, or null."""
     chosen = np.flatnonzero(is_chosen)[::-1]
     at = np.full(row_count, -1, dtype=np.int64)
@@ -414,7 +416,7 @@ def _list_receiver_faults(columns: Columns, receiver: pa.Array) -> list[tuple[pa
     return [(is_missing, NO_RECEIVER), (receiver.is_null(), NO_MEMBER)]
 
 
-def _choose_fault(*cases: tuple[pa.Array | Bools, str | pa.Array]) -> pa.Array:
+def _describe_first_fault(*cases: tuple[pa.Array | Bools, str | pa.Array]) -> pa.Array:
     """The text of the first case that holds for each row, or null; what is unknown does not hold."""
     fault: pa.Array = pa.scalar(None, pa.string())
     for holds, text in reversed(cases):

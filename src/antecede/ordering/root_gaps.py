@@ -21,7 +21,7 @@ from antecede.kernels.root_gaps import (
     select_unmet_needs,
 )
 from antecede.ordering.columns import Mask
-from antecede.ordering.missing import describe_cycles, describe_gaps, list_missing
+from antecede.ordering.missing import describe_cycles, describe_gaps, describe_missing_causes
 from antecede.ordering.stamps import Reading, Stamps, count_present_messages, sum_counts_by_row
 
 HOLES = 3
@@ -61,7 +61,7 @@ def explain_held_rows(
         is_dense = reading.stretches and reading.shape != "parents"
         roots = find_root_gaps(have, unmet, places, dense=is_dense)
     cycle_texts = describe_cycles(stamps, reading, held, roots.cycles)
-    rows, texts = list_missing(stamps, reading, have, unmet, roots.cycles, cycle_texts)
+    rows, texts = describe_missing_causes(stamps, reading, have, unmet, roots.cycles, cycle_texts)
     is_answer = rows < len(seen)
     answer_rows = held[rows[is_answer]]
     missing = _group_items_by_row(answer_rows, texts.filter(pa.array(is_answer)), len(group))

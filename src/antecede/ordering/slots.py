@@ -103,7 +103,7 @@ class NumberedPlaces(NamedTuple):
             return Rows(self.starts, self.slots, counts)
         return Runs(self.starts, self.slots.astype(np.int64), counts)
 
-    def list_pairs(self, counts: Counts) -> Rows:
+    def list_slot_count_pairs(self, counts: Counts) -> Rows:
         """Pairs of a slot and a count; of a row that is too long, the last ones have the last slot."""
         if self.width is None:
             return Rows(self.starts, self.slots, counts)

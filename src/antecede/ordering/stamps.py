@@ -87,8 +87,10 @@ def read_entries(table: pa.Table, reading: Reading, group: Ints, group_count: in
         _check_stamp_lengths(need_lengths, np.where(need_lengths == 0, 0, size), faults)
     placed = [_PlacedCounts(Places(part.starts, None), part.counts) for part in lists]
     labels = None if reading.members is None else pa.array(reading.members, pa.string())
-    sender = _read_place(table, "sender", size, faults)
-    receiver = _read_place(table, "receiver", size, faults) if "receiver" in table.column_names else None
+    sender = _read_process_places(table, "sender", size, faults)
+    receiver = (
+        _read_process_places(table, "receiver", size, faults) if "receiver" in table.column_names else None
+    )
     processes = _Processes(sender, receiver, int(size.max(initial=0)), labels)
     return _build_stamps(table, reading, group, group_count, faults, processes, placed)
 
@@ -168,7 +170,7 @@ def _build_stamps(
         needs.counts[entries] = find_last_present_messages(entry_slots, needs.counts[entries], own, in_table)
     if reading.ticks:  # of the numbers up to an entry only those of rows are messages
         in_table = np.where(faults.bad, 0, number)
-        pairs = need_places.list_pairs(needs_list.counts)
+        pairs = need_places.list_slot_count_pairs(needs_list.counts)
         needs = pairs._replace(counts=find_last_present_messages(pairs.slots, pairs.counts, own, in_table))
     gains = Rows(np.arange(len(own) + 1), own, number)
     if not other_lists:
@@ -182,7 +184,7 @@ def _build_stamps(
             of_receiver=of_receiver,
             receiver_slot=receiver_slot,
         )
-    other = other_places[0].list_pairs(other_lists[0].counts)
+    other = other_places[0].list_slot_count_pairs(other_lists[0].counts)
     if "past" in table.column_names:
         return Stamps(needs, gains, slots, own, number, number, past=other)
     return Stamps(needs, other, slots, own, number, number, causal_rank=sum_counts_by_row(other))
@@ -284,7 +286,7 @@ def _check_stamp_lengths(lengths: Ints, size: Ints, faults: Faults) -> None:
         faults.add(np.flatnonzero(is_wrong), text)
 
 
-def _read_place(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
+def _read_process_places(table: pa.Table, name: str, size: Ints, faults: Faults) -> Ints:
     """The place of the row's sender or receiver."""
     place = read_integers(table[name], -1)
     faults.add(np.asarray(table[name].is_null()), f"there is no {name}")
@@ -315,7 +317,7 @@ def read_shared(table: pa.Table, reading: Reading, group: Ints, group_count: int
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
     # Without a number, messages of a sender are told apart by what their stamp counts in all.
     number = read_integers(table["number"], -1) if "number" in table.column_names else total
-    gains = key_numbers.list_pairs(np.ones(len(key), dtype=np.int64))
+    gains = key_numbers.list_slot_count_pairs(np.ones(len(key), dtype=np.int64))
     need_rows = need_numbers.pair_with_counts(needs.counts)
     return Stamps(need_rows, gains, slots, own, number, number, add=True)
 
@@ -336,7 +338,9 @@ def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults)
     faults.add(np.unique(rows[is_zero]), "an entry of the sender is 0: it must count this message")
 
 
-def _append_lists(starts: Ints, items: Ints, more_starts: Ints, more_items: Ints) -> tuple[Ints, Ints]:
+def _append_items_to_lists(
+    starts: Ints, items: Ints, more_starts: Ints, more_items: Ints
+) -> tuple[Ints, Ints]:
     """Lists with the items of others behind their own."""
     rows = np.concatenate((list_item_rows(starts), list_item_rows(more_starts)))
     by_row = np.argsort(rows, kind="stable")
@@ -360,7 +364,9 @@ def read_parents(table: pa.Table, reading: Reading, group: Ints, group_count: in
         base = group * len(names)
         named = NamedRows(present_starts, np.repeat(base, np.diff(present_starts)) + present)
         absent = find_absent_keys(base + own_id, ~faults.bad, named)
-        starts, parent = _append_lists(starts, parent, absent.starts, absent.keys % max(len(names), 1))
+        starts, parent = _append_items_to_lists(
+            starts, parent, absent.starts, absent.keys % max(len(names), 1)
+        )
         rows = list_item_rows(starts)
     is_self = (parent == own_id[rows]) & (parent >= 0)
     selves = np.unique(rows[is_self])

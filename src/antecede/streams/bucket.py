@@ -130,7 +130,7 @@ def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
 
 def _make_kernel_table(rows: pa.Table, messages: MessagePlan) -> pa.Table:
     """The rows as the kernel reads them; those that a reader could not read have its reason."""
-    table = messages.project(make_kernel_table(drop_reader_columns(rows), messages))
+    table = messages.project_to_kernel_columns(make_kernel_table(drop_reader_columns(rows), messages))
     if REASON not in rows.column_names:
         return table
     fault = rows[REASON]

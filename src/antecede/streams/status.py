@@ -118,7 +118,7 @@ def read_held_rows(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBuck
         nothing = pa.array([], pa.list_(pa.string()))
         return HeldBucket(waiting.rows, nothing, waiting.filed[SINCE], _GAPS.empty_table())
     plan = _restore_message_plan(waiting.rows, mark)
-    table = plan.project(make_kernel_table(waiting.rows, plan))
+    table = plan.project_to_kernel_columns(make_kernel_table(waiting.rows, plan))
     missing, gaps = explain_waiting_rows(table, states, plan.reading)
     rows = pc.list_parent_indices(gaps)
     names, counts = pc.list_flatten(gaps).flatten()

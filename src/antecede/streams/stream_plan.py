@@ -61,12 +61,12 @@ def plan_stream(
     messages = plan_messages(columns, options)
     check_streaming(messages, horizon)
     names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
-    return StreamPlan(messages, options, messages.keep_arrival_name(names), give_up.check(), horizon)
+    return StreamPlan(messages, options, messages.reuse_arrival_column_name(names), give_up.check(), horizon)
 
 
 def _check_columns(columns: TableColumns) -> None:
     for name in columns.names:
-        if pa.types.is_null(columns.type_of(name)):
+        if pa.types.is_null(columns.get_column_type(name)):
             raise CallerError(f"column {name!r} has a type that Arrow does not have: cast it, or drop it")
 
 

@@ -16,9 +16,9 @@ from antecede.ordering.message_plan import (
     MessageOptions,
     MessagePlan,
     TableColumns,
+    add_packet_protocol_to_plan,
     make_names_not_places_error,
     plan_messages,
-    plan_packets,
 )
 from antecede.ordering.partition import ANSWER as ANSWER_TYPE
 from antecede.ordering.projection import PLACE
@@ -99,7 +99,7 @@ def plan_message_order(
     """The same, as a plan, with the options in one piece."""
     names = choose_added_column_names(messages, *ADDED)
     plan = plan_messages(_list_arrow_columns(messages), options)
-    names = plan.keep_arrival_name(names)
+    names = plan.reuse_arrival_column_name(names)
     frame = messages
     if plan.stamps.form == "packets":
         plan = _complete_plan_for_packets(frame, plan)
@@ -176,7 +176,11 @@ def _plan_outcome(
     def find_gaps(tables: OutcomeTables, rows: DataFrame) -> DataFrame:
         nobody = sf.lit(None).cast("string")
         group = nobody if plan.group is None else quote_column(plan.group)
-        receiver = nobody if plan.ordered_at is None else quote_column(plan.ordered_at).cast("string")
+        receiver = (
+            nobody
+            if plan.receiver_column_if_separate is None
+            else quote_column(plan.receiver_column_if_separate).cast("string")
+        )
         gaps = rows.where(answer["gaps"].isNotNull())
         return gaps.select(group.alias("group"), receiver.alias("receiver"), sf.inline(answer["gaps"]))
 
@@ -204,7 +208,9 @@ def _complete_plan_for_packets(frame: DataFrame, plan: MessagePlan) -> MessagePl
     arrived_at = quote_column(str(plan.group)).cast("string")
     processes = frame.select(sf.col("sender").alias("name")).union(frame.select(arrived_at))
     members = processes.where("name is not null").distinct().collect()
-    return plan_packets(plan, {row["protocol"] for row in protocols}, [row["name"] for row in members])
+    return add_packet_protocol_to_plan(
+        plan, {row["protocol"] for row in protocols}, [row["name"] for row in members]
+    )
 
 
 def _add_rows_for_own_broadcasts(frame: DataFrame, group: str) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from antecede.ordering.accounting import check_accounting, describe_counts
+from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
 from antecede.ordering.added_columns import name_added_columns
 from antecede.report.notebook import SHOWN_ROWS, Preview, render_columns, render_result
 from antecede.spark.repl import is_eager_display_enabled
@@ -115,7 +115,7 @@ class SparkOutcome:
         counts = {"input": sf.count("*")} | {name: sf.count_if(column) for name, column in is_in.items()}
         named = [count.alias(name) for name, count in counts.items()]
         (row,) = self._plan.rows.select(*named, sf.count_if(tables != 1).alias("misplaced")).collect()
-        check_accounting(row["input"], row["misplaced"])
+        refuse_misplaced_rows(row["input"], row["misplaced"])
         return {name: row[name] for name in counts}
 
     def keep(self) -> "SparkOutcome":

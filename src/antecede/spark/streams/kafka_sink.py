@@ -72,8 +72,8 @@ def _make_kafka_records(rows: DataFrame, plan: StreamPlan, query: str) -> DataFr
     position = quote_column(plan.names["position"])
     by = [quote_column(_GROUP)]
     headers = {POSITION: position, TABLE: quote_column(_TABLE), STREAM: sf.lit(query)}
-    if plan.messages.ordered_at is not None:  # each receiver has positions of its own
-        headers[RECEIVER] = quote_column(plan.messages.ordered_at)
+    if plan.messages.receiver_column_if_separate is not None:  # each receiver has positions of its own
+        headers[RECEIVER] = quote_column(plan.messages.receiver_column_if_separate)
         by.append(headers[RECEIVER])
     lists = [sf.array(*(_make_record_header(name, value) for name, value in headers.items()))]
     own = [quote_column(name) for name in rows.columns if name != _TABLE]
