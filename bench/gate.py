@@ -28,7 +28,7 @@ def drain(items: list[workload.Item]) -> int:
     out = 0
     for number, needs, gains in items:
         gate.offer(number, needs, gains)
-        while (arrival := gate.find_ready()) is not None:
+        while (arrival := gate.find_ready_arrival()) is not None:
             gate.take(arrival)
             out += 1
     return out

@@ -50,7 +50,7 @@ class Naive:
 
 def take(gate: Gate[int]) -> int | None:
     """What the gate would hand out next, taken."""
-    arrival = gate.find_ready()
+    arrival = gate.find_ready_arrival()
     return None if arrival is None else gate.take(arrival)
 
 
@@ -96,7 +96,7 @@ def test_a_jump_frees_everything_up_to_it_in_arrival_order(offers: list[tuple[in
     for name, (count, _) in enumerate(offers):
         gate.offer(name, [(0, count)], [])
     gate.advance_slot(0, offers[0][1])
-    taken = [gate.take(arrival) for arrival in iter(gate.find_ready, None)]
+    taken = [gate.take(arrival) for arrival in iter(gate.find_ready_arrival, None)]
     assert taken == [name for name, (count, _) in enumerate(offers) if count <= offers[0][1]]
 
 
@@ -107,21 +107,21 @@ def test_find_with_a_wish_is_the_first_ready_item_that_is_wanted(offers: list[tu
         gate.offer(wanted, needs, [])
     ready = [at for at, (_, needs) in enumerate(offers) if all(count == 0 for _, count in needs)]
     for expected in [at for at in ready if offers[at][0]]:
-        found = gate.find_ready(lambda wanted: wanted)
+        found = gate.find_ready_arrival(lambda wanted: wanted)
         assert found == expected
         gate.take(found)
-    assert gate.find_ready(lambda wanted: wanted) is None
+    assert gate.find_ready_arrival(lambda wanted: wanted) is None
     for expected in [at for at in ready if not offers[at][0]]:
-        assert gate.find_ready() == expected and gate.take(expected) is False
+        assert gate.find_ready_arrival() == expected and gate.take(expected) is False
 
 
 def test_an_item_without_needs_is_ready_at_once() -> None:
     gate: Gate[str] = Gate()
     assert gate.offer("first", [], [(0, 1)]) == 0
-    assert gate.find_ready() == 0 and list(gate.iterate_held()) == []
+    assert gate.find_ready_arrival() == 0 and list(gate.iterate_held()) == []
     assert gate.take(0) == "first"
     assert gate.have == {0: 1}
-    assert gate.find_ready() is None
+    assert gate.find_ready_arrival() is None
 
 
 # -- root gaps ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ FAIR_ROUNDS = 2000
 
 
 def state(one: Link) -> bytes:
-    return wire.encode(wire.to_canonical(one))
+    return wire.encode(wire.convert_sets_to_sorted_lists(one))
 
 
 class Street:

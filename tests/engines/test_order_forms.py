@@ -10,7 +10,7 @@ import pytest
 
 from antecede.core.errors import CallerError
 from antecede.protocols.counts import unpack_counts
-from antecede.protocols.keys import derive_set_id, unrank_keys
+from antecede.protocols.keys import derive_key_set_id, unrank_key_set
 from tests.engines.engines import LocalEngine, rows_of
 from tests.message_rows import Row, Sent, lines
 from tests.sql_tables import make_table
@@ -140,7 +140,7 @@ def test_shared_entries_with_keys(engine):
     rows = [row(sent, p, decode(p["stamp"])[2], decode(p["stamp"])[1]) for p in sent.packets]
     for message, (sender, (_, number, entry)) in stamps.items():
         rows.append((sender, sender, sender, -1, message, number, entry))
-    keys = {name: unrank_keys(derive_set_id(name, 2, 6), 2, 6) for name in sent.names}
+    keys = {name: unrank_key_set(derive_key_set_id(name, 2, 6), 2, 6) for name in sent.names}
     made = [(*one, list(keys[one[1]])) for one in rows]
     frame = make_table(made, f"{BASE}, stamp array<int>, keys array<int>")
     outcome = engine.order(frame, group="group", keys="keys")

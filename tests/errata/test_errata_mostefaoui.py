@@ -9,7 +9,7 @@ import pytest
 import antecede
 from antecede.core.clocks import ClockStamp, PlausibleClock, VectorClock
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
-from antecede.protocols.keys import unrank_keys
+from antecede.protocols.keys import unrank_key_set
 from antecede.protocols.membership import Probabilistic
 from antecede.protocols.probabilistic import Plausible
 from antecede.protocols.registry import build_endpoint
@@ -22,7 +22,7 @@ FIGURE = {"p_i": 0, "p_j": 3, "p_k": 5, "p_1": 2, "p_2": 4}
 
 
 def test_example_uses_an_entry_that_does_not_exist() -> None:
-    drawn = [unrank_keys(set_id, 2, 4) for set_id in range(comb(4, 2))]
+    drawn = [unrank_key_set(set_id, 2, 4) for set_id in range(comb(4, 2))]
     assert (3, 4) not in drawn and (2, 3) in drawn
 
 
@@ -43,7 +43,7 @@ def _is_proper(set_id: int, K: int, R: int, repaired: bool) -> bool:
 
 @pytest.mark.parametrize(("R", "K"), [(4, 2), (5, 3), (6, 2), (7, 1)])
 def test_unranking_as_shipped_is_a_bijection(R: int, K: int) -> None:
-    assert [unrank_keys(set_id, K, R) for set_id in range(comb(R, K))] == [*combinations(range(R), K)]
+    assert [unrank_key_set(set_id, K, R) for set_id in range(comb(R, K))] == [*combinations(range(R), K)]
 
 
 def test_set_ids_start_at_0() -> None:

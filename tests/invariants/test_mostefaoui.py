@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antecede import Delivery, Effects, Packet
 from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER
-from antecede.protocols.keys import count_key_sets, unrank_keys
+from antecede.protocols.keys import count_key_sets, unrank_key_set
 from antecede.protocols.probabilistic import Sharing
 from antecede.simulate.oracle import list_set_bits
 from tests.cases import SCRIPTS, Script
@@ -27,7 +27,8 @@ class ProbabilisticWorld(Checked):
         super().__init__("probabilistic", len(ids), R=r, K=k, **options)
         self.r = r
         self.keys = {
-            name: unrank_keys(i % count_key_sets(k, r), k, r) for name, i in zip(self.names, ids, strict=True)
+            name: unrank_key_set(i % count_key_sets(k, r), k, r)
+            for name, i in zip(self.names, ids, strict=True)
         }
         for name, i in zip(self.names, ids, strict=True):
             make = maker("probabilistic", R=r, K=k, set_id=i % count_key_sets(k, r), **options)

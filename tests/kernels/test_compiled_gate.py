@@ -60,7 +60,7 @@ def one_by_one(batch: Batch) -> Released:
     order = []
     for item, (needs, gains) in enumerate(zip(batch.needs, batch.gains, strict=True)):
         gate.offer(item, needs, gains)
-        while (arrival := gate.find_ready()) is not None:
+        while (arrival := gate.find_ready_arrival()) is not None:
             order.append(gate.take(arrival))
     held = list(gate.iterate_held())
     have = [gate.have.get(slot, 0) for slot in range(SLOTS)]

@@ -59,7 +59,7 @@ class PingsStraight(Flood, kw_only=True):
 
     def add_link(self, peer: str) -> Effects:
         target = self._get_peer_id(peer)
-        ping = self._increment_own_number()
+        ping = self._assign_message_number()
         self._send_over_link(target, Flooded("ping", self.me, ping, target, b""))
         self.opening[target] = Opening(ping, [])
         return self._deliver_ready_and_take_outbox([])

@@ -27,7 +27,7 @@ class Queueing(Gate[T], kw_only=True):
 class LastInFirstOut(Queueing[T], kw_only=True):
     """Of several ready items the one that arrived last goes first."""
 
-    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready_arrival(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         return max(self.ready, default=None)
 
 
@@ -53,13 +53,13 @@ class WakesAtExactCount(Queueing[T], kw_only=True):
     def advance_slot(self, slot: int, value: int) -> None:
         if value > self.have.get(slot, 0):
             self.have[slot] = value
-            self._recheck_filed(self.filed.get(slot, {}).pop(value, -1))
+            self._recheck_arrivals_filed_together(self.filed.get(slot, {}).pop(value, -1))
 
 
 class WokenIsReady(Queueing[T], kw_only=True):
     """What is woken is not asked for its other needs."""
 
-    def _recheck_filed(self, arrival: int) -> None:
+    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
         for woken in together(self, arrival):
             heappush(self.ready, woken)
 
@@ -67,7 +67,7 @@ class WokenIsReady(Queueing[T], kw_only=True):
 class WokenOnce(Queueing[T], kw_only=True):
     """What is woken and still misses something is not filed again."""
 
-    def _recheck_filed(self, arrival: int) -> None:
+    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
         for woken in together(self, arrival):
             if all(self.have.get(slot, 0) >= count for slot, count in self.items[woken].needs):
                 heappush(self.ready, woken)
@@ -82,16 +82,16 @@ class WakesTwentyDeep(Queueing[T], kw_only=True):
         self.depth = 0
         return super().offer(what, needs, gains)
 
-    def _recheck_filed(self, arrival: int) -> None:
+    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
         self.depth += 1
         if self.depth <= 20:
-            super()._recheck_filed(arrival)
+            super()._recheck_arrivals_filed_together(arrival)
 
 
 class HeadOnly(Queueing[T], kw_only=True):
     """A new arrival goes at once if it can; of what waits only the head is looked at."""
 
-    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready_arrival(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         newest = self.arrivals - 1
         head = next(iter(self.items), -1)
         return next((at for at in (newest, head) if at in self.ready), None)
@@ -100,7 +100,7 @@ class HeadOnly(Queueing[T], kw_only=True):
 class BlocksTheOthers(Queueing[T], kw_only=True):
     """While something waits, only that for which it waits is let through."""
 
-    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready_arrival(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         awaited = {slot for slot, filed in self.filed.items() if filed}
         gained = {at: {slot for slot, _ in self.items[at].gains} for at in self.ready}
         return min((at for at in gained if not awaited or awaited & gained[at]), default=None)

@@ -5,7 +5,7 @@ import numpy as np
 from antecede.core import wire
 from antecede.core.gate import Pairs
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, list_nonzero, make_zero_counts, pack_counts
+from antecede.protocols.counts import Counts, list_nonzero_counts, make_zero_counts, pack_counts
 from antecede.protocols.matrix import Matrix
 from tests.mutants.drives import multicast, self_sends, slow_unicast
 from tests.mutants.selfsends import SelfSends
@@ -71,14 +71,18 @@ class ReadsOwnMatrix(Matrix, kw_only=True):
     """Gambhire00's introduction: the test names SENT, which the receiver has too."""
 
     def _find_local_needs_and_gains(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return list_nonzero(self.sent[:, self.me]), super()._find_local_needs_and_gains(source, stamp)[1]
+        return list_nonzero_counts(self.sent[:, self.me]), super()._find_local_needs_and_gains(source, stamp)[
+            1
+        ]
 
 
 class ReadsWholeMatrix(Matrix, kw_only=True):
     """Gambhire00's introduction: "for all i and j"."""
 
     def _find_local_needs_and_gains(self, source: int, stamp: Stamp) -> tuple[Pairs, Pairs]:
-        return list_nonzero(stamp[1].max(axis=1)), super()._find_local_needs_and_gains(source, stamp)[1]
+        return list_nonzero_counts(stamp[1].max(axis=1)), super()._find_local_needs_and_gains(source, stamp)[
+            1
+        ]
 
 
 class AddsToLocalMatrix(Matrix, kw_only=True):

@@ -26,7 +26,7 @@ class ReleaseWithoutNumbers(Release, kw_only=True):
 class ReleasesAtOnce(Release, kw_only=True):
     """Nothing is kept."""
 
-    def _may_release(self, target: int) -> bool:
+    def _may_send_to_target(self, target: int) -> bool:
         return True
 
 
@@ -78,24 +78,26 @@ class IgnoresFlags(Eager, kw_only=True):
 class NeverFlags(Eager, kw_only=True):
     """Messages are sent at once, and nobody is told to wait."""
 
-    def _list_unacknowledged(self, targets: list[int]) -> Pairs:
+    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
         return []
 
 
 class ForgetsCopies(Eager, kw_only=True):
     """The copies of one message are not flagged for each other's sake."""
 
-    def _list_unacknowledged(self, targets: list[int]) -> Pairs:
+    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
         return [
-            (other, number) for other, number in super()._list_unacknowledged(targets) if other not in targets
+            (other, number)
+            for other, number in super()._list_unacknowledged_messages(targets)
+            if other not in targets
         ]
 
 
 class ClearsSoon(Eager, kw_only=True):
     """One acknowledgement is enough."""
 
-    def _list_unacknowledged(self, targets: list[int]) -> Pairs:
-        return super()._list_unacknowledged(targets)[:1]
+    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
+        return super()._list_unacknowledged_messages(targets)[:1]
 
 
 class EagerAcknowledgesArrival(Eager, kw_only=True):

@@ -33,7 +33,7 @@ class Strict(Pairs89, kw_only=True):
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:
         now = [self.gate.have.get(x, 0) for x in range(self.n)]
-        return self.gate.find_ready(
+        return self.gate.find_ready_arrival(
             lambda packet: sender in (None, packet.source) and _stamp(packet.stamp).last.get(self.me) != now
         )
 

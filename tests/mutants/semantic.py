@@ -4,7 +4,7 @@ import msgspec
 
 from antecede.core.gate import Gate, Pairs
 from antecede.core.packet import Packet
-from antecede.protocols.counts import list_nonzero
+from antecede.protocols.counts import list_nonzero_counts
 from antecede.protocols.semantic import Read, Semantic
 from tests.mutants.drives import (
     dependences,
@@ -40,7 +40,7 @@ class NoSequence(Semantic, kw_only=True):
         self.gate.add = True
 
     def _find_local_needs_and_gains(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
-        return list_nonzero(stamp[1][:, self.me]), [(source, 1)]
+        return list_nonzero_counts(stamp[1][:, self.me]), [(source, 1)]
 
 
 class NoSequenceAnyRelease(NoSequence, kw_only=True):
@@ -61,7 +61,7 @@ class PrintedWithSequence(Semantic, kw_only=True):
     def _find_local_needs_and_gains(self, source: int, stamp: Read) -> tuple[Pairs, Pairs]:
         column = stamp[1][:, self.me].copy()
         column[source] += stamp[2][source, self.me]
-        return list_nonzero(column), [(source, int(column[source]) + 1)]
+        return list_nonzero_counts(column), [(source, int(column[source]) + 1)]
 
 
 class NeverFires(Semantic, kw_only=True):

@@ -34,7 +34,7 @@ class ReadyIsDone(Gate[Packet], kw_only=True):
     `ready` is in the order of getting ready, so without a crash all is well.
     """
 
-    def find_ready(self, wanted: object = None) -> int | None:
+    def find_ready_arrival(self, wanted: object = None) -> int | None:
         return self.ready[0] if self.ready else None
 
     def take(self, arrival: int) -> Packet:

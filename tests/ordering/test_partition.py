@@ -53,7 +53,7 @@ def one_by_one(rows: list[Row]) -> dict[str, tuple[list[Any], dict[Any, set[str]
                 seen.add(name)
                 needs = [(x, c - (x == row["sender"])) for x, c in enumerate(row["needs"])]
                 gate.offer(name, needs, [name])
-                while (at := gate.find_ready()) is not None:
+                while (at := gate.find_ready_arrival()) is not None:
                     order.append(gate.take(at))
         held = {name: {_words(*unmet) for unmet in what} for name, what in gate.iterate_held()}
         found[group] = (order, held)

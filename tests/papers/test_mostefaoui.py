@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede import Packet
-from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER, Recent, find_alarms
-from antecede.protocols.keys import count_key_sets, derive_set_id, unrank_keys
+from antecede.protocols.detectors import ALGORITHM_4, ALGORITHM_5, SHARPER, Recent, find_suspecting_detectors
+from antecede.protocols.keys import count_key_sets, derive_key_set_id, unrank_key_set
 from antecede.protocols.membership import Probabilistic
 from antecede.protocols.registry import build_endpoint
 from tests.cases import SCRIPTS, Script
@@ -75,7 +75,9 @@ def test_mostefaoui_figure_2_algorithm_5_as_printed_misses_it_before_the_increme
     before = {0: 1, 1: 2, 2: 1, 3: 2}
     m = [1, 1, 0, 0]
     assert not all(before[x] > m[x] for x in FIGURE_KEYS["i"])
-    assert ALGORITHM_5 in find_alarms(FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])])
+    assert ALGORITHM_5 in find_suspecting_detectors(
+        FIGURE_KEYS["i"], m, before, [Recent(FIGURE_KEYS["j"], [1, 2, 1, 0])]
+    )
 
 
 def test_mostefaoui_figure_2_one_concurrent_message_is_not_enough() -> None:
@@ -120,22 +122,22 @@ def test_mostefaoui_algorithm_4_alarms_where_everything_was_covered_by_others() 
 def test_mostefaoui_section_4_2_what_the_detectors_see_in_the_list(
     old: list[int], keys: tuple[int, int], expected: set[str]
 ) -> None:
-    assert set(find_alarms((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)])) == expected
+    assert set(find_suspecting_detectors((0, 1), [1, 1, 0, 0], {0: 1, 1: 1}, [Recent(keys, old)])) == expected
 
 
 @pytest.mark.parametrize(("r", "k"), [(1, 1), (4, 1), (4, 2), (5, 3), (6, 2), (7, 7), (9, 4)])
 def test_mostefaoui_algorithm_3_sets_are_the_combinations_in_order(r: int, k: int) -> None:
-    assert [unrank_keys(number, k, r) for number in range(count_key_sets(k, r))] == list(
+    assert [unrank_key_set(number, k, r) for number in range(count_key_sets(k, r))] == list(
         combinations(range(r), k)
     )
 
 
 def test_mostefaoui_algorithm_3_at_the_size_of_the_evaluation() -> None:
-    assert [unrank_keys(number, 4, 100) for number in range(500)] == list(
+    assert [unrank_key_set(number, 4, 100) for number in range(500)] == list(
         islice(combinations(range(100), 4), 500)
     )
-    assert unrank_keys(comb(100, 4) - 1, 4, 100) == (96, 97, 98, 99)
-    assert all(0 <= derive_set_id(f"p{i}", 4, 100) < comb(100, 4) for i in range(99))
+    assert unrank_key_set(comb(100, 4) - 1, 4, 100) == (96, 97, 98, 99)
+    assert all(0 <= derive_key_set_id(f"p{i}", 4, 100) < comb(100, 4) for i in range(99))
 
 
 def printed_entries(set_id: int, k: int, r: int, base: int | None) -> list[int] | None:

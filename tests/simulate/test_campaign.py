@@ -123,7 +123,7 @@ def test_a_crash_in_the_simulator_itself_is_a_failure_not_an_end(monkeypatch) ->
 
 
 def test_alarms_that_never_ring_are_found(monkeypatch) -> None:
-    monkeypatch.setattr(probabilistic, "find_alarms", lambda *about: ())
+    monkeypatch.setattr(probabilistic, "find_suspecting_detectors", lambda *about: ())
     reasons = [failure.reason for failure in run("scalar").failures]
     assert reasons and all("missed by the sharper detector" in reason for reason in reasons)
 
@@ -147,7 +147,7 @@ def test_needless_waits_of_who_promises_none_are_found(monkeypatch) -> None:
 
 def test_plausible_clocks_with_an_entry_for_each_are_held_to_causal_order(monkeypatch) -> None:
     assert run("plausible", number=60).failures == []
-    monkeypatch.setattr(probabilistic.Plausible, "_choose_set_id", lambda self: 0)
+    monkeypatch.setattr(probabilistic.Plausible, "_choose_key_set_id", lambda self: 0)
     reasons = [failure.reason for failure in run("plausible", number=60).failures]
     assert any("early" in reason for reason in reasons)
 

@@ -142,7 +142,7 @@ class Endpoint(msgspec.Struct, kw_only=True, dict=True, eq=False):
 
     def snapshot(self) -> bytes:
         """The whole state; `antecede.restore` makes an endpoint that behaves the same from here on."""
-        state = wire.encode(wire.to_canonical(self))
+        state = wire.encode(wire.convert_sets_to_sorted_lists(self))
         return wire.encode((SNAPSHOT_VERSION, self.facts.name, zlib.crc32(state), state))
 
     # -- what a stamp says without an endpoint: for tables of packets, and for costs ---------------

@@ -45,7 +45,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
     ready: list[int] = []
 
     def offer(self, what: T, needs: Pairs, gains: Pairs) -> int:
-        """Let something in; returns its arrival number. Ask `find_ready` what can be taken now."""
+        """Let something in; returns its arrival number. Ask `find_ready_arrival` what can be taken now."""
         arrival = self.arrivals
         self.arrivals = arrival + 1
         item = self.items[arrival] = Item(what, needs, gains)
@@ -65,7 +65,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             self.advance_slot(slot, value)
         return True
 
-    def find_ready(self, wanted: Callable[[T], bool] | None = None) -> int | None:
+    def find_ready_arrival(self, wanted: Callable[[T], bool] | None = None) -> int | None:
         """The first arrival that is ready (and wanted), or None."""
         if wanted is None:
             return self.ready[0] if self.ready else None
@@ -95,16 +95,16 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
             return
         if new == old + 1:
             if new in filed:
-                self._recheck_filed(filed.pop(new))
+                self._recheck_arrivals_filed_together(filed.pop(new))
             return
         passed: Iterable[int] = range(old + 1, new + 1)
         if new - old > len(filed):
             passed = [count for count in filed if count <= new]
         for count in passed:
             if count in filed:
-                self._recheck_filed(filed.pop(count))
+                self._recheck_arrivals_filed_together(filed.pop(count))
 
-    def _recheck_filed(self, arrival: int) -> None:
+    def _recheck_arrivals_filed_together(self, arrival: int) -> None:
         """Look again at everything that was filed together."""
         while arrival >= 0:
             item = self.items[arrival]
@@ -168,7 +168,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         given: SlotRanges = []
         by_sum = sorted(play.items.values(), key=lambda item: sum(count for _, count in item.needs))
         for item in by_sum:
-            while (arrival := play.find_ready()) is not None:
+            while (arrival := play.find_ready_arrival()) is not None:
                 play.take(arrival)
             for slot, count in item.needs:
                 have = play.have.get(slot, 0)

@@ -71,8 +71,8 @@ class Gated(Endpoint, kw_only=True):
 
     def _find_next_deliverable(self, sender: str | None) -> int | None:
         if sender is None:
-            return self.gate.find_ready() if self.gate.ready else None
-        return self.gate.find_ready(lambda packet: packet.source == sender)
+            return self.gate.find_ready_arrival() if self.gate.ready else None
+        return self.gate.find_ready_arrival(lambda packet: packet.source == sender)
 
     def _pop_delivery(self, key: int) -> Delivery:
         return self._deliver_packet(*self._pop_ready_packet(key))
@@ -94,15 +94,15 @@ class Gated(Endpoint, kw_only=True):
 
     def _describe_held(self, packet: Packet, unmet: list[tuple[int, int, int]]) -> Held:
         """A packet with its unmet (slot, have, count)."""
-        missing = [Missing(self._name_slot(slot), have, count) for slot, have, count in unmet]
+        missing = [Missing(self._get_slot_name(slot), have, count) for slot, have, count in unmet]
         return Held(packet.source, packet.number, packet.payload, packet.kind, tuple(missing))
 
     def root_gaps(self) -> list[Gap]:
         """What is waited for here and is not itself held."""
         gaps = self.gate.root_gaps(dense=self.dense)
-        return [Gap(self._name_slot(slot), first, last) for slot, first, last in gaps]
+        return [Gap(self._get_slot_name(slot), first, last) for slot, first, last in gaps]
 
-    def _name_slot(self, slot: int) -> str:
+    def _get_slot_name(self, slot: int) -> str:
         """How a slot is called towards the user; most protocols have a slot per process."""
         return self.group[slot]
 

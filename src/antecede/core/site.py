@@ -116,7 +116,7 @@ class Site:
     def snapshot(self) -> bytes:
         """The whole state, with a checksum."""
         state = _Saved(self.endpoint.snapshot(), self.link, self.delivered, self.applied)
-        saved = wire.encode(wire.to_canonical(state))
+        saved = wire.encode(wire.convert_sets_to_sorted_lists(state))
         return wire.encode(_Sealed(1, zlib.crc32(saved), saved))
 
     def _receive_frame(self, frame: Frame, now: float) -> Output:

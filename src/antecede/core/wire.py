@@ -37,16 +37,18 @@ def _unpack_registered_type(kind: type, value: Any) -> Any:
     return unpack(value)
 
 
-def to_canonical(value: Any) -> Any:
+def convert_sets_to_sorted_lists(value: Any) -> Any:
     """The value with its sets as sorted lists: equal values have equal bytes."""
     if isinstance(value, set):
         return sorted(value)
     if isinstance(value, list | tuple):
-        return [to_canonical(one) for one in value]
+        return [convert_sets_to_sorted_lists(one) for one in value]
     if isinstance(value, dict):
-        return {key: to_canonical(one) for key, one in value.items()}
+        return {key: convert_sets_to_sorted_lists(one) for key, one in value.items()}
     if isinstance(value, msgspec.Struct):
-        fields = {name: to_canonical(getattr(value, name)) for name in value.__struct_fields__}
+        fields = {
+            name: convert_sets_to_sorted_lists(getattr(value, name)) for name in value.__struct_fields__
+        }
         return list(fields.values()) if value.__struct_config__.array_like else fields
     return value
 

@@ -26,8 +26,8 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
-from antecede.protocols.counts import Counts, list_nonzero, make_empty_counts, make_zero_counts
-from antecede.protocols.stamps import check_claimed_row, check_process_ids, refuse_kind
+from antecede.protocols.counts import Counts, list_nonzero_counts, make_empty_counts, make_zero_counts
+from antecede.protocols.stamps import check_claimed_counts, check_process_ids, refuse_packet_kind
 
 _decode_stamp = wire.make_decoder(list[wire.Count], "stamp of 'bounded'")
 
@@ -91,7 +91,7 @@ class Bounded(VectorGated, kw_only=True):
         limit = self.k if self.rule == ">=" else self.k + 1
         while (entries := self._count_entries_by_column()).sum() >= limit:
             fullest = int(entries.argmax())
-            column = list_nonzero(self.m[:, fullest])
+            column = list_nonzero_counts(self.m[:, fullest])
             stamp = wire.encode([*chain.from_iterable(column)])
             self._emit_packet(fullest, stamp, kind="extra")
             self._reset_column_after_send(fullest)
@@ -111,7 +111,7 @@ class Bounded(VectorGated, kw_only=True):
             return _read_matrix(data, group_size)
         if kind == "extra":
             return _read_column(data, receiver, group_size)
-        refuse_kind("bounded", kind)
+        refuse_packet_kind("bounded", kind)
 
     @staticmethod
     def find_needs_and_gains(stamp: Counts, source: int, receiver: int) -> tuple[list[int], Pairs]:
@@ -125,7 +125,7 @@ class Bounded(VectorGated, kw_only=True):
         return len(_decode_stamp(stamp))
 
     def _check_claimed_own_sends(self, stamp: Counts) -> None:
-        check_claimed_row(stamp[self.me], self.m[self.me])
+        check_claimed_counts(stamp[self.me], self.m[self.me])
 
     def _accept_packet(self, packet: Packet, stamp: Counts) -> Delivery | None:
         if packet.kind == "message":
@@ -137,7 +137,7 @@ class Bounded(VectorGated, kw_only=True):
         return None
 
     def _take_ready_extras(self) -> None:
-        while (extra := self.gate.find_ready(_is_extra)) is not None:
+        while (extra := self.gate.find_ready_arrival(_is_extra)) is not None:
             self._pop_ready_packet(extra)
 
     def _merge_delivered_stamp(self, source: int, stamp: Counts) -> None:

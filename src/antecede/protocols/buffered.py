@@ -159,9 +159,9 @@ class Buffered(Boxed, kw_only=True):
 
     def held(self) -> list[Held]:
         """Copies before their release and what stands behind them; then the output buffer."""
-        return self._list_waiting_inbox() + self._list_waiting_outgoing()
+        return self._list_held_in_inbox() + self._list_held_outgoing()
 
-    def _list_waiting_inbox(self) -> list[Held]:
+    def _list_held_in_inbox(self) -> list[Held]:
         waiting: list[Held] = []
         missing: list[Missing] = []
         for letter in self.inbox:
@@ -172,7 +172,7 @@ class Buffered(Boxed, kw_only=True):
                 waiting.append(held)
         return waiting
 
-    def _list_waiting_outgoing(self) -> list[Held]:
+    def _list_held_outgoing(self) -> list[Held]:
         missing = [Missing(f"acknowledgement by {name}", 0, number) for name, number in sorted(self.awaiting)]
         if self.multicast == "hold":
             missing += [Missing(f"release by {name}", 0, number) for name, number in sorted(self.unreleased)]

@@ -107,7 +107,7 @@ def exceeds_somewhere(vector: Counts, other: Counts) -> bool:
     return b"\1" in (vector > other).tobytes()
 
 
-def list_nonzero(column: Counts) -> list[tuple[int, int]]:
+def list_nonzero_counts(column: Counts) -> list[tuple[int, int]]:
     """The non-zero entries of a vector as (slot, count)."""
     (slots,) = column.nonzero()
     counts = column[slots]

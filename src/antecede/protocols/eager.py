@@ -20,7 +20,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Gate, Pairs
 from antecede.core.packet import Gap, Held, Missing, Packet
 from antecede.protocols.numbered import Numbered
-from antecede.protocols.stamps import refuse_kind
+from antecede.protocols.stamps import refuse_packet_kind
 
 _decode_stamp = wire.make_decoder(tuple[wire.Count, bool], "stamp of 'eager'")
 _decode_number = wire.make_decoder(wire.Number, "acknowledgement or release of 'eager'")
@@ -77,17 +77,17 @@ class Eager(Numbered, kw_only=True):
         return sorted(self.flags.items())
 
     def _emit_ready_messages(self) -> None:
-        while (ready := self.outgoing.find_ready()) is not None:
+        while (ready := self.outgoing.find_ready_arrival()) is not None:
             message = self.outgoing.take(ready)
             numbers = {target: self._increment_sent_count(target) + 1 for target in message.targets}
-            needs = self._list_unacknowledged(message.targets)
+            needs = self._list_unacknowledged_messages(message.targets)
             for target, number in numbers.items():
                 stamp = wire.encode((number - 1, bool(needs)))
                 self._emit_packet(target, stamp, message.payload)
             if needs:
                 self.uncleared.offer(Flagged(numbers), needs, [])
 
-    def _list_unacknowledged(self, targets: list[int]) -> Pairs:
+    def _list_unacknowledged_messages(self, targets: list[int]) -> Pairs:
         """The last messages that others lack; if there is one target, without what it lacks itself."""
         acknowledged = self.uncleared.have
         return [
@@ -103,7 +103,7 @@ class Eager(Numbered, kw_only=True):
             return kind, *_decode_stamp(data)
         if kind in ("ack", "release"):
             return kind, _decode_number(data), False
-        refuse_kind("eager", kind)
+        refuse_packet_kind("eager", kind)
 
     @staticmethod
     def find_needs_and_gains(stamp: Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
@@ -148,7 +148,7 @@ class Eager(Numbered, kw_only=True):
         self._emit_ready_messages()
 
     def _emit_clearances(self) -> None:
-        while (ready := self.uncleared.find_ready()) is not None:
+        while (ready := self.uncleared.find_ready_arrival()) is not None:
             flagged = self.uncleared.take(ready)
             for target, number in flagged.numbers.items():
                 self._emit_packet(target, wire.encode(number), kind="release")
@@ -162,15 +162,15 @@ class Eager(Numbered, kw_only=True):
         """What came before an earlier message of its pair; then the own messages that wait for clearances."""
         waiting = super().held()
         for message, unmet in self.outgoing.iterate_held():
-            missing = [Missing(self._name_clearance(slot), have, count) for slot, have, count in unmet]
+            missing = [Missing(self._get_clearance_name(slot), have, count) for slot, have, count in unmet]
             waiting.append(Held(self.process, 0, message.payload, "message", tuple(missing)))
         return waiting
 
     def root_gaps(self) -> list[Gap]:
         """The messages that others wait for, and the clearances that own messages wait for."""
         gaps = self.outgoing.root_gaps(dense=False)
-        cleared = [Gap(self._name_clearance(slot), first, last) for slot, first, last in gaps]
+        cleared = [Gap(self._get_clearance_name(slot), first, last) for slot, first, last in gaps]
         return super().root_gaps() + cleared
 
-    def _name_clearance(self, slot: int) -> str:
+    def _get_clearance_name(self, slot: int) -> str:
         return f"release by {self.group[slot]}"

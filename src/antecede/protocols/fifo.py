@@ -4,7 +4,7 @@ from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.protocols.stamps import refuse_kind
+from antecede.protocols.stamps import refuse_packet_kind
 
 _decode_stamp = wire.make_decoder(wire.Count, "stamp of 'fifo'")
 
@@ -37,7 +37,7 @@ class Fifo(Gated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> int:
         """How many messages the sender has sent here before."""
         if kind != "message":
-            refuse_kind("fifo", kind)
+            refuse_packet_kind("fifo", kind)
         return _decode_stamp(data)
 
     @staticmethod

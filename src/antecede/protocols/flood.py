@@ -37,7 +37,7 @@ from antecede.core.gate import Pairs
 from antecede.core.packet import Effects, Held, Packet
 from antecede.core.seen import Seen
 from antecede.protocols.numbered import Numbered
-from antecede.protocols.stamps import check_claimed_count, check_process_ids, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_process_ids, refuse_packet_kind
 
 Overlay = dict[str, list[str]]
 """To whom each process has a link."""
@@ -107,7 +107,7 @@ class Flood(Numbered, kw_only=True):
             self.overlay = _check_overlay(self.overlay, self.group)
             self.linked = [self.index[name] for name in self.overlay[self.process]]
         else:
-            self.linked = _choose_links(self.overlay, self.me, self.n)
+            self.linked = _list_overlay_links(self.overlay, self.me, self.n)
         self.known = [Seen() for _ in self.group]
 
     @property
@@ -120,7 +120,7 @@ class Flood(Numbered, kw_only=True):
         target = self._get_peer_id(peer)
         if target in self.linked or target in self.opening:
             raise CallerError(f"{self.process} has a link to {peer}, or is opening one")
-        ping = self._increment_own_number()
+        ping = self._assign_message_number()
         self._forward_over_links(Flooded("ping", self.me, ping, target, b""))
         self.opening[target] = Opening(ping, [])
         return self._deliver_ready_and_take_outbox([])
@@ -143,10 +143,10 @@ class Flood(Numbered, kw_only=True):
         return self.index[peer]
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
-        number = self._increment_own_number()
+        number = self._assign_message_number()
         self._forward_over_links(Flooded("message", self.me, number, 0, payload))
 
-    def _increment_own_number(self) -> int:
+    def _assign_message_number(self) -> int:
         own = self.known[self.me]
         own.add(own.low + 1)
         return own.low
@@ -177,7 +177,7 @@ class Flood(Numbered, kw_only=True):
         elif kind == "ping":
             stamp = FloodStamp(*_decode_ping(data))
         else:
-            refuse_kind("flood", kind)
+            refuse_packet_kind("flood", kind)
         check_process_ids((stamp.origin, stamp.end), group_size)
         return stamp
 
@@ -237,7 +237,7 @@ class Flood(Numbered, kw_only=True):
         return list(waiting.values())
 
 
-def _choose_links(overlay: str, process_id: int, group_size: int) -> list[int]:
+def _list_overlay_links(overlay: str, process_id: int, group_size: int) -> list[int]:
     """The links of a process in an overlay by name."""
     if overlay == "full":
         return [other for other in range(group_size) if other != process_id]
@@ -262,13 +262,13 @@ def _check_overlay(overlay: Overlay, group: list[str]) -> Overlay:
         for end in ends:
             backwards[end].append(name)
     for ways in (links, backwards):
-        unreached = {*group} - _find_reachable(group[0], ways)
+        unreached = {*group} - _find_reachable_processes(group[0], ways)
         if unreached:
             raise CallerError(f"the overlay does not connect {group[0]} with {sorted(unreached)}, both ways")
     return links
 
 
-def _find_reachable(start: str, links: Overlay) -> set[str]:
+def _find_reachable_processes(start: str, links: Overlay) -> set[str]:
     reached, news = {start}, [start]
     while news:
         unseen = [name for name in links[news.pop()] if name not in reached]

@@ -21,7 +21,7 @@ from antecede.protocols.stamps import (
     check_destinations,
     check_process_ids,
     check_vector_length,
-    refuse_kind,
+    refuse_packet_kind,
 )
 
 
@@ -72,7 +72,7 @@ class History(Boxed, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:
         # The stamp has the past before this message: its own number is one more than the past says.
-        parts = wire.to_canonical((self.past, targets, self.log))
+        parts = wire.convert_sets_to_sorted_lists((self.past, targets, self.log))
         stamp = wire.encode(parts)
         self._emit_copies(targets, stamp, payload)
         self.past[self.me] += 1
@@ -84,7 +84,7 @@ class History(Boxed, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> HistoryStamp:
         """The past of the message, its destinations and what it brings along."""
         if kind != "message":
-            refuse_kind("history", kind)
+            refuse_packet_kind("history", kind)
         stamp = _decode_stamp(data)
         check_vector_length(stamp.past, group_size)
         check_destinations(stamp.destinations, source, receiver, group_size)

@@ -16,7 +16,7 @@ def count_key_sets(k: int, r: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def unrank_keys(set_id: int, k: int, r: int) -> tuple[int, ...]:
+def unrank_key_set(set_id: int, k: int, r: int) -> tuple[int, ...]:
     """The subset of 0..r-1 with k elements that has this number, 0 <= set_id < comb(r, k)."""
     chosen: list[int] = []
     candidate = 0
@@ -29,7 +29,7 @@ def unrank_keys(set_id: int, k: int, r: int) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def derive_set_id(process: str, k: int, r: int) -> int:
+def derive_key_set_id(process: str, k: int, r: int) -> int:
     """A set id drawn from the name alone, so that nobody has to agree and nobody's set ever changes."""
     digest = hashlib.blake2b(process.encode(), digest_size=16).digest()
     return int.from_bytes(digest, "big") % count_key_sets(k, r)

@@ -26,7 +26,7 @@ from antecede.protocols.counts import (
     raise_count_to,
     view_packed_counts,
 )
-from antecede.protocols.stamps import check_claimed_row, check_destinations, refuse_kind
+from antecede.protocols.stamps import check_claimed_counts, check_destinations, refuse_packet_kind
 
 
 class MatrixStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ class Matrix(VectorGated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Read:
         """The destinations, and SENT of the sender before this message."""
         if kind != "message":
-            refuse_kind("matrix", kind)
+            refuse_packet_kind("matrix", kind)
         stamp = _decode_stamp(data)
         if stamp.dests:
             check_destinations(stamp.dests, source, receiver, group_size)
@@ -98,7 +98,7 @@ class Matrix(VectorGated, kw_only=True):
 
     def _check_claimed_own_sends(self, stamp: Read) -> None:
         _, sent = stamp
-        check_claimed_row(sent[self.me], self.sent[self.me])
+        check_claimed_counts(sent[self.me], self.sent[self.me])
 
     def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
         dests, carried = stamp

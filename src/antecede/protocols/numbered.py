@@ -33,7 +33,7 @@ class Numbered(Gated, kw_only=True):
             return None
         arrival = self.gate.offer(packet, needs, gains)
         self.stamps[arrival] = stamp
-        while (ready := self.gate.find_ready()) is not None:
+        while (ready := self.gate.find_ready_arrival()) is not None:
             self._process_ordered_packet(*self._pop_ready_packet(ready))
         return None
 

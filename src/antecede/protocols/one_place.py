@@ -11,7 +11,7 @@ from antecede.core import wire
 from antecede.core.errors import CallerError
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_packet_kind
 
 _decode_stamp = wire.make_decoder(list[wire.Count], "stamp")
 
@@ -50,7 +50,7 @@ class OnePlace(VectorGated, kw_only=True):
     def read_stamp(cls, kind: str, data: bytes, source: int, receiver: int, group_size: int) -> list[int]:
         """The past of the sender."""
         if kind != "message":
-            refuse_kind(cls.facts.name, kind)
+            refuse_packet_kind(cls.facts.name, kind)
         stamp = _decode_stamp(data)
         check_vector_length(stamp, group_size)
         return stamp

@@ -22,7 +22,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_packet_kind
 
 Waiting = dict[int, int]
 """Sender times n plus destination, to time."""
@@ -105,7 +105,7 @@ class Optimal(Gated, kw_only=True):
         """As `Stamp` says."""
         name = cls.facts.name
         if kind != "message":
-            refuse_kind(name, kind)
+            refuse_packet_kind(name, kind)
         clock, dests, newest, waiting = _make_stamp_decoder(group_size, name)(data)
         if dests != [receiver]:
             check_destinations(dests, source, receiver, group_size)

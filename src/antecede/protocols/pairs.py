@@ -10,7 +10,12 @@ from antecede.core import wire
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_claimed_count, check_process_ids, check_vector_length, refuse_kind
+from antecede.protocols.stamps import (
+    check_claimed_count,
+    check_process_ids,
+    check_vector_length,
+    refuse_packet_kind,
+)
 
 Time = list[wire.Count]
 
@@ -64,7 +69,7 @@ class Pairs89(VectorGated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> PairsStamp:
         """The time of this message, and V of the sender before it."""
         if kind != "message":
-            refuse_kind("pairs", kind)
+            refuse_packet_kind("pairs", kind)
         stamp = _decode_stamp(data)
         check_process_ids(stamp.last, group_size)
         check_vector_length(stamp.time, group_size)

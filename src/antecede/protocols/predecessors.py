@@ -12,7 +12,12 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import Gated
-from antecede.protocols.stamps import check_claimed_count, check_destinations, check_process_ids, refuse_kind
+from antecede.protocols.stamps import (
+    check_claimed_count,
+    check_destinations,
+    check_process_ids,
+    refuse_packet_kind,
+)
 
 Barriers = dict[wire.Count, dict[wire.Count, wire.Count]]
 """Destination to sender to count: what must be delivered there first."""
@@ -62,7 +67,7 @@ class Predecessors(Gated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> PredecessorsStamp:
         """The count of this message, its destinations, and CB of the sender before it."""
         if kind != "message":
-            refuse_kind("predecessors", kind)
+            refuse_packet_kind("predecessors", kind)
         stamp = _decode_stamp(data)
         check_destinations(stamp.dests, source, receiver, group_size)
         if stamp.count == 0:

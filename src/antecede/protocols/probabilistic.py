@@ -19,9 +19,9 @@ from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
 from antecede.core.packet import Delivery, Packet
 from antecede.core.seen import Seen
-from antecede.protocols.detectors import Recent, find_alarms
-from antecede.protocols.keys import count_key_sets, derive_set_id, unrank_keys
-from antecede.protocols.stamps import check_vector_length, refuse_kind
+from antecede.protocols.detectors import Recent, find_suspecting_detectors
+from antecede.protocols.keys import count_key_sets, derive_key_set_id, unrank_key_set
+from antecede.protocols.stamps import check_vector_length, refuse_packet_kind
 
 NOBODY = -1
 """In place of the sender's id: entries are not by process, and a sender that has left has no id."""
@@ -70,19 +70,19 @@ class Sharing(VectorGated, kw_only=True):
         if count_key_sets(self.K, self.R) > wire.LARGEST:
             raise CallerError(f"there are too many sets of K={self.K} keys for R={self.R}; use a smaller K")
         if self.set_id is None:
-            self.set_id = self._choose_set_id()
+            self.set_id = self._choose_key_set_id()
         if not 0 <= self.set_id < count_key_sets(self.K, self.R):
             raise CallerError(f"set_id={self.set_id} must be from 0 to {count_key_sets(self.K, self.R) - 1}")
         self._zero_slot_counts(self.R)
         self.gate.add = True
 
-    def _choose_set_id(self) -> int:
-        return derive_set_id(self.process, self.K, self.R)
+    def _choose_key_set_id(self) -> int:
+        return derive_key_set_id(self.process, self.K, self.R)
 
     @property
     def keys(self) -> tuple[int, ...]:
         """f(p_i): the entries that this process's broadcasts count on."""
-        return unrank_keys(self.set_id or 0, self.K, self.R)
+        return unrank_key_set(self.set_id or 0, self.K, self.R)
 
     def _send_message(self, payload: bytes, targets: list[int]) -> None:  # Algorithm 1
         for x in self.keys:
@@ -107,12 +107,12 @@ class Sharing(VectorGated, kw_only=True):
     def _decode_packet_stamp(self, packet: Packet) -> KeyedStamp:
         name = self.facts.name
         if packet.kind != "message":
-            refuse_kind(name, packet.kind)
+            refuse_packet_kind(name, packet.kind)
         stamp = decode_stamp(packet.stamp)
         check_vector_length(stamp.vector, self.R)
         if stamp.set_id >= count_key_sets(self.K, self.R):
             raise InputError(f"stamp of {name!r}: there is no set of keys {stamp.set_id}")
-        keys = unrank_keys(stamp.set_id, self.K, self.R)
+        keys = unrank_key_set(stamp.set_id, self.K, self.R)
         if any(stamp.vector[x] == 0 for x in keys):
             raise InputError(f"stamp of {name!r}: the sender's own entries must count this message")
         return KeyedStamp(keys, stamp.number, stamp.vector)
@@ -143,14 +143,14 @@ class Sharing(VectorGated, kw_only=True):
     def _deliver_packet(self, packet: Packet, stamp: KeyedStamp) -> Delivery:
         keys = stamp.keys
         before = {x: self.gate.have[x] - 1 for x in keys}
-        suspicions = find_alarms(keys, stamp.vector, before, self.recent)
+        suspicions = find_suspecting_detectors(keys, stamp.vector, before, self.recent)
         self.known[packet.source].add(stamp.number)
         self.recent.append(Recent(keys, stamp.vector))
         if len(self.recent) > 2 * self.memory:
             self.recent = self.recent[self.memory + 1 :]
         return Delivery(packet.source, packet.payload, suspicions)
 
-    def _name_slot(self, slot: int) -> str:
+    def _get_slot_name(self, slot: int) -> str:
         return f"entry {slot}"
 
 
@@ -196,5 +196,5 @@ class Plausible(Sharing, kw_only=True):
 
     K: int = 1
 
-    def _choose_set_id(self) -> int:
+    def _choose_key_set_id(self) -> int:
         return self.me % self.R

@@ -19,7 +19,7 @@ from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.packet import Gap, Held, Missing, Packet
 from antecede.protocols.numbered import Numbered
-from antecede.protocols.stamps import refuse_kind
+from antecede.protocols.stamps import refuse_packet_kind
 
 _decode_stamp = wire.make_decoder(wire.Count, "stamp of 'release'")
 _decode_ack = wire.make_decoder(wire.Number, "acknowledgement of 'release'")
@@ -66,7 +66,7 @@ class Release(Numbered, kw_only=True):
         """Send in order, until one must wait for what another process has not acknowledged."""
         released = 0
         for message in self.kept:
-            if not self._may_release(message.target):
+            if not self._may_send_to_target(message.target):
                 break
             earlier = self._increment_sent_count(message.target)
             self._emit_packet(message.target, wire.encode(earlier), message.payload)
@@ -74,7 +74,7 @@ class Release(Numbered, kw_only=True):
             released += 1
         del self.kept[:released]
 
-    def _may_release(self, target: int) -> bool:
+    def _may_send_to_target(self, target: int) -> bool:
         return self.unacknowledged <= {target}
 
     @staticmethod
@@ -84,7 +84,7 @@ class Release(Numbered, kw_only=True):
             return kind, _decode_stamp(data)
         if kind == "ack":
             return kind, _decode_ack(data)
-        refuse_kind("release", kind)
+        refuse_packet_kind("release", kind)
 
     @staticmethod
     def find_needs_and_gains(stamp: Stamp, source: int, receiver: int) -> tuple[Pairs, Pairs]:
@@ -125,11 +125,11 @@ class Release(Numbered, kw_only=True):
 
     def held(self) -> list[Held]:
         """What came before an earlier message of its pair; then what is kept here until its release."""
-        missing = tuple(self._list_unacknowledged())
+        missing = tuple(self._list_awaited_acknowledgements())
         kept = [Held(self.process, 0, one.payload, "message", missing) for one in self.kept]
         return super().held() + kept
 
-    def _list_unacknowledged(self) -> list[Missing]:
+    def _list_awaited_acknowledgements(self) -> list[Missing]:
         return [
             Missing(f"acknowledgement by {self.group[target]}", 0, self.sent[target])
             for target in sorted(self.unacknowledged)
@@ -137,5 +137,5 @@ class Release(Numbered, kw_only=True):
 
     def root_gaps(self) -> list[Gap]:
         """The messages that others wait for, and the acknowledgements that what is kept here waits for."""
-        awaited = self._list_unacknowledged() if self.kept else []
+        awaited = self._list_awaited_acknowledgements() if self.kept else []
         return super().root_gaps() + [Gap(one.slot, one.needs, one.needs) for one in awaited]

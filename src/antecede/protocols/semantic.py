@@ -32,7 +32,7 @@ from antecede.protocols.counts import (
     pack_counts,
     unpack_counts,
 )
-from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_destinations, refuse_packet_kind
 
 
 class SemanticStamp(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -126,7 +126,7 @@ class Semantic(VectorGated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Read:
         """The destinations, SP, SC, MCV and ECV."""
         if kind != "message":
-            refuse_kind("semantic", kind)
+            refuse_packet_kind("semantic", kind)
         stamp = _decode_stamp(data)
         if stamp.dests:
             check_destinations(stamp.dests, source, receiver, group_size)

@@ -9,7 +9,7 @@ from antecede.core.errors import InputError
 from antecede.protocols.counts import Counts, exceeds_somewhere
 
 
-def refuse_kind(protocol: str, kind: str) -> NoReturn:
+def refuse_packet_kind(protocol: str, kind: str) -> NoReturn:
     """Refuse a control packet of a kind that the protocol does not have."""
     raise InputError(f"{protocol!r} has no {kind!r} packets")
 
@@ -29,8 +29,8 @@ def check_claimed_count(claimed: int, actual: int) -> None:
         )
 
 
-def check_claimed_row(claimed: Counts, actual: Counts) -> None:
-    """The same for counts by destination, as a row of a matrix has them."""
+def check_claimed_counts(claimed: Counts, actual: Counts) -> None:
+    """Refuse counts by destination (a row of a matrix) of which one is above what was sent."""
     if not exceeds_somewhere(claimed, actual):
         return
     ahead = claimed.astype(np.int64) - actual.astype(np.int64)

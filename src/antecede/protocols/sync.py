@@ -13,7 +13,7 @@ from antecede.core.boxed import Boxed, Letter
 from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.packet import Delivery, Gap, Held, Missing, Packet
-from antecede.protocols.stamps import refuse_kind
+from antecede.protocols.stamps import refuse_packet_kind
 
 _decode_stamp = wire.make_decoder(wire.Count, "stamp of 'sync'")
 
@@ -52,7 +52,7 @@ class Sync(Boxed, kw_only=True):
 
     def _decode_packet_stamp(self, packet: Packet) -> None:
         if packet.kind not in ("message", "ack"):
-            refuse_kind("sync", packet.kind)
+            refuse_packet_kind("sync", packet.kind)
         if packet.kind == "message":
             if packet.stamp:
                 raise InputError("'sync' has no stamps on messages")

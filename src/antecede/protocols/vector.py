@@ -10,7 +10,7 @@ from antecede.core.errors import InputError
 from antecede.core.facts import Facts
 from antecede.core.gate import Pairs
 from antecede.core.gated import VectorGated
-from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_kind
+from antecede.protocols.stamps import check_claimed_count, check_vector_length, refuse_packet_kind
 
 _decode_stamp = lru_cache(1024)(wire.make_decoder(list[wire.Count], "stamp of 'vector'"))
 """Remembers the latest: copies of one message that arrive in one program are read once, and never changed."""
@@ -43,7 +43,7 @@ class Vector(VectorGated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> list[int]:
         """V of the sender, which counts this message."""
         if kind != "message":
-            refuse_kind("vector", kind)
+            refuse_packet_kind("vector", kind)
         stamp = _decode_stamp(data)
         if len(stamp) != group_size:
             check_vector_length(stamp, group_size)
