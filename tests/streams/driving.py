@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from antecede.ordering.message_plan import MessageOptions, TableColumns
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.streams.bucket import BucketReport, order_bucket
-from antecede.streams.files import read_states, read_waiting
+from antecede.streams.files import read_group_states, read_waiting_rows
 from antecede.streams.ledger import Ledger, Turn
 from antecede.streams.marks import TABLES, Mark, read_newest_mark
 from antecede.streams.stream_plan import plan_stream
@@ -92,8 +92,8 @@ class Driver:
         mark = read_newest_mark(self.ledger.checkpoint)
         rows: list[Row] = []
         for files in mark.buckets.values() if mark else ():
-            states = read_states(self.ledger.checkpoint, files, None)
-            waiting = read_waiting(self.ledger.checkpoint, files, states)
+            states = read_group_states(self.ledger.checkpoint, files, None)
+            waiting = read_waiting_rows(self.ledger.checkpoint, files, states)
             rows += waiting.rows.to_pylist()
             assert len(waiting.filed) == files.held_rows == sum(states["held"].to_pylist())
         return rows

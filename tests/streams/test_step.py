@@ -11,7 +11,7 @@ import pytest
 from antecede.local.message_order import order
 from antecede.ordering.stream.states import list_state_keys
 from antecede.streams import bucket
-from antecede.streams.files import read_states, read_waiting
+from antecede.streams.files import read_group_states, read_waiting_rows
 from antecede.streams.marks import read_newest_mark
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, StreamForm, converse, spoil
@@ -108,11 +108,11 @@ def test_waiting_rows_are_not_read_unless_one_can_wake_or_be_a_copy(
     loaded: list[int] = []
 
     def count_loaded(checkpoint, files, states):
-        rows = read_waiting(checkpoint, files, states)
+        rows = read_waiting_rows(checkpoint, files, states)
         loaded.append(len(rows.filed))
         return rows
 
-    monkeypatch.setattr(bucket, "read_waiting", count_loaded)
+    monkeypatch.setattr(bucket, "read_waiting_rows", count_loaded)
 
     def row(number: int, text: str = "") -> Row:
         return {"group": "g", "sender": "a", "id": str(number), "text": text, "stamp": number}
@@ -190,5 +190,5 @@ def test_a_horizon_bounds_the_ids_that_are_remembered(tmp_path: Path) -> None:
     mark = read_newest_mark(driver.ledger.checkpoint)
     assert mark is not None
     (files,) = mark.buckets.values()
-    (state,) = read_states(driver.ledger.checkpoint, files, None).to_pylist()
+    (state,) = read_group_states(driver.ledger.checkpoint, files, None).to_pylist()
     assert [slot["name"] for slot in state["slots"]] == ["17", "18", "19"]

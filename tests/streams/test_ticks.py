@@ -10,7 +10,7 @@ from antecede.core.errors import AntecedeError
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.streams import ledger as ledger_module
 from antecede.streams import marks
-from antecede.streams.back_pressure import LONGEST, find_delay_seconds, iterate_pause_seconds
+from antecede.streams.back_pressure import LONGEST, compute_batch_delay_seconds, split_batch_delay_into_pauses
 from tests.message_rows import Row
 from tests.streams.conversations import FORMS, converse, spoil
 from tests.streams.driving import Driver, Tables, cut
@@ -143,14 +143,14 @@ def test_a_run_that_others_have_overtaken_does_not_count(tmp_path: Path) -> None
 
 def test_batches_are_put_off_in_proportion_to_what_waits(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
-    assert find_delay_seconds(checkpoint, 1) == 0
+    assert compute_batch_delay_seconds(checkpoint, 1) == 0
     driver = start(tmp_path)
     driver.run_batch(0, [say(3), say(5), say(7)], 1000)
-    delays = [find_delay_seconds(checkpoint, limit) for limit in (None, 3, 2, 1)]
+    delays = [compute_batch_delay_seconds(checkpoint, limit) for limit in (None, 3, 2, 1)]
     assert delays == [0, 0, 0.5, 2]
     driver.run_batch(1, [say(number) for number in range(9, 99, 2)], 1000)
-    assert find_delay_seconds(checkpoint, 1) == LONGEST
-    pauses = iterate_pause_seconds(checkpoint, 1)
+    assert compute_batch_delay_seconds(checkpoint, 1) == LONGEST
+    pauses = split_batch_delay_into_pauses(checkpoint, 1)
     assert next(pauses) > 0
     driver.ledger.give_up_waiting(3000)  # what waited is out: no more pauses
     assert list(pauses) == []

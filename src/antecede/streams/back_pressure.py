@@ -18,15 +18,15 @@ SHORTEST_BATCH = 1.0
 _SLICE = 0.2
 
 
-def iterate_pause_seconds(checkpoint: Path, max_held: int | None) -> Iterator[float]:
+def split_batch_delay_into_pauses(checkpoint: Path, max_held: int | None) -> Iterator[float]:
     """Seconds to sleep, one small piece after the other; ends as soon as few enough rows wait."""
     slept = 0.0
-    while slept < find_delay_seconds(checkpoint, max_held):
+    while slept < compute_batch_delay_seconds(checkpoint, max_held):
         yield _SLICE
         slept += _SLICE
 
 
-def find_delay_seconds(checkpoint: Path, max_held: int | None) -> float:
+def compute_batch_delay_seconds(checkpoint: Path, max_held: int | None) -> float:
     """Seconds by which the next batch is put off."""
     mark = None if max_held is None else read_newest_mark(checkpoint)
     if mark is None or max_held is None or mark.held_rows <= max_held:

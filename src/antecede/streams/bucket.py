@@ -28,12 +28,12 @@ from antecede.streams.files import (
     FILED,
     SINCE,
     WaitingRows,
-    merge_waiting,
-    read_states,
-    read_waiting,
+    merge_waiting_files,
+    read_group_states,
+    read_waiting_rows,
+    write_group_states,
     write_parquet,
-    write_states,
-    write_waiting,
+    write_waiting_rows,
 )
 from antecede.streams.marks import BucketFiles, Counts
 from antecede.streams.stream_plan import StreamPlan
@@ -97,16 +97,16 @@ class _LoadedRows(NamedTuple):
 
 def order_bucket(task: BucketTask, rows: pa.Table) -> BucketReport:
     """Put the new rows of a bucket in order, behind what came before."""
-    loaded = _load_rows(task, rows)
+    loaded = _load_new_and_waiting_rows(task, rows)
     if not len(loaded.table):
         return BucketReport(task.bucket, task.files, Counts(), ())
     step = take_step(loaded.step_rows, loaded.states, task.plan.messages.reading, task.moment)
-    counts, tables = _write_tables(task, loaded, step, len(rows))
-    files = _write_state(task, loaded, step)
+    counts, tables = _write_output_tables(task, loaded, step, len(rows))
+    files = _write_bucket_state(task, loaded, step)
     return BucketReport(task.bucket, files, counts, tables)
 
 
-def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
+def _load_new_and_waiting_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     """The new rows, and the waiting ones that the step needs."""
     messages = task.plan.messages
     size = estimate_row_bytes(rows)
@@ -114,11 +114,11 @@ def _load_rows(task: BucketTask, rows: pa.Table) -> _LoadedRows:
     keys = pa.array([], pa.string())
     if kernel_table is not None:
         keys = list_row_keys(kernel_table).unique().drop_null()
-    states = read_states(task.checkpoint, task.files, keys, task.oldest_before_ms)
+    states = read_group_states(task.checkpoint, task.files, keys, task.oldest_before_ms)
     arriving = pa.table({}) if kernel_table is None else kernel_table
     to_load = find_groups_to_load(arriving, size, states, messages.reading, task.plan.give_up, task.time)
     is_loaded = pc.is_in(list_state_keys(states).combine_chunks(), value_set=to_load)
-    waiting = read_waiting(task.checkpoint, task.files, states.filter(is_loaded))
+    waiting = read_waiting_rows(task.checkpoint, task.files, states.filter(is_loaded))
     if len(waiting.filed):
         rows = _append_new_rows(waiting.rows, rows)
         size = estimate_row_bytes(rows)
@@ -161,7 +161,7 @@ def _append_new_rows(waiting: pa.Table, rows: pa.Table) -> pa.Table:
 # -- what is written -----------------------------------------------------------------------------------
 
 
-def _write_tables(
+def _write_output_tables(
     task: BucketTask, loaded: _LoadedRows, step: StreamStep, new_count: int
 ) -> tuple[Counts, tuple[str, ...]]:
     """Write the rows that end here, each into its table."""
@@ -181,7 +181,7 @@ def _write_tables(
     if RAW in loaded.table.column_names:
         refused[names["raw"]] = loaded.table[RAW]
     refused[names["reason"]] = step.reason
-    in_order = _sort_rows(loaded, step)
+    in_order = _sort_by_group_and_position(loaded, step)
     parts = {
         "ordered": (in_order[(comes_out & ~step.is_late)[in_order]], came_out),
         "late": (in_order[(comes_out & step.is_late)[in_order]], came_out),
@@ -192,7 +192,9 @@ def _write_tables(
     for name, (chosen, added) in parts.items():
         if len(chosen):
             path = task.name_table_file(name)
-            write_parquet(_take_rows(drop_reader_columns(loaded.table), chosen, added), task.out / path)
+            write_parquet(
+                _take_rows_and_add_columns(drop_reader_columns(loaded.table), chosen, added), task.out / path
+            )
             written.append(path)
     duplicates = pc.sum(pc.starts_with(step.reason, "duplicate: ")).as_py() or 0
     counts = Counts(
@@ -207,14 +209,14 @@ def _write_tables(
     return counts, tuple(written)
 
 
-def _sort_rows(loaded: _LoadedRows, step: StreamStep) -> Ints:
+def _sort_by_group_and_position(loaded: _LoadedRows, step: StreamStep) -> Ints:
     """All rows: group by group, each by position."""
     keys = list_row_keys(loaded.step_rows.table).combine_chunks().dictionary_encode()
     code = to_integers(keys.indices, NONE)
     return np.lexsort((step.position, code))
 
 
-def _take_rows(table: pa.Table, rows: Ints, added: dict[str, pa.Array]) -> pa.Table:
+def _take_rows_and_add_columns(table: pa.Table, rows: Ints, added: dict[str, pa.Array]) -> pa.Table:
     """Some rows with more columns behind their own."""
     at = pa.array(rows)
     taken = table.take(at)
@@ -223,7 +225,7 @@ def _take_rows(table: pa.Table, rows: Ints, added: dict[str, pa.Array]) -> pa.Ta
     return taken
 
 
-def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> BucketFiles:
+def _write_bucket_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> BucketFiles:
     """Write what is remembered behind the step; the files that are valid then."""
     states = step.states
     held = np.flatnonzero(step.is_held)
@@ -241,8 +243,8 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
     ]
     waiting = WaitingRows(drop_reader_columns(loaded.table).take(at), pa.table(filed, schema=FILED))
     place = (task.checkpoint, task.files)
-    groups = write_states(*place, states, task.batch, task.label)
-    segments = write_waiting(*place, waiting, task.batch, task.label)
+    groups = write_group_states(*place, states, task.batch, task.label)
+    segments = write_waiting_rows(*place, waiting, task.batch, task.label)
     before, behind = _sum_waiting_rows(loaded.states), _sum_waiting_rows(states)
     files = BucketFiles(
         groups,
@@ -252,7 +254,7 @@ def _write_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep) -> Buc
     )
     oldest = _find_oldest_waiting_ms(task, loaded.states, files, states)
     files = msgspec.structs.replace(files, oldest=oldest)
-    merged = merge_waiting(task.checkpoint, files, task.batch, task.label)
+    merged = merge_waiting_files(task.checkpoint, files, task.batch, task.label)
     return msgspec.structs.replace(files, held=merged)
 
 
@@ -267,7 +269,7 @@ def _find_oldest_waiting_ms(
     """Since when the bucket's oldest row waits; all groups are asked only if it was of a touched one."""
     oldest = task.files.oldest
     if oldest is not None and pc.min(before["oldest"]).as_py() == oldest:
-        behind, oldest = read_states(task.checkpoint, files, None), None
+        behind, oldest = read_group_states(task.checkpoint, files, None), None
     newest: int | None = pc.min(behind["oldest"]).as_py()
     times = [time for time in (oldest, newest) if time is not None]
     return min(times, default=None)

@@ -42,19 +42,19 @@ class DeltaSink:
                     "the checkpoint that belongs to it"
                 )
             return
-        self._create(schema)
+        self._create_table(schema)
 
     def add_files(self, step: int, paths: Collection[str], schema: pa.Schema) -> None:
         """Add the files of a step, below the place of the table; nothing, if the step was here before."""
         if not DeltaTable.is_deltatable(str(self._place)):
-            self._create(schema)
+            self._create_table(schema)
         table = DeltaTable(self._place)
         done = table.transaction_version(self._query)
         if done is not None and done >= step:
             for path in paths:
                 (self._place / path).unlink(missing_ok=True)
             return
-        self._add_columns(table, schema)
+        self._add_new_columns(table, schema)
         table.create_write_transaction(
             [self._make_add_action(path) for path in paths],
             mode="append",
@@ -63,12 +63,12 @@ class DeltaSink:
             commit_properties=self._make_step_properties(step),
         )
 
-    def _create(self, schema: pa.Schema) -> None:
+    def _create_table(self, schema: pa.Schema) -> None:
         """A table without rows; the step -1 tells whose it is."""
         self._place.mkdir(parents=True, exist_ok=True)
         DeltaTable.create(
             self._place,
-            self._make_schema(schema),
+            self._make_delta_schema(schema),
             partition_by=[PARTITION],
             commit_properties=self._make_step_properties(-1),
         )
@@ -76,14 +76,14 @@ class DeltaSink:
     def _make_step_properties(self, step: int) -> CommitProperties:
         return CommitProperties(app_transactions=[Transaction(self._query, step)])
 
-    def _add_columns(self, table: DeltaTable, schema: pa.Schema) -> None:
+    def _add_new_columns(self, table: DeltaTable, schema: pa.Schema) -> None:
         """Let the table have columns that came with this step."""
         known = {field.name for field in table.schema().fields}
-        added = [field for field in self._make_schema(schema).fields if field.name not in known]
+        added = [field for field in self._make_delta_schema(schema).fields if field.name not in known]
         if added:
             table.alter.add_columns(added)
 
-    def _make_schema(self, schema: pa.Schema) -> Schema:
+    def _make_delta_schema(self, schema: pa.Schema) -> Schema:
         fields = [field.with_nullable(True).remove_metadata() for field in schema]
         try:
             return Schema.from_arrow(pa.schema([*fields, pa.field(PARTITION, pa.int64())]))

@@ -77,7 +77,7 @@ def _read_parquet(file: Path, columns: list[str] | None = None) -> pa.Table:
 # -- states of groups ----------------------------------------------------------------------------------
 
 
-def read_states(
+def read_group_states(
     checkpoint: Path, files: BucketFiles, keys: pa.Array | None, oldest_before_ms: float | None = None
 ) -> pa.Table:
     """The states of groups: of those with these keys, or of all, and of those with rows that wait so long."""
@@ -88,12 +88,12 @@ def read_states(
         file_keys = list_state_keys(states).combine_chunks()
         is_wanted = np.ones(len(states), dtype=bool)
         if keys is not None:
-            is_wanted = _is_among(file_keys, keys)
+            is_wanted = _mark_keys_among(file_keys, keys)
         if oldest_before_ms is not None:
             is_wanted |= to_integers(states["oldest"].combine_chunks(), 2**62) <= oldest_before_ms
         wanted = np.flatnonzero(is_wanted)
         wanted_keys = file_keys.take(pa.array(wanted))
-        newest = wanted[~_is_among(wanted_keys, known)]
+        newest = wanted[~_mark_keys_among(wanted_keys, known)]
         if len(newest):
             parts.append(states.take(pa.array(newest)).cast(STATES))
         # An older state may be wanted for its age, though there is a newer one that is not.
@@ -107,11 +107,11 @@ def _memory_map_arrow(file: Path) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-def _is_among(keys: pa.Array, others: pa.Array) -> Mask:
+def _mark_keys_among(keys: pa.Array, others: pa.Array) -> Mask:
     return np.asarray(pc.is_in(keys, value_set=others))
 
 
-def write_states(
+def write_group_states(
     checkpoint: Path, files: BucketFiles, states: pa.Table, batch: int, label: str
 ) -> tuple[StateFile, ...]:
     """Add a file with new states of some groups; merge it with others if there are too many."""
@@ -124,8 +124,8 @@ def write_states(
         kept, merged = files.groups[:1], files.groups[1:]
     if merged:
         new_keys = list_state_keys(states).combine_chunks()
-        others = read_states(checkpoint, BucketFiles(merged), None)
-        is_replaced = _is_among(list_state_keys(others).combine_chunks(), new_keys)
+        others = read_group_states(checkpoint, BucketFiles(merged), None)
+        is_replaced = _mark_keys_among(list_state_keys(others).combine_chunks(), new_keys)
         states = pa.concat_tables([others.filter(pa.array(~is_replaced)), states])
     _write_arrow(states, checkpoint / path)
     return (*kept, StateFile(path, len(states)))
@@ -134,7 +134,7 @@ def write_states(
 # -- waiting rows --------------------------------------------------------------------------------------
 
 
-def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> WaitingRows:
+def read_waiting_rows(checkpoint: Path, files: BucketFiles, states: pa.Table) -> WaitingRows:
     """The waiting rows of groups with these states."""
     keys = list_state_keys(states).combine_chunks()
     filed = to_integers(states["filed"].combine_chunks(), 0)
@@ -142,7 +142,7 @@ def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> Wait
     for file in files.held if len(keys) else ():
         place = checkpoint / file.path
         brief = _read_parquet(place, [STEP, GROUP, RECEIVER])
-        chosen = np.flatnonzero(_find_live_rows(brief, keys, filed))
+        chosen = np.flatnonzero(_mark_rows_still_waiting(brief, keys, filed))
         if len(chosen):
             parts.append(_read_parquet(place).take(pa.array(chosen)))
     if not parts:
@@ -151,7 +151,7 @@ def read_waiting(checkpoint: Path, files: BucketFiles, states: pa.Table) -> Wait
     return WaitingRows(together.drop_columns(FILED.names), together.select(FILED.names).cast(FILED))
 
 
-def _find_live_rows(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
+def _mark_rows_still_waiting(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
     """Which rows are of groups with these keys, and were filed since the group was last loaded."""
     has_receiver = brief[RECEIVER].null_count < len(brief)
     row_keys = make_group_keys(brief[GROUP], brief[RECEIVER] if has_receiver else None).combine_chunks()
@@ -161,18 +161,20 @@ def _find_live_rows(brief: pa.Table, keys: pa.Array, filed: Ints) -> Mask:
     return is_live
 
 
-def write_waiting(
+def write_waiting_rows(
     checkpoint: Path, files: BucketFiles, rows: WaitingRows, batch: int, label: str
 ) -> tuple[StateFile, ...]:
     """Add a file with rows that this batch left waiting, if there are any."""
     if not len(rows.filed):
         return files.held
     path = f"state/{batch}/{label}.held.parquet"
-    write_parquet(_join_columns(rows), checkpoint / path)
+    write_parquet(_join_filed_columns(rows), checkpoint / path)
     return (*files.held, StateFile(path, len(rows.filed)))
 
 
-def merge_waiting(checkpoint: Path, files: BucketFiles, batch: int, label: str) -> tuple[StateFile, ...]:
+def merge_waiting_files(
+    checkpoint: Path, files: BucketFiles, batch: int, label: str
+) -> tuple[StateFile, ...]:
     """One file instead of many, or of some that are mostly dead; `files` are those behind the batch."""
     total = sum(file.rows for file in files.held)
     is_dead = total - files.held_rows > max(files.held_rows, FEW_ROWS)
@@ -180,13 +182,13 @@ def merge_waiting(checkpoint: Path, files: BucketFiles, batch: int, label: str) 
         return ()
     if len(files.held) <= MOST_FILES and not is_dead:
         return files.held
-    rows = read_waiting(checkpoint, files, read_states(checkpoint, files, None))
+    rows = read_waiting_rows(checkpoint, files, read_group_states(checkpoint, files, None))
     path = f"state/{batch}/{label}.merged.parquet"
-    write_parquet(_join_columns(rows), checkpoint / path)
+    write_parquet(_join_filed_columns(rows), checkpoint / path)
     return (StateFile(path, len(rows.filed)),)
 
 
-def _join_columns(rows: WaitingRows) -> pa.Table:
+def _join_filed_columns(rows: WaitingRows) -> pa.Table:
     table = rows.rows
     for name in FILED.names:
         table = table.append_column(name, rows.filed[name])

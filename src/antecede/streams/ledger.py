@@ -32,7 +32,12 @@ from antecede.streams.marks import (
     remove_unreferenced_files,
     write_mark,
 )
-from antecede.streams.stream_plan import StreamPlan, check_bucket_count, check_fingerprint, check_sink
+from antecede.streams.stream_plan import (
+    StreamPlan,
+    check_bucket_count_unchanged,
+    check_plan_unchanged,
+    check_sink_unchanged,
+)
 
 BUCKETS = 16
 """Groups are spread over so many buckets, unless the caller asks for others when the stream begins."""
@@ -57,7 +62,7 @@ class Ledger(NamedTuple):
         """The turn of a batch at a time, in ms; None if it is done. A tick that was begun comes first."""
         mark = read_newest_mark(self.checkpoint)
         if mark is not None:
-            self._check_mark(mark, batch, buckets)
+            self._check_mark_fits_stream(mark, batch, buckets)
             if batch <= mark.batch:
                 return None
             mark = self._finish_begun_tick(mark)
@@ -77,7 +82,7 @@ class Ledger(NamedTuple):
         mark = read_newest_mark(self.checkpoint)
         if mark is None or max(list_begun_batches(self.checkpoint), default=0) > mark.batch:
             return None
-        self._check_mark(mark, mark.batch, None)
+        self._check_mark_fits_stream(mark, mark.batch, None)
         mark = self._finish_begun_tick(mark)
         turn = Turn(self, mark.batch, time_ms, mark, mark.bucket_count, mark.tick + 1)
         if not turn.list_expired_buckets():
@@ -116,14 +121,16 @@ class Ledger(NamedTuple):
         place = (mark.batch, attempt.time, mark, mark.bucket_count, mark.tick + 1)
         turn = Turn(ledger, *place, try_name=self._make_try_name())
         expired = turn.list_expired_buckets()
-        schemas = [_read_schema(self.checkpoint, mark.get_bucket_files(bucket)) for bucket in expired]
+        schemas = [
+            _read_schema_of_waiting_rows(self.checkpoint, mark.get_bucket_files(bucket)) for bucket in expired
+        ]
         tasks = [turn.make_task(bucket) for bucket in expired]
         reports = [
             order_bucket(task, schema.empty_table()) for task, schema in zip(tasks, schemas, strict=True)
         ]
         return turn.commit_tick(reports, pa.unify_schemas(schemas, promote_options="permissive"))
 
-    def _check_mark(self, mark: Mark, batch: int, buckets: int | None) -> None:
+    def _check_mark_fits_stream(self, mark: Mark, batch: int, buckets: int | None) -> None:
         """Refuse to go on from what another stream, or this one under other options, has left."""
         is_other = None not in (self.query, mark.query) and self.query != mark.query
         if is_other or batch <= mark.batch - KEPT_MARKS:
@@ -131,9 +138,9 @@ class Ledger(NamedTuple):
                 f"{self.checkpoint} has the state of another stream, which is at batch {mark.batch}: "
                 "start with a new checkpoint and a new output folder"
             )
-        check_sink(self.sink, mark, str(self.checkpoint))
-        check_fingerprint(self.plan, mark, str(self.checkpoint))
-        check_bucket_count(buckets, mark, str(self.checkpoint))
+        check_sink_unchanged(self.sink, mark, str(self.checkpoint))
+        check_plan_unchanged(self.plan, mark, str(self.checkpoint))
+        check_bucket_count_unchanged(buckets, mark, str(self.checkpoint))
 
 
 class Turn(NamedTuple):
@@ -187,8 +194,8 @@ class Turn(NamedTuple):
         check_row_accounting(mark)
         checkpoint = self.ledger.checkpoint
         if self.batch not in list_marked_batches(checkpoint):
-            self._check_step_before()
-            self._publish(mark, mark.tables)
+            self._check_mark_is_newest()
+            self._publish_new_files(mark, mark.tables)
             mark = self._commit_table_files(mark, mark.tables, schema)
             write_mark(checkpoint, mark)
         remove_unreferenced_files(checkpoint, mark)
@@ -205,13 +212,13 @@ class Turn(NamedTuple):
             took=self.mark.took,
         )
         check_row_accounting(mark)
-        self._check_step_before()
-        self._publish(mark, tick.tables)
+        self._check_mark_is_newest()
+        self._publish_new_files(mark, tick.tables)
         mark = self._commit_table_files(mark, tick.tables, schema)
         write_mark(self.ledger.checkpoint, mark)
         return mark
 
-    def _check_step_before(self) -> None:
+    def _check_mark_is_newest(self) -> None:
         """Refuse to go on from a mark that is no longer the newest."""
         newest = read_newest_mark(self.ledger.checkpoint)
         if newest is not None and newest.step != self.step - 1:
@@ -249,7 +256,7 @@ class Turn(NamedTuple):
             sink=self.ledger.sink,
         )
 
-    def _publish(self, mark: Mark, new: Collection[str]) -> None:
+    def _publish_new_files(self, mark: Mark, new: Collection[str]) -> None:
         if self.ledger.publish is not None:
             self.ledger.publish(mark, new)
 
@@ -270,7 +277,7 @@ class Turn(NamedTuple):
         paths = []
         for name in TABLES:
             path = f"{name}/batch={self.batch}/{EMPTY}"
-            columns = _list_columns(self.ledger.plan, schema, name)
+            columns = _make_table_schema(self.ledger.plan, schema, name)
             write_parquet(columns.empty_table(), self.ledger.out / path)
             paths.append(path)
         return replace(mark, tables=(*mark.tables, *paths))
@@ -280,7 +287,7 @@ class Turn(NamedTuple):
         from antecede.streams.delta import DeltaSink
 
         for name in TABLES:
-            columns = _list_columns(self.ledger.plan, schema, name)
+            columns = _make_table_schema(self.ledger.plan, schema, name)
             table = DeltaSink(self.ledger.out / name, query)
             if self.mark is None:
                 table.create_if_absent(columns)
@@ -300,7 +307,7 @@ def check_row_accounting(mark: Mark) -> None:
         )
 
 
-def _read_schema(checkpoint: Path, files: BucketFiles) -> pa.Schema:
+def _read_schema_of_waiting_rows(checkpoint: Path, files: BucketFiles) -> pa.Schema:
     """The columns of the rows that wait, as the user knows them."""
     schema = pq.read_schema(checkpoint / files.held[-1].path)
     return pa.schema([field for field in schema if field.name not in FILED.names])
@@ -320,7 +327,7 @@ def _has_expired_rows(task: BucketTask) -> bool:
     return limit is not None and oldest is not None and oldest <= limit
 
 
-def _list_columns(plan: StreamPlan, schema: pa.Schema, table: str) -> pa.Schema:
+def _make_table_schema(plan: StreamPlan, schema: pa.Schema, table: str) -> pa.Schema:
     """The columns of a table: those of the input, and those that are added."""
     own = [field for field in schema if field.name not in (RAW, REASON)]
     return pa.schema([*own, *_list_added_fields(plan, schema, table)])

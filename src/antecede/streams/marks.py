@@ -225,7 +225,7 @@ def remove_unreferenced_files(checkpoint: Path, mark: Mark) -> None:
     folders = [folder for folder in state.iterdir() if folder.name.isdigit()] if state.is_dir() else []
     for folder in folders:
         if int(folder.name) < mark.batch:
-            _remove_files(checkpoint, folder, named)
+            _remove_files_except(checkpoint, folder, named)
     for batch in batches:
         if batch <= mark.batch - KEPT_MARKS:
             (checkpoint / "commits" / f"{batch}.json").unlink(missing_ok=True)
@@ -234,7 +234,7 @@ def remove_unreferenced_files(checkpoint: Path, mark: Mark) -> None:
             file.unlink(missing_ok=True)
 
 
-def _remove_files(checkpoint: Path, folder: Path, named: set[str]) -> None:
+def _remove_files_except(checkpoint: Path, folder: Path, named: set[str]) -> None:
     """Remove what is not named, and the folder if nothing is left."""
     for file in list(folder.iterdir()):
         if str(file.relative_to(checkpoint)) not in named:

@@ -41,7 +41,7 @@ class StreamCollector(Collector):
         """All figures."""
         mark = read_newest_mark(self._checkpoint)
         if mark is not None:
-            yield from list_metrics(mark, time.time() * 1000)
+            yield from list_stream_metrics(mark, time.time() * 1000)
             yield from self._list_gap_metrics(mark)
 
     def _list_gap_metrics(self, mark: Mark) -> Iterator[Metric]:
@@ -63,7 +63,7 @@ class StreamCollector(Collector):
         yield waiting
 
 
-def list_metrics(mark: Mark, now_ms: float) -> Iterator[Metric]:
+def list_stream_metrics(mark: Mark, now_ms: float) -> Iterator[Metric]:
     """The figures of a mark at a time, in ms."""
     for name, text in COUNTERS.items():
         yield CounterMetricFamily(f"antecede_stream_{name}_rows", text, value=getattr(mark.totals, name))

@@ -15,7 +15,7 @@ from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.message_plan import MessageOptions, MessagePlan, TableColumns, plan_messages
 from antecede.ordering.plain_types import to_plain_types
 from antecede.ordering.stream.explain import explain_waiting_rows
-from antecede.streams.files import GROUP, RECEIVER, SINCE, read_states, read_waiting
+from antecede.streams.files import GROUP, RECEIVER, SINCE, read_group_states, read_waiting_rows
 from antecede.streams.marks import BucketFiles, Counts, Mark, read_mark, read_newest_mark
 
 LISTED_GAPS = 10
@@ -111,9 +111,9 @@ def read_batch_figures(checkpoint: Path, batch: int) -> dict[str, Any]:
 
 def read_held_rows(checkpoint: Path, mark: Mark, files: BucketFiles) -> HeldBucket:
     """The rows of a bucket that wait, with what they lack."""
-    states = read_states(checkpoint, files, None)
+    states = read_group_states(checkpoint, files, None)
     states = states.filter(pc.greater(states["held"], 0))
-    waiting = read_waiting(checkpoint, files, states)
+    waiting = read_waiting_rows(checkpoint, files, states)
     if not len(waiting.filed):
         nothing = pa.array([], pa.list_(pa.string()))
         return HeldBucket(waiting.rows, nothing, waiting.filed[SINCE], _GAPS.empty_table())

@@ -57,20 +57,20 @@ def plan_stream(
     exact_names: bool = False,
 ) -> StreamPlan:
     """The plan for a stream with these columns; a sentence for the caller if there can be none."""
-    _check_columns(columns)
+    _check_columns_have_arrow_types(columns)
     messages = plan_messages(columns, options)
     check_streaming(messages, horizon)
     names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
     return StreamPlan(messages, options, messages.reuse_arrival_column_name(names), give_up.check(), horizon)
 
 
-def _check_columns(columns: TableColumns) -> None:
+def _check_columns_have_arrow_types(columns: TableColumns) -> None:
     for name in columns.names:
         if pa.types.is_null(columns.get_column_type(name)):
             raise CallerError(f"column {name!r} has a type that Arrow does not have: cast it, or drop it")
 
 
-def check_fingerprint(plan: StreamPlan, mark: Mark, checkpoint: str) -> None:
+def check_plan_unchanged(plan: StreamPlan, mark: Mark, checkpoint: str) -> None:
     """Refuse options under which what is remembered would mean something else."""
     now = plan.fingerprint
     changed = [name for name in now if now[name] != mark.fingerprint.get(name)]
@@ -84,7 +84,7 @@ def check_fingerprint(plan: StreamPlan, mark: Mark, checkpoint: str) -> None:
         )
 
 
-def check_sink(asked: str, mark: Mark, checkpoint: str) -> None:
+def check_sink_unchanged(asked: str, mark: Mark, checkpoint: str) -> None:
     """Refuse tables of another kind than those that are there."""
     if asked != mark.sink:
         raise CallerError(
@@ -93,7 +93,7 @@ def check_sink(asked: str, mark: Mark, checkpoint: str) -> None:
         )
 
 
-def check_bucket_count(asked: int | None, mark: Mark, checkpoint: str) -> None:
+def check_bucket_count_unchanged(asked: int | None, mark: Mark, checkpoint: str) -> None:
     """Refuse another number of buckets than that of the checkpoint."""
     if asked is not None and asked != mark.bucket_count:
         raise CallerError(

@@ -15,9 +15,13 @@ from antecede.core.errors import AntecedeError, CallerError
 from antecede.spark.streams.batch import StreamSettings, make_stream_settings, write_batch
 from antecede.spark.streams.kafka import check_topics_readable
 from antecede.spark.streams.ticks import start_tick_thread
-from antecede.streams.back_pressure import iterate_pause_seconds
+from antecede.streams.back_pressure import split_batch_delay_into_pauses
 from antecede.streams.marks import read_newest_mark
-from antecede.streams.stream_plan import check_bucket_count, check_fingerprint, check_sink
+from antecede.streams.stream_plan import (
+    check_bucket_count_unchanged,
+    check_plan_unchanged,
+    check_sink_unchanged,
+)
 
 
 class StoppedError(AntecedeError):
@@ -136,7 +140,7 @@ def start_stream(
     is_working = threading.Lock()
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        for pause in iterate_pause_seconds(settings.checkpoint, settings.max_held):
+        for pause in split_batch_delay_into_pauses(settings.checkpoint, settings.max_held):
             _raise_if_stopping(may_begin, batch_id)
             sleep(pause)
         _raise_if_stopping(may_begin, batch_id)
@@ -144,7 +148,7 @@ def start_stream(
             _prepare_and_write_batch(batch, batch_id, settings, prepare)
 
     def write_on_server(batch: DataFrame, batch_id: int) -> None:
-        for pause in iterate_pause_seconds(settings.checkpoint, settings.max_held):
+        for pause in split_batch_delay_into_pauses(settings.checkpoint, settings.max_held):
             sleep(pause)
         _prepare_and_write_batch(batch, batch_id, settings, prepare)
 
@@ -183,9 +187,9 @@ def _check_checkpoint_fits_stream(messages: DataFrame, settings: StreamSettings)
     mark = read_newest_mark(settings.checkpoint)
     if mark is None:
         return
-    check_sink(settings.sink, mark, str(settings.checkpoint))
-    check_fingerprint(ledger.plan, mark, str(settings.checkpoint))
-    check_bucket_count(settings.buckets, mark, str(settings.checkpoint))
+    check_sink_unchanged(settings.sink, mark, str(settings.checkpoint))
+    check_plan_unchanged(ledger.plan, mark, str(settings.checkpoint))
+    check_bucket_count_unchanged(settings.buckets, mark, str(settings.checkpoint))
     if mark.query is not None and _read_query_id(settings.checkpoint / SPARK) != mark.query:
         raise CallerError(
             f"{settings.checkpoint} has our state, but not Spark's offsets that belong to it: copy its "
