@@ -40,7 +40,7 @@ def _trace_run(messages: int) -> pa.Table:
     events = TableCollector(EVENTS)
     plan = Plan(protocol="unordered", processes=PROCESSES, messages=messages)
     simulate(plan, lambda queue, names: RunTrace(queue, "run", names, events, TableCollector(MESSAGES)))
-    return events.table()
+    return events.build_table()
 
 
 def _compare(events: pa.Table) -> tuple[Comparison, float]:

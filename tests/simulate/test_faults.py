@@ -40,7 +40,7 @@ class Spy:
 
     def _wires(self) -> None:
         wires = self.carrier.wires
-        arrivals = wires.draw_arrival_times
+        arrivals = wires.draw_frame_arrival_times
 
         def watched(source: int, target: int, now_ms: float, mean_ms: float | None) -> list[float]:
             cut = any(p.cuts(source, target, now_ms) for p in wires.partitions)
@@ -52,7 +52,7 @@ class Spy:
                 self.planned[source, target].append(when)
             return found
 
-        wires.draw_arrival_times = watched  # type: ignore[method-assign]
+        wires.draw_frame_arrival_times = watched  # type: ignore[method-assign]
 
     def _frames(self) -> None:
         carrier = self.carrier

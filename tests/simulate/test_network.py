@@ -152,7 +152,7 @@ def test_without_fifo_packets_overtake_each_other() -> None:
 
 def test_loss_and_repetition_at_the_rates_asked_for() -> None:
     one = wires(Network(delay="constant:1", loss=0.2, duplicate=0.1))
-    fates = [len(one.draw_arrival_times(0, 1, 0.0, None)) for _ in range(50_000)]
+    fates = [len(one.draw_frame_arrival_times(0, 1, 0.0, None)) for _ in range(50_000)]
     assert fates.count(0) / len(fates) == pytest.approx(0.2, rel=0.03)
     assert fates.count(2) / len(fates) == pytest.approx(0.08, rel=0.05)
     assert one.counts == {"lost": fates.count(0), "repeated": fates.count(2)}
@@ -160,7 +160,7 @@ def test_loss_and_repetition_at_the_rates_asked_for() -> None:
 
 def test_a_network_without_faults_brings_each_frame_once() -> None:
     one = wires(Network(delay="constant:1"))
-    assert [one.draw_arrival_times(0, 1, float(now), None) for now in range(100)] == [
+    assert [one.draw_frame_arrival_times(0, 1, float(now), None) for now in range(100)] == [
         [now + 1.0] for now in range(100)
     ]
     assert not one.network.faulty and one.counts == {}
@@ -179,10 +179,10 @@ def test_partitions_cut_exactly_between_their_sides_and_heal(seed: int) -> None:
                     p.start <= now < p.end and len({source, target} & p.inside) == 1 and source != target
                     for p in one.partitions
                 ]
-                assert (one.draw_arrival_times(source, target, now, None) == []) == any(between)
+                assert (one.draw_frame_arrival_times(source, target, now, None) == []) == any(between)
                 cut += any(between)
     assert one.counts["cut off"] == cut > 0
-    assert one.draw_arrival_times(0, 1, max(edges), None) != []
+    assert one.draw_frame_arrival_times(0, 1, max(edges), None) != []
 
 
 def test_partitions_have_two_sides_fall_into_the_run_and_last_as_long_as_asked() -> None:

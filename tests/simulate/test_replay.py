@@ -170,7 +170,7 @@ def trace(**plan: Any) -> tuple[Any, Recording]:
         Plan(messages=300, rate=50.0, seed=4, **plan),
         lambda queue, names: RunTrace(queue, "run", names, events, TableCollector(MESSAGES)),
     )
-    (traffic,) = find_traffic(build_event_graph(events.table()))
+    (traffic,) = find_traffic(build_event_graph(events.build_table()))
     assert traffic.recording is not None
     return run, traffic.recording
 
@@ -195,7 +195,7 @@ def test_a_run_that_is_replayed_under_its_own_protocol_costs_what_it_cost(protoc
 
 def test_stretches_are_consecutive_and_even() -> None:
     _, recording = trace(protocol="matrix")
-    stretch = recording.number_stretches()
+    stretch = recording.assign_messages_to_stretches()
     assert np.bincount(stretch).tolist() == [15] * 20
     by_time = stretch[np.argsort(recording.sent, kind="stable")]
     assert (np.diff(by_time) >= 0).all()

@@ -56,7 +56,7 @@ def run_endpoints(plan: BroadcastPlan) -> History:
     """The same draws through real endpoints, judged by the oracle."""
     draws = Draws(plan)
     numbers = {keys: number for number, keys in enumerate(combinations(range(plan.R), plan.K))}
-    set_ids = [numbers[tuple(keys)] for keys in draws.draw_keys(plan.processes).tolist()]
+    set_ids = [numbers[tuple(keys)] for keys in draws.draw_key_sets(plan.processes).tolist()]
     names = [f"p{i:03}" for i in range(plan.processes)]
     options: dict[str, Any] = {"R": plan.R, "K": plan.K, "memory": plan.messages}
     endpoints = [
@@ -83,7 +83,7 @@ def run_endpoints(plan: BroadcastPlan) -> History:
             deliver(arrival.process, endpoints[arrival.process].receive(arrival.packet).deliveries)
 
     while draws.sent < plan.messages:
-        block = draws.draw_block(min(BLOCK, plan.messages - draws.sent))
+        block = draws.draw_message_block(min(BLOCK, plan.messages - draws.sent))
         for b, sender in enumerate(block.senders.tolist()):
             time = float(block.times[b])
             receive_until(time)
@@ -171,7 +171,7 @@ class PlainProcess:
 def run_plain_processes(plan: BroadcastPlan) -> History:
     """The same draws, with processes that are replaced, through plain processes and the oracle."""
     draws = Draws(plan)
-    keys = [list(row) for row in draws.draw_keys(plan.processes).tolist()]
+    keys = [list(row) for row in draws.draw_key_sets(plan.processes).tolist()]
     processes = [PlainProcess(plan.R) for _ in range(plan.processes)]
     oracle = Oracle(range(plan.processes))
     history: History = {process: [] for process in range(plan.processes)}
@@ -201,7 +201,7 @@ def run_plain_processes(plan: BroadcastPlan) -> History:
 
     while draws.sent < plan.messages:
         since = draws.now
-        block = draws.draw_block(min(BLOCK, plan.messages - draws.sent))
+        block = draws.draw_message_block(min(BLOCK, plan.messages - draws.sent))
         for b, sender in enumerate(block.senders.tolist()):
             time = float(block.times[b])
             receive_until(time)

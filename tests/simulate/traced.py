@@ -37,7 +37,7 @@ class Traced:
         if before:
             before(self.simulation)
         self.run: Run = self.simulation.run()
-        self.events_table, self.messages_table = (sink.table() for sink in self.sinks)
+        self.events_table, self.messages_table = (sink.build_table() for sink in self.sinks)
         self.events: list[Row] = self.events_table.to_pylist()
         self.messages: list[Row] = self.messages_table.to_pylist()
 

@@ -97,9 +97,9 @@ def _run_plan(
         if out is None and not show:
             return simulate(plan, progress=work.set_done), []
         if out is None:
-            return _run_with_trace(plan, kept, TableCollector(MESSAGES), work), kept.table().to_pylist()
+            return _run_with_trace(plan, kept, TableCollector(MESSAGES), work), kept.build_table().to_pylist()
         run = _run_into_folder(plan, out, kept if show else None, work)
-        return run, kept.table().to_pylist()
+        return run, kept.build_table().to_pylist()
 
 
 def _run_with_trace(

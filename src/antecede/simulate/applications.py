@@ -52,7 +52,7 @@ class Applications:
         self.line: list[deque[Wish]] = [deque() for _ in watch.names]
         self.carrier: Carrier
 
-    def start(self) -> None:
+    def start_sending(self) -> None:
         """Plan the first act of every process."""
         for i in range(len(self.line)):
             self._schedule_next_send(i)
@@ -80,7 +80,7 @@ class Applications:
         else:
             self.line[wish.process].append(msgspec.structs.replace(wish, since=self.queue.now))
 
-    def send_waiting(self, process: int) -> None:
+    def send_waiting_messages(self, process: int) -> None:
         """Fulfil the wishes of a process while it may send."""
         line = self.line[process]
         while line and self.carrier.may_send(process):

@@ -145,11 +145,11 @@ def run_execution(plan: Plan) -> tuple[ProtocolTotals, Failure | None]:
         wrongs=Counter({name: getattr(verdict, name) for name in WRONGS}),
         alarms=Counter(verdict.alarms), missed=Counter(verdict.missed),
     )  # fmt: skip
-    reasons = list(list_breaches(run))
+    reasons = list(list_broken_promises(run))
     return row, Failure(plan, "; ".join(reasons)) if reasons else None
 
 
-def list_breaches(run: Run) -> Iterator[str]:
+def list_broken_promises(run: Run) -> Iterator[str]:
     """What an execution broke. More than a run by itself: in a campaign every promise is held to account."""
     plan, verdict, facts = run.plan, run.verdict, run.plan.facts
     vector = facts.name == "plausible" and plan.options.get("R", 0) >= plan.processes
@@ -168,7 +168,7 @@ def list_breaches(run: Run) -> Iterator[str]:
         yield f"{run.costs.waited_needlessly} waited needlessly"
 
 
-def _run_chunk(
+def _run_chunk_of_executions(
     work: tuple[range, int, list[str]],
 ) -> tuple[dict[str, ProtocolTotals], list[Failure], int]:
     numbers, seed, names = work
@@ -193,7 +193,7 @@ def run_executions(
     starts = range(0, executions, _CHUNK)
     work = [(range(start, min(start + _CHUNK, executions)), seed, names) for start in starts]
     total = Campaign({name: ProtocolTotals() for name in names}, [])
-    for rows, failures, done in _run_chunks(work, workers or os.cpu_count() or 1):
+    for rows, failures, done in _run_chunks_of_executions(work, workers or os.cpu_count() or 1):
         for name, row in rows.items():
             total.rows[name].add(row)
         total.failures += failures
@@ -202,14 +202,14 @@ def run_executions(
     return total
 
 
-def _run_chunks(
+def _run_chunks_of_executions(
     work: list[Any],
     workers: int,
 ) -> Iterator[tuple[dict[str, ProtocolTotals], list[Failure], int]]:
     if workers == 1 or len(work) < 2:
-        yield from map(_run_chunk, work)
+        yield from map(_run_chunk_of_executions, work)
         return
     with shield_children_from_interrupt():
         pool = multiprocessing.get_context("spawn").Pool(min(workers, len(work)))
     with pool:
-        yield from pool.imap_unordered(_run_chunk, work)
+        yield from pool.imap_unordered(_run_chunk_of_executions, work)

@@ -68,7 +68,7 @@ class DirectCarrier:
         for delivery in deliveries:
             self.hand_up(i, delivery)
         if self.blocking and self.applications.line[i]:
-            self.applications.send_waiting(i)
+            self.applications.send_waiting_messages(i)
 
     def _transmit(self, process: int, packets: list[Packet]) -> None:
         self.watch.on_transmit(packets)

@@ -62,8 +62,8 @@ class Exploration:
 
     @cached_property
     def configurations(self) -> int:
-        """How many of them one can tell apart from outside (see `Moves.configuration`)."""
-        return len({self.moves.configuration(state) for state in self.found})
+        """How many of them one can tell apart from outside (see `Moves.make_configuration`)."""
+        return len({self.moves.make_configuration(state) for state in self.found})
 
     @property
     def verdict(self) -> str:
@@ -75,7 +75,7 @@ class Exploration:
     def find_witness(self, end: End) -> list[Step]:
         """A shortest schedule that leads to an end."""
         if end not in self._ends:
-            raise CallerError(f"no execution ends with {end}; {self._describe_ends()}")
+            raise CallerError(f"no execution ends with {end}; {self._describe_possible_outcomes()}")
         at, steps = self._ends[end], []
         while at:
             at, step = self._origin[at - 1]
@@ -92,7 +92,7 @@ class Exploration:
             received = dict(zip(self.program.processes, end.received, strict=True))
             if all(received[name] == words for name, words in wanted.items()):
                 return end
-        raise CallerError(f"no execution ends with {text!r}; {self._describe_ends()}")
+        raise CallerError(f"no execution ends with {text!r}; {self._describe_possible_outcomes()}")
 
     def _parse_outcome(
         self,
@@ -110,7 +110,7 @@ class Exploration:
                 raise CallerError(f"{name!r} is not a process of the program: {', '.join(names)}")
         return {name: tuple(words.replace("-", " ").split()) for name, words in pairs}
 
-    def _describe_ends(self) -> str:
+    def _describe_possible_outcomes(self) -> str:
         texts = dict.fromkeys(map(str, (*self.outcomes, *self.blocked)))
         return "what can be received is: " + "; ".join(texts)
 
@@ -119,7 +119,7 @@ class Exploration:
         while unexplored:
             at = unexplored.popleft()
             before = self.transitions
-            for step, successor in self.moves.successors(self.found[at]):
+            for step, successor in self.moves.iterate_next_states(self.found[at]):
                 self.transitions += 1
                 if successor in seen:
                     continue
@@ -130,9 +130,9 @@ class Exploration:
                 self.found.append(successor)
                 self._origin.append((at, step))
             if self.transitions == before:
-                self._ends.setdefault(self._make_end(self.found[at]), at)
+                self._ends.setdefault(self._describe_end_state(self.found[at]), at)
 
-    def _make_end(self, state: ProgramState) -> End:
+    def _describe_end_state(self, state: ProgramState) -> End:
         waits = tuple(self._describe_wait(state, at) for at in range(len(state.counters)))
         return End(not any(waits), state.received, self.moves.list_inboxes(state), waits)
 

@@ -137,7 +137,7 @@ class LinkedCarrier:
         mean = self.wires.draw_mean_delay() if output.frames else None
         for frame in output.frames:
             target = self.index[frame.target]
-            for when in self.wires.draw_arrival_times(process, target, self.queue.now, mean):
+            for when in self.wires.draw_frame_arrival_times(process, target, self.queue.now, mean):
                 self.queue.schedule(when, self._on_frame_arrival, frame)
         if output.refused:
             self.counts["refused"] += len(output.refused)
@@ -163,7 +163,7 @@ class LinkedCarrier:
         if due is not None and due < home.alarm:
             home.alarm = due
             self.queue.schedule(max(due, self.queue.now), self._on_timer, (process, due))
-        self.applications.send_waiting(process)
+        self.applications.send_waiting_messages(process)
 
     def _begin_crash(self, crash: tuple[int, str, float]) -> None:
         i, moment, down = crash

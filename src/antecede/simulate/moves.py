@@ -123,17 +123,17 @@ class Moves:
         """The endpoint of a process as it is in a state."""
         return self.restore(self._snapshot[state.endpoints[process_index]])
 
-    def successors(self, state: ProgramState) -> Iterator[tuple[Step, ProgramState]]:
+    def iterate_next_states(self, state: ProgramState) -> Iterator[tuple[Step, ProgramState]]:
         """Every possible next step, in a fixed order, and the state after it."""
         for at, step, number in self._list_possible_steps(state):
             key = (state.endpoints[at], step)
             if key not in self._known:
-                self._known[key] = self._compute_step(*key)
+                self._known[key] = self._compute_step_result(*key)
             done = self._known[key]
             if done is not None:
-                yield step, _apply_result(state, at, step, number, done)
+                yield step, _make_next_state(state, at, step, number, done)
 
-    def configuration(self, state: ProgramState) -> Hashable:
+    def make_configuration(self, state: ProgramState) -> Hashable:
         """A state as one sees it from outside: without the numbers of packets and the order of pools.
 
         Under `buffered` and under matrix clocks nothing else matters to a program (the tests show it).
@@ -162,18 +162,18 @@ class Moves:
                 yield at, step, -1
         for at, step in enumerate(self._internal):
             yield at, step, -1
-        for number in self._list_first_packets(state.network) if self.fifo else state.network:
+        for number in self._list_earliest_packet_per_pair(state.network) if self.fifo else state.network:
             step = self._arrival[number]
             yield self._place[step.process], step, number
 
-    def _list_first_packets(self, network: tuple[int, ...]) -> list[int]:
+    def _list_earliest_packet_per_pair(self, network: tuple[int, ...]) -> list[int]:
         """The packets that none of their pair of processes is ahead of."""
         first: dict[tuple[str, str], int] = {}
         for number in sorted(network, key=lambda number: self._packet[number].number):
             first.setdefault((self._packet[number].source, self._packet[number].target), number)
         return sorted(first.values())
 
-    def _compute_step(self, number: int, step: Step) -> StepResult | None:
+    def _compute_step_result(self, number: int, step: Step) -> StepResult | None:
         endpoint = self.restore(self._snapshot[number])
         effects = perform_step(endpoint, step)
         if effects is None:
@@ -210,7 +210,7 @@ def _list_instruction_steps(
     return [Step(name, "receive", others=(sender,)) for sender in senders]
 
 
-def _apply_result(
+def _make_next_state(
     state: ProgramState,
     process_index: int,
     step: Step,
@@ -219,14 +219,14 @@ def _apply_result(
 ) -> ProgramState:
     counted = step.what in ("send", "receive")
     return ProgramState(
-        _replace_at(state.endpoints, process_index, done.endpoint),
+        _replace_item_at(state.endpoints, process_index, done.endpoint),
         tuple(sorted({*state.network, *done.packets} - {arrived})),
-        _replace_at(state.counters, process_index, state.counters[process_index] + counted),
-        _replace_at(state.received, process_index, state.received[process_index] + done.received),
+        _replace_item_at(state.counters, process_index, state.counters[process_index] + counted),
+        _replace_item_at(state.received, process_index, state.received[process_index] + done.received),
     )
 
 
-def _replace_at(
+def _replace_item_at(
     values: tuple[T, ...],
     at: int,
     value: T,

@@ -57,7 +57,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.regions and not self.matrix:
             raise CallerError("network: regions need a matrix of delays between them")
         known = set(names)
-        ends = [end for link in self.links for end in _split_link(link)]
+        ends = [end for link in self.links for end in _split_link_ends(link)]
         unknown = [name for name in (*ends, *self.regions, *self.outages) if name not in known]
         if unknown:
             raise CallerError(
@@ -66,7 +66,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             )
 
 
-def _split_link(link: str) -> list[str]:
+def _split_link_ends(link: str) -> list[str]:
     """Both ends of a link; or what is no link, as it is."""
     return link.split("->") if link.count("->") == 1 else [link]
 

@@ -83,7 +83,7 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         span = float(self.sent.max(initial=0.0) - self.sent.min(initial=0.0))
         return float(self.travel.sum()) / span / len(self.names) if span > 0 else 0.0
 
-    def number_stretches(self) -> Ints:
+    def assign_messages_to_stretches(self) -> Ints:
         """Of each message, the number of its stretch: consecutive by the time of the send, of equal sizes."""
         stretches = max(1, min(MOST_STRETCHES, self.messages // LEAST_MESSAGES))
         rank = np.empty(self.messages, dtype=np.int64)

@@ -145,9 +145,9 @@ class _ReplayWatch(Watch):
         self.tally.arrivals += 1
         self.last = self.queue.now
         if packet.kind == "message" and all(one.payload != packet.payload for one in deliveries):
-            self.start_waiting((process, packet.payload))
+            self.mark_copy_waiting((process, packet.payload))
 
-    def start_waiting(self, copy: tuple[int, bytes]) -> None:
+    def mark_copy_waiting(self, copy: tuple[int, bytes]) -> None:
         """A copy is there, or should be by now; it waits from now on if it is not delivered."""
         i, payload = copy
         if payload in self.due[i] and payload not in self.waiting[i]:
@@ -177,9 +177,9 @@ class _RecordedApplications:
         self.targets, self.starts = recording.target.tolist(), watch.starts
         self.depends_on = recording.depends_on.tolist()
         starts, messages = group_by_key(recording.sender, n)
-        self.outgoing = _split_reversed(messages, starts)
+        self.outgoing = _split_into_reversed_parts(messages, starts)
         """Of each process, the messages that it has not sent, the next one last."""
-        self.expected = _split_reversed(recording.handed, recording.handed_starts)
+        self.expected = _split_into_reversed_parts(recording.handed, recording.handed_starts)
         """Of each process, the copies that it was handed in the log and not yet here, the next one last."""
         self.heard_here = [0] * n
         """Of each process, how many of those in the log it was handed without a gap."""
@@ -197,12 +197,12 @@ class _RecordedApplications:
         self.copies = recording.copies
         self.carrier: DirectCarrier
 
-    def start(self) -> None:
+    def start_sending(self) -> None:
         """Every process looks at its first message."""
         for i in range(len(self.outgoing)):
-            self.send_waiting(i)
+            self.send_waiting_messages(i)
 
-    def send_waiting(self, process: int) -> None:
+    def send_waiting_messages(self, process: int) -> None:
         """Send what is to be sent by now."""
         outgoing, now = self.outgoing[process], self.queue.now
         self.line[process] = False
@@ -211,7 +211,7 @@ class _RecordedApplications:
             if self.heard_here[process] < self.heard[message]:
                 return  # the delivery that is missing will ask again
             if self.sent[message] > now:
-                self.queue.schedule(self.sent[message], self.send_waiting, process)
+                self.queue.schedule(self.sent[message], self.send_waiting_messages, process)
                 return
             if isnan(self.wished[message]):
                 self.wished[message] = now
@@ -219,9 +219,9 @@ class _RecordedApplications:
                 self.line[process] = True
                 return
             outgoing.pop()
-            self._send(process, message)
+            self._send_message(process, message)
 
-    def _send(self, process: int, message: int) -> None:
+    def _send_message(self, process: int, message: int) -> None:
         start, end = self.starts[message], self.starts[message + 1]
         targets = None if self.only_broadcast else self.targets[start:end]
         self.watch.sending = message
@@ -253,7 +253,7 @@ class _RecordedApplications:
             self.heard_here[process] += 1
         outgoing = self.outgoing[process]
         if outgoing and before < self.heard[outgoing[-1]] <= self.heard_here[process]:
-            self.queue.schedule(self.queue.now, self.send_waiting, process)
+            self.queue.schedule(self.queue.now, self.send_waiting_messages, process)
 
 
 class _ReplayCarrier(DirectCarrier):
@@ -280,7 +280,7 @@ class _ReplayCarrier(DirectCarrier):
         for target, copy in watch.untransmitted.items():
             # It is kept back: here it would have arrived.
             when = now + self.travel[copy]
-            self.queue.schedule(when, watch.start_waiting, (target, watch.newest))
+            self.queue.schedule(when, watch.mark_copy_waiting, (target, watch.newest))
 
     def _transmit(self, process: int, packets: list[Packet]) -> None:
         self.watch.on_transmit(packets)
@@ -317,7 +317,7 @@ class _Replay:
 
     def run(self) -> Replay:
         """Let everything happen."""
-        self.applications.start()
+        self.applications.start_sending()
         limit = MOST_EVENTS * (self.recording.messages + 1) * len(self.recording.names)
         finished = is_overgrown = False
         while limit > 0 and not finished and not is_overgrown:
@@ -327,11 +327,11 @@ class _Replay:
                 is_overgrown = True
             limit -= STEP
             self.watch.judge_records()
-        return self._summarize(is_overgrown)
+        return self._summarize_replay(is_overgrown)
 
-    def _summarize(self, is_overgrown: bool) -> Replay:
+    def _summarize_replay(self, is_overgrown: bool) -> Replay:
         recording, tally = self.recording, self.watch.tally
-        delay = self._list_delays()
+        delay = self._compute_copy_delays()
         costs = tally.summarize(self.watch.messages)
         needless = self._sum_needless_wait()
         total = float(delay.sum())
@@ -358,7 +358,7 @@ class _Replay:
             delay=self._average_by_copy_stretch(delay),
         )
 
-    def _list_delays(self) -> Floats:
+    def _compute_copy_delays(self) -> Floats:
         """Of each copy, what was added to its way; 0 if it was never delivered."""
         lengths = np.diff(self.recording.starts)
         wished = np.repeat(self.applications.wished, lengths)
@@ -373,16 +373,16 @@ class _Replay:
 
     def _average_by_message_stretch(self, values: list[int]) -> list[float]:
         """The mean of each stretch, over its messages."""
-        stretch = self.recording.number_stretches()
+        stretch = self.recording.assign_messages_to_stretches()
         return _average_by_stretch(np.array(values, dtype=np.float64), stretch)
 
     def _average_by_copy_stretch(self, values: Floats) -> list[float]:
         """The mean of each stretch, over its copies."""
-        stretch = np.repeat(self.recording.number_stretches(), np.diff(self.recording.starts))
+        stretch = np.repeat(self.recording.assign_messages_to_stretches(), np.diff(self.recording.starts))
         return _average_by_stretch(values, stretch)
 
 
-def _split_reversed(items: Ints, starts: Ints) -> list[list[int]]:
+def _split_into_reversed_parts(items: Ints, starts: Ints) -> list[list[int]]:
     """The items of each part, the last one first."""
     parts = np.split(items, starts[1:-1])
     return [part[::-1].tolist() for part in parts]

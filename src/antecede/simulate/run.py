@@ -95,13 +95,13 @@ class Simulation:
     """The parts of a run, put together from its plan."""
 
     def __init__(self, plan: Plan, tracing: Tracing | None = None) -> None:
-        check_ranges(plan)
+        check_plan_values(plan)
         facts, names = plan.facts, plan.names
         check_workload_fits(plan, facts)
         seeds = np.random.SeedSequence(plan.seed).spawn(3)
         traffic, network, crashes = (np.random.default_rng(seed) for seed in seeds)
         options = {**choose_required_options(plan), **plan.options}
-        check_own_options(plan)
+        refuse_options_of_unknown_processes(plan)
         endpoints = [
             endpoint(plan.protocol, process=name, group=names, **options | plan.own_options.get(name, {}))
             for name in names
@@ -129,7 +129,7 @@ class Simulation:
 
     def run(self, progress: Progress | None = None) -> Run:
         """Let everything happen."""
-        self.applications.start()
+        self.applications.start_sending()
         limit = 1000 * (self.plan.messages + 1) * self.plan.processes
         finished = False
         while limit > 0 and not finished:
@@ -175,7 +175,7 @@ def choose_required_options(plan: Plan) -> dict[str, Any]:
     return {name: value for name, value in needed.items() if name in plan.facts.options}
 
 
-def check_ranges(plan: Plan) -> None:
+def check_plan_values(plan: Plan) -> None:
     """Refuse numbers that mean nothing, such as a chance above 1."""
     try:
         msgspec.convert(msgspec.to_builtins(plan), Plan)
@@ -183,7 +183,7 @@ def check_ranges(plan: Plan) -> None:
         raise CallerError(f"plan: {error}") from None
 
 
-def check_own_options(plan: Plan) -> None:
+def refuse_options_of_unknown_processes(plan: Plan) -> None:
     """Refuse options of a process that is not there."""
     unknown = sorted(plan.own_options.keys() - set(plan.names))
     if unknown:

@@ -89,14 +89,14 @@ class Draws:
         self.now = 0.0
         self.sent = 0
 
-    def draw_keys(self, processes: int) -> kernel.Entries:
+    def draw_key_sets(self, processes: int) -> kernel.Entries:
         """K different entries for each process, every set with the same chance."""
         plan = self.plan
         chances = self.rng.random((processes, plan.R))
         chosen = np.argpartition(chances, plan.K - 1, axis=1)[:, : plan.K]
         return np.sort(chosen, axis=1).astype(np.int32)
 
-    def draw_block(self, messages: int) -> SharedBlock:
+    def draw_message_block(self, messages: int) -> SharedBlock:
         """The next messages."""
         plan, rng = self.plan, self.rng
         gaps = rng.exponential(plan.gap / plan.processes, messages)
@@ -116,7 +116,7 @@ class Draws:
         replacements = []
         for _ in range(number):
             process, sponsor = rng.choice(plan.processes, 2, replace=False)
-            replacements.append(Replacement(int(process), int(sponsor), self.draw_keys(1)[0]))
+            replacements.append(Replacement(int(process), int(sponsor), self.draw_key_sets(1)[0]))
         return replacements
 
     def _draw_delays(self, means: kernel.Delays) -> kernel.Delays:
@@ -130,11 +130,11 @@ class Draws:
             fresh = rng.standard_normal(places.size, dtype=np.float32)
             return fresh * sd + means[places % messages]
 
-        _redraw_negative(delays.reshape(-1), redraw_delays)
+        _redraw_negative_values(delays.reshape(-1), redraw_delays)
         return delays
 
 
-def _redraw_negative(values: Any, draw: Callable[[Ints], Any]) -> None:
+def _redraw_negative_values(values: Any, draw: Callable[[Ints], Any]) -> None:
     """Cut a distribution off at 0: what is below is drawn again, for the places that `draw` is given."""
     while (below := np.flatnonzero(values < 0)).size:
         values[below] = draw(below)
@@ -150,11 +150,11 @@ def run_and_log_broadcasts(plan: BroadcastPlan, log: Ints, progress: Progress | 
     """Run a plan and fill a log, whose rows get process, message and verdict of each delivery."""
     check_plan(plan)
     draws = Draws(plan)
-    state = kernel.make_state(draws.draw_keys(plan.processes), plan.R, WORDS)
+    state = kernel.make_state(draws.draw_key_sets(plan.processes), plan.R, WORDS)
     word = replaced = 0
     while draws.sent < plan.messages:
         since = draws.now
-        block = draws.draw_block(min(BLOCK, plan.messages - draws.sent))
+        block = draws.draw_message_block(min(BLOCK, plan.messages - draws.sent))
         state, word = find_reusable_word(state, word)
         kernel.run_block(state, block, word, plan.detect, log)
         for replacement in draws.draw_replacements(since):
@@ -183,10 +183,10 @@ def find_reusable_word(state: SharedState, word: int) -> tuple[SharedState, int]
         candidate = (word + step) % words
         if kernel.is_delivered_everywhere(state, candidate):
             return state, candidate
-    return double_capacity(state), words
+    return double_message_capacity(state), words
 
 
-def double_capacity(state: SharedState) -> SharedState:
+def double_message_capacity(state: SharedState) -> SharedState:
     """The same state with room for twice as many messages in flight."""
     words = state.delivered.shape[1]
     wider = kernel.make_state(state.keys, state.have.shape[1], 2 * words)

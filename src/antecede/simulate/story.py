@@ -38,13 +38,17 @@ class Story:
         endpoint = self._endpoints[step.process]
         effects = perform_step(endpoint, step)
         assert effects is not None, f"possible when explored, and not now: {step}"
-        message = _find_message(step, effects)
+        message = _find_message_of_step(step, effects)
         left = [
-            _describe_departure(one)
+            _describe_sent_packet(one)
             for one in effects.packets
             if not message or one.payload.decode() != message
         ]
-        notes = [*self._report_to_oracle(step, message), *_describe_waits(endpoint, message), *left]
+        notes = [
+            *self._report_to_oracle(step, message),
+            *_describe_what_message_awaits(endpoint, message),
+            *left,
+        ]
         self.lines.append(StoryLine(step, _describe_step(step, message), "; ".join(notes)))
 
     def _report_to_oracle(self, step: Step, message: str) -> list[str]:
@@ -62,7 +66,7 @@ class Story:
         return [f"early: {first} came first"] * bool(causes) + ["late: an effect of it was faster"] * late
 
 
-def _find_message(step: Step, effects: Effects) -> str:
+def _find_message_of_step(step: Step, effects: Effects) -> str:
     """The message that a step is about; none for control packets and internal steps."""
     if step.what == "receive":
         return effects.deliveries[0].payload.decode()
@@ -83,11 +87,11 @@ def _describe_control_packet(packet: Packet) -> str:
     return f"{packet.kind} from {packet.source}"
 
 
-def _describe_waits(endpoint: Endpoint, message: str) -> list[str]:
+def _describe_what_message_awaits(endpoint: Endpoint, message: str) -> list[str]:
     """What the message waits for here, in the endpoint's own words."""
     held = [one.missing for one in endpoint.held() if message and one.payload.decode() == message]
     return [f"waits for {', '.join(map(str, missing))}" for missing in held]
 
 
-def _describe_departure(packet: Packet) -> str:
+def _describe_sent_packet(packet: Packet) -> str:
     return f"{packet.payload.decode() or packet.kind} leaves for {packet.target}"

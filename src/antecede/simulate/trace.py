@@ -259,7 +259,7 @@ class TableCollector:
     def __call__(self, block: pa.Table) -> None:
         self.blocks.append(block)
 
-    def table(self) -> pa.Table:
+    def build_table(self) -> pa.Table:
         """All blocks as one table."""
         return pa.concat_tables(self.blocks) if self.blocks else self.schema.empty_table()
 

@@ -39,7 +39,7 @@ class Wires:
         self.network, self.names, self.rng = network, names, rng
         network.check(names)
         self.streams: dict[str, Draw] = {}
-        self.pairs = self._make_link_draws()
+        self.pairs = self._make_delay_streams_by_pair()
         kind, numbers = parse_delay(network.delay)
         self.spread = numbers[2] if kind == "two-level" else None
         self.plain = self.spread is None and not network.fifo
@@ -75,7 +75,7 @@ class Wires:
         """A delay of the second level."""
         return float(draw_truncated_gaussian(self.rng, mean_ms, self.spread or 0.0, 1)[0])
 
-    def draw_arrival_times(
+    def draw_frame_arrival_times(
         self,
         source: int,
         target: int,
@@ -109,7 +109,7 @@ class Wires:
         self.latest[source, target] = max(when, latest)
         return when
 
-    def _make_link_draws(self) -> list[list[Draw]]:
+    def _make_delay_streams_by_pair(self) -> list[list[Draw]]:
         network, n = self.network, len(self.names)
         if not network.matrix and not network.links:
             return [[self._get_delay_stream(network.delay)] * n] * n

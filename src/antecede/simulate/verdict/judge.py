@@ -141,11 +141,11 @@ class Judge:
 
     def _grow_state(self, shortage: int, block: Block, at: int) -> None:
         if shortage == layout.NO_SLOT:
-            self._double_slots()
+            self._double_message_slots()
         elif shortage == layout.NO_PLACE:
-            self._double_places()
+            self._double_held_places()
         elif shortage == layout.NO_EVENT:
-            self._double_events()
+            self._double_kept_events()
         else:
             raise CallerError(
                 f"message {block.messages[at]} depends on an event of process "
@@ -153,7 +153,7 @@ class Judge:
                 f"{self.state.counts[layout.MEMORY]} of a process can be named"
             )
 
-    def _double_slots(self) -> None:
+    def _double_message_slots(self) -> None:
         state, slots = self.state, len(self.state.free)
         wider = {name: _pad_to_double(getattr(state, name), -1) for name in ("past", "due", "events")}
         longer = {
@@ -165,13 +165,13 @@ class Judge:
         self.state.free[:slots] = np.arange(slots, 2 * slots)
         state.counts[FREE] = slots
 
-    def _double_places(self) -> None:
+    def _double_held_places(self) -> None:
         state, number = self.state, len(self.state.places)
         places = np.concatenate((state.places, _make_free_list(number, number)))
         self.state = state._replace(places=places, moments=_pad_to_double(state.moments, 0))
         state.counts[layout.SPARE] = number
 
-    def _double_events(self) -> None:
+    def _double_kept_events(self) -> None:
         old, kept = self.state.events, self.state.events.shape[1]
         now_kept = min(2 * kept, int(self.state.counts[layout.MEMORY]))
         events = _make_bit_sets(len(old), now_kept, old.shape[2])
