@@ -12,7 +12,7 @@ MESSAGES = st.tuples(st.integers(0, SLOTS - 1), st.integers(1, 12))
 
 @given(st.lists(st.sets(MESSAGES), max_size=6))
 def test_delivered_messages_are_told_from_others(batches: list[set[tuple[int, int]]]) -> None:
-    memory, delivered = Memory.empty(SLOTS), set[tuple[int, int]]()
+    memory, delivered = Memory.make_empty(SLOTS), set[tuple[int, int]]()
     everything = [(slot, number) for slot in range(SLOTS) for number in range(1, 14)]
     asked = np.array(everything, dtype=np.int64)
     for batch in batches:

@@ -172,7 +172,7 @@ def test_rules_that_make_no_sense_are_refused() -> None:
         (GiveUp("release", seconds=math.nan), "after_seconds= must not be below 0, and is nan"),
     ):
         with pytest.raises(CallerError, match=words):
-            give_up.check()
+            give_up.check_action_and_limits()
 
 
 def test_rows_of_the_receiver_that_others_took_to_be_there_are_late(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from antecede.formats.message_files import list_followed_files
 from antecede.formats.sources import is_empty_folder
 from antecede.kafka_address import KafkaTopics, is_kafka_address, parse_kafka_address
 from antecede.ordering.message_plan import MessageOptions
-from antecede.ordering.stream.forms import refuse_form
+from antecede.ordering.stream.forms import refuse_unstreamable_form
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.report.text import pluralize
 from antecede.streams.marks import list_marked_batches, write_file_atomically
@@ -100,8 +100,8 @@ def follow_source(request: FollowRequest, json: bool) -> int:
             "--follow puts tables of messages in order: name their columns, as in --stamp clock"
         )
     with rewrite_option_errors():
-        request.give_up.check()
-        refuse_form(request.columns.get("form"))
+        request.give_up.check_action_and_limits()
+        refuse_unstreamable_form(request.columns.get("form"))
     for option, count in (
         ("max-held", request.max_held),
         ("files-per-batch", request.files_per_batch),
@@ -255,7 +255,7 @@ def _run_query(request: FollowRequest, settings: StreamSettings, checkpoint: Pat
         if stream is None or not request.is_drain or is_stopping.is_set():
             return None
         waiting = _read_final_status(checkpoint)
-        settings.make_ledger(stream).drain(int(time.time() * 1000))
+        settings.make_ledger(stream).put_aside_all_waiting_rows(int(time.time() * 1000))
         return waiting
 
 

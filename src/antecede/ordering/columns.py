@@ -37,7 +37,7 @@ class Faults:
             self._texts.append(texts.filter(pa.array(fresh)))
             self.bad[where] = True
 
-    def reasons(self) -> pa.Array:
+    def make_reason_column(self) -> pa.Array:
         """The reason of each row, null where there is none."""
         if not self._rows:
             return pa.nulls(len(self.bad), pa.string())

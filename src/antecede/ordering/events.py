@@ -22,7 +22,7 @@ def order_event_partition(table: pa.Table) -> pa.StructArray:
     size = len(table)
     graph = build_event_graph(table.append_column("row", pa.array(np.arange(size))))
     reason = _explain_cycles(graph)
-    position = pc.if_else(pc.is_null(reason), pa.array(_find_positions(graph, reason)), None)
+    position = pc.if_else(pc.is_null(reason), pa.array(_compute_positions(graph, reason)), None)
     missing = pa.nulls(size, pa.list_(pa.string()))
     columns = [position, missing, reason, _list_ghosts(graph)]
     # The graph has sorted the rows: the answers go back to where they were.
@@ -32,7 +32,7 @@ def order_event_partition(table: pa.Table) -> pa.StructArray:
     return pa.StructArray.from_arrays(answers, names=["position", "missing", "reason", "ghosts"])
 
 
-def _find_positions(graph: EventGraph, reason: pa.Array) -> Ints:
+def _compute_positions(graph: EventGraph, reason: pa.Array) -> Ints:
     """Dense from 0 in each execution, without the events that have a reason to stay out."""
     order = graph.causes.order
     is_placed = pc.is_null(reason).to_numpy(zero_copy_only=False)
@@ -57,7 +57,7 @@ def _list_ghosts(graph: EventGraph) -> pa.Array:
 def _explain_cycles(graph: EventGraph) -> pa.Array:
     """Why an event has no place: it lies on a cycle, or is its own parent; null for all others."""
     reasons = np.full(len(graph.events.execution), None, dtype=object)
-    labels = _label_events(graph)
+    labels = _label_events_on_cycles(graph)
     for row in graph.causes.own_parents:
         reasons[row] = f"names itself as its parent: {labels[row]}"
     starts, members = graph.causes.cycles
@@ -69,7 +69,7 @@ def _explain_cycles(graph: EventGraph) -> pa.Array:
     return pa.array(reasons, pa.string())
 
 
-def _label_events(graph: EventGraph) -> dict[int, str]:
+def _label_events_on_cycles(graph: EventGraph) -> dict[int, str]:
     """The names of events on cycles and of their own parents: the id, or else the process and the place."""
     rows = np.unique(np.concatenate((graph.causes.own_parents, graph.causes.cycles.members)))
     events = graph.events.table.take(pa.array(rows))

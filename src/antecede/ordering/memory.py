@@ -39,7 +39,7 @@ class Memory(NamedTuple):
     holes: Holes
 
     @classmethod
-    def empty(cls, slot_count: int) -> Memory:
+    def make_empty(cls, slot_count: int) -> Memory:
         """Nothing came out of any of so many slots."""
         have, top, assumed = (np.zeros(slot_count, dtype=np.int64) for _ in range(3))
         return cls(have, top, assumed, Holes.make_empty())

@@ -22,10 +22,10 @@ _BLOCK = 100_000
 def describe_gaps(stamps: Stamps, reading: Reading, slot: Ints, first: Ints, last: Ints) -> pa.Array:
     """What is missing: from the first to the last place of each slot."""
     if stamps.add:
-        return _describe_range("count", stamps.slots.names(slot), first, last, " of entry ")
+        return _describe_range("count", stamps.slots.get_names(slot), first, last, " of entry ")
     if reading.shape == "parents":
-        return stamps.slots.names(slot)
-    return _describe_range(reading.noun, stamps.slots.names(slot), first, last, " of ")
+        return stamps.slots.get_names(slot)
+    return _describe_range(reading.noun, stamps.slots.get_names(slot), first, last, " of ")
 
 
 def _describe_range(noun: str, names: pa.Array, first: Ints, last: Ints, of: str) -> pa.Array:
@@ -37,7 +37,7 @@ def _describe_range(noun: str, names: pa.Array, first: Ints, last: Ints, of: str
 def describe_cycles(stamps: Stamps, reading: Reading, held: Ints, cycles: Cycles) -> list[str]:
     """Which of the held rows wait for each other."""
     rows = held[cycles.members]
-    labels = stamps.slots.names(stamps.own[rows])
+    labels = stamps.slots.get_names(stamps.own[rows])
     if reading.shape != "parents":
         labels = join_texts(f"{reading.noun} ", pa.array(stamps.number[rows]), " of ", labels)
     names = labels.to_pylist()
@@ -94,7 +94,7 @@ def _describe_missing_causes_of_block(
 def _describe_needs(stamps: Stamps, reading: Reading, slot: Ints, have: Ints, needed: Ints) -> pa.Array:
     """What a need is short of."""
     if stamps.add:
-        names = stamps.slots.names(slot)
+        names = stamps.slots.get_names(slot)
         return join_texts("entry ", names, " must reach ", pa.array(needed), " and is at ", pa.array(have))
     first = have + 1 if reading.stretches else needed
     return describe_gaps(stamps, reading, slot, first, needed)

@@ -77,8 +77,8 @@ def order_partition(table: pa.Table, reading: Reading) -> pa.StructArray:
     """For each row its position and arrival, or what it misses and its arrival, or the reason to leave it."""
     partition = read_partition(table, reading)
     nothing_waits = np.empty(0, dtype=np.int64)
-    nothing_came = Memory.empty(partition.stamps.slots.size)
-    rows = admit_rows(partition, nothing_waits, nothing_came)
+    nothing_came = Memory.make_empty(partition.stamps.slots.size)
+    rows = drop_copies_and_sort_rows(partition, nothing_waits, nothing_came)
     released = release_rows(partition.stamps, rows, nothing_came.have)
     is_seen = np.ones(len(table), dtype=bool)
     if "unseen" in table.column_names:  # rows that only help to order the others
@@ -103,7 +103,7 @@ def read_partition(table: pa.Table, reading: Reading) -> PartitionRows:
     return PartitionRows(table, reading, faults, group, group_count, stamps, content)
 
 
-def admit_rows(partition: PartitionRows, waiting: Ints, memory: Memory) -> Ints:
+def drop_copies_and_sort_rows(partition: PartitionRows, waiting: Ints, memory: Memory) -> Ints:
     """The rows that go to the gate, group by group, each in the order of arrival; copies become faults.
 
     The `waiting` rows came before all others, in this order; what is out came before them.
@@ -260,7 +260,7 @@ def _are_messages_distinct(own: Ints, key: Ints) -> bool:
 def _explain_duplicates(partition: PartitionRows, rows: Ints, end: str | pa.Array) -> pa.Array:
     """That the messages of these rows came before."""
     stamps, shape = partition.stamps, partition.reading.shape
-    names = stamps.slots.names(stamps.own[rows])
+    names = stamps.slots.get_names(stamps.own[rows])
     if shape == "shared":
         nothing = pa.array([""] * len(rows))
         what = join_texts("a message of this sender with the same stamp", nothing)
@@ -323,7 +323,7 @@ def _make_answers(partition: PartitionRows, rows: Ints, released: Released, is_s
         pa.array(position, mask=position < 0),
         pa.array(arrival, mask=arrival < 0),
         missing.cast(pa.list_(pa.string())),
-        partition.faults.reasons(),
+        partition.faults.make_reason_column(),
         gaps.cast(pa.list_(gap)),
         notes.cast(pa.string()),
     ]

@@ -93,7 +93,7 @@ def _list_root_gaps(
     waiting = np.concatenate((roots.gap_waiting, roots.cycle_waiting))
     items = pa.StructArray.from_arrays([texts, pa.array(waiting)], names=["missing", "waiting"])
     first_members = roots.cycles.members[roots.cycles.starts[:-1]]
-    gap_group = stamps.slots.groups(roots.gaps.slot)
+    gap_group = stamps.slots.get_groups(roots.gaps.slot)
     cycle_group = group[held[first_members]]
     item_group = np.concatenate((gap_group, cycle_group))
 
@@ -115,7 +115,7 @@ def _note_overcounting_clocks(stamps: Stamps, group: Ints, released: Released, r
     arrived = np.concatenate((released.order, held))
     group_count = int(group.max()) + 1
     messages = np.bincount(group[arrived], minlength=group_count)
-    holes = _count_holes_between(stamps, held, roots, group_count)
+    holes = _count_gaps_between_messages(stamps, held, roots, group_count)
     receives = _count_likely_receives(stamps, group, arrived, messages)
     is_small = messages <= FEW_ROWS
     shows_none = (
@@ -131,13 +131,13 @@ def _note_overcounting_clocks(stamps: Stamps, group: Ints, released: Released, r
     return pa.array(notes, pa.string())
 
 
-def _count_holes_between(stamps: Stamps, held: Ints, roots: RootGaps, group_count: int) -> Ints:
+def _count_gaps_between_messages(stamps: Stamps, held: Ints, roots: RootGaps, group_count: int) -> Ints:
     """How many gaps of each group lie between messages of a sender."""
     highest = np.zeros(stamps.slots.size, dtype=np.int64)
     np.maximum.at(highest, stamps.own[held], stamps.number[held])
     slot, first, last = roots.gaps
     is_between = (first > 1) & (last < highest[slot])
-    return np.bincount(stamps.slots.groups(slot)[is_between], minlength=group_count)
+    return np.bincount(stamps.slots.get_groups(slot)[is_between], minlength=group_count)
 
 
 def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages: Ints) -> Ints:
@@ -147,7 +147,7 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
     many rows of others as numbers are missing up to it, if these are receives. Messages of the receiver need
     no rows: it may have sent as many as the group has `messages`.
     """
-    rows = _sort_by_number(stamps, arrived)
+    rows = _sort_by_sender_and_number(stamps, arrived)
     own, number = stamps.own[rows], stamps.number[rows]
     is_last = np.append(own[1:] != own[:-1], True)
     last_rows = rows[is_last]
@@ -165,7 +165,7 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
     return np.bincount(group[last_rows], weights=likely, minlength=len(messages)).astype(np.int64)
 
 
-def _sort_by_number(stamps: Stamps, rows: Ints) -> Ints:
+def _sort_by_sender_and_number(stamps: Stamps, rows: Ints) -> Ints:
     """The rows sender by sender, each by number."""
     return rows[np.lexsort((stamps.number[rows], stamps.own[rows]))]
 
@@ -175,7 +175,7 @@ def _find_rows_after_unnumbered_receives(stamps: Stamps, arrived: Ints) -> Ints:
 
     If receives had numbers, there would be one.
     """
-    rows = _sort_by_number(stamps, arrived)
+    rows = _sort_by_sender_and_number(stamps, arrived)
     own, number = stamps.own[rows], stamps.number[rows]
     of_others = sum_counts_by_row(stamps.needs)[rows] - (number - 1)
     if stamps.of_receiver is not None:

@@ -30,16 +30,16 @@ class Slots(NamedTuple):
     used: Ints | None  # group * width + place of each slot, if only those in use are numbered
     labels: pa.Array | None  # names by place; without them a place is called by its number
 
-    def names(self, slots: Ints) -> pa.Array:
+    def get_names(self, slots: Ints) -> pa.Array:
         """What the slots are called inside their groups."""
         place = pa.array(self._find_group_place_keys(slots) % self.width)
         return place.cast(pa.string()) if self.labels is None else self.labels.take(place)
 
-    def groups(self, slots: Ints) -> Ints:
+    def get_groups(self, slots: Ints) -> Ints:
         """The groups of slots."""
         return self._find_group_place_keys(slots) // self.width
 
-    def find(self, groups: Ints, names: pa.Array) -> Ints:
+    def find_slots(self, groups: Ints, names: pa.Array) -> Ints:
         """The slots that are called so inside these groups; -1 where there is none."""
         places = self._find_places(names)
         is_place = (places >= 0) & (places < self.width)
@@ -66,7 +66,7 @@ class Places(NamedTuple):
     starts: Ints
     places: Ints | None
 
-    def find(self, process: Ints, rows: Ints) -> Ints:
+    def find_entries_of_process(self, process: Ints, rows: Ints) -> Ints:
         """Where the process of each row stands, for those of the rows that have an entry for it."""
         lengths = np.diff(self.starts)
         if self.places is None:

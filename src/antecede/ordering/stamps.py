@@ -149,7 +149,7 @@ def _build_stamps(
     good = np.flatnonzero(~faults.bad)
     needs_list, *other_lists = lists
     if reading.counted:
-        needs_list.counts[needs_list.places.find(processes.sender, good)] -= 1
+        needs_list.counts[needs_list.places.find_entries_of_process(processes.sender, good)] -= 1
     places = [make_single_places(processes.sender), *(part.places for part in lists)]
     slots, (own_places, need_places, *other_places) = number_slots(
         group, group_count, processes.width, places, processes.labels
@@ -159,7 +159,7 @@ def _build_stamps(
     of_receiver = receiver_slot = None
     if processes.receiver is not None:
         # What the receiver itself has sent is there without a row; but rows of it come first if there are.
-        entries = needs_list.places.find(processes.receiver, good)
+        entries = needs_list.places.find_entries_of_process(processes.receiver, good)
         of_receiver = np.zeros(len(own), dtype=np.int64)
         row_of_entry = np.searchsorted(needs.starts, entries, side="right") - 1
         of_receiver[row_of_entry] = needs.counts[entries]

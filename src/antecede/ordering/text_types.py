@@ -101,10 +101,10 @@ def make_json_column(values: list[Any], kind: TextType) -> pa.Array:
     try:
         return pa.array(values, arrow_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([_conform_value(value, kind, arrow_type) for value in values], arrow_type)
+        return pa.array([_convert_value_to_type(value, kind, arrow_type) for value in values], arrow_type)
 
 
-def _conform_value(value: Any, kind: TextType, arrow_type: pa.DataType) -> Any:
+def _convert_value_to_type(value: Any, kind: TextType, arrow_type: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_string(arrow_type):
@@ -114,9 +114,11 @@ def _conform_value(value: Any, kind: TextType, arrow_type: pa.DataType) -> Any:
     if isinstance(kind, str):
         return value
     if kind[0] == "list":
-        return [_conform_value(item, kind[1], arrow_type.value_type) for item in value]
+        return [_convert_value_to_type(item, kind[1], arrow_type.value_type) for item in value]
     fields = kind[1].items()
-    return {name: _conform_value(value.get(name), field, to_arrow_type(field)) for name, field in fields}
+    return {
+        name: _convert_value_to_type(value.get(name), field, to_arrow_type(field)) for name, field in fields
+    }
 
 
 def find_cell_type(cells: pa.Array, *, is_moment: bool = False) -> TextType:

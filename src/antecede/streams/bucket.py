@@ -20,7 +20,7 @@ from antecede.ordering.kernel_table import make_kernel_table
 from antecede.ordering.message_plan import MessagePlan
 from antecede.ordering.stream.sizes import estimate_row_bytes
 from antecede.ordering.stream.states import NONE, list_state_keys
-from antecede.ordering.stream.step import Moment, StepRows, StreamStep, list_row_keys, take_step
+from antecede.ordering.stream.step import Moment, StepRows, StreamStep, list_row_keys, run_stream_step
 from antecede.ordering.stream.wake_up import find_groups_to_load
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.streams.files import (
@@ -100,7 +100,7 @@ def order_bucket(task: BucketTask, rows: pa.Table) -> BucketReport:
     loaded = _load_new_and_waiting_rows(task, rows)
     if not len(loaded.table):
         return BucketReport(task.bucket, task.files, Counts(), ())
-    step = take_step(loaded.step_rows, loaded.states, task.plan.messages.reading, task.moment)
+    step = run_stream_step(loaded.step_rows, loaded.states, task.plan.messages.reading, task.moment)
     counts, tables = _write_output_tables(task, loaded, step, len(rows))
     files = _write_bucket_state(task, loaded, step)
     return BucketReport(task.bucket, files, counts, tables)

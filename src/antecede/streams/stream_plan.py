@@ -15,7 +15,7 @@ from antecede.ordering.message_plan import (
     TableColumns,
     plan_messages,
 )
-from antecede.ordering.stream.forms import check_streaming
+from antecede.ordering.stream.forms import refuse_unstreamable_plan
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.streams.marks import Mark
 
@@ -59,9 +59,15 @@ def plan_stream(
     """The plan for a stream with these columns; a sentence for the caller if there can be none."""
     _check_columns_have_arrow_types(columns)
     messages = plan_messages(columns, options)
-    check_streaming(messages, horizon)
+    refuse_unstreamable_plan(messages, horizon)
     names = name_added_columns(columns.names, STREAM_ADDED, exact=exact_names)
-    return StreamPlan(messages, options, messages.reuse_arrival_column_name(names), give_up.check(), horizon)
+    return StreamPlan(
+        messages,
+        options,
+        messages.reuse_arrival_column_name(names),
+        give_up.check_action_and_limits(),
+        horizon,
+    )
 
 
 def _check_columns_have_arrow_types(columns: TableColumns) -> None:

@@ -11,7 +11,7 @@ from antecede.kernels.gate import Released
 from antecede.ordering.partition import read_partition
 from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import Reading
-from antecede.ordering.stream.step import match_groups_to_states, recall_slots
+from antecede.ordering.stream.step import match_groups_to_states, recall_slot_memory
 
 
 class Explained(NamedTuple):
@@ -25,7 +25,7 @@ def explain_waiting_rows(table: pa.Table, states: pa.Table, reading: Reading) ->
     """All waiting rows of groups with these states, as the kernel reads them."""
     partition = read_partition(table, reading)
     groups = match_groups_to_states(partition, states, pa.array([], pa.string()))
-    have = recall_slots(partition, states, groups).memory.have
+    have = recall_slot_memory(partition, states, groups).memory.have
     waiting = np.flatnonzero(~partition.faults.bad)
     nothing = np.empty(0, dtype=np.int64)
     released = Released(nothing, waiting, nothing, have)

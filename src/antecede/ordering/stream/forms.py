@@ -29,16 +29,16 @@ REFUSED = {
 STREAMING = ("vector", "matrix", "triples", "parents", "sequence")
 
 
-def refuse_form(form: str | None) -> None:
+def refuse_unstreamable_form(form: str | None) -> None:
     """Refuse a form that cannot stream; one that is not known yet may."""
     if form in REFUSED:
         raise CallerError(f"stamps of form {form!r} {REFUSED[form]}")
 
 
-def check_streaming(plan: MessagePlan, horizon: int | None) -> None:
+def refuse_unstreamable_plan(plan: MessagePlan, horizon: int | None) -> None:
     """Refuse stamps that cannot be put in order while rows are still to come."""
     form = plan.stamps.form
-    refuse_form(form)
+    refuse_unstreamable_form(form)
     if plan.reading.shape == "entries" and plan.stamps.members is None:
         raise CallerError(
             "stamps with entries by place need members= in a stream, the names in the order of the entries: "

@@ -48,7 +48,7 @@ class GiveUp(NamedTuple):
     rows: int | None = None
     bytes: int | None = None
 
-    def check(self) -> GiveUp:
+    def check_action_and_limits(self) -> GiveUp:
         """The same; refuses what makes no sense."""
         if self.action not in ACTIONS:
             raise CallerError(f"give_up={self.action!r}: choose one of {', '.join(ACTIONS)}")
@@ -113,7 +113,7 @@ def release_expired_rows(stamps: Stamps, reading: Reading, released: Released, i
     own, number = stamps.own[held[members]], stamps.number[held[members]]
     places = HeldPlaces(own, number, np.arange(len(members)))
     gaps = find_root_gaps(have, take_rows(unmet, members), places, dense=True).gaps
-    again = _release_past_gaps(stamps, held, have, gaps)
+    again = _release_as_if_gaps_were_filled(stamps, held, have, gaps)
     return GivenUp(again, gaps, unmet, held)
 
 
@@ -134,7 +134,7 @@ def _find_expired_and_awaited_rows(
         is_awaited |= is_new
 
 
-def _release_past_gaps(stamps: Stamps, held: Ints, have: Ints, gaps: Gaps) -> Released:
+def _release_as_if_gaps_were_filled(stamps: Stamps, held: Ints, have: Ints, gaps: Gaps) -> Released:
     """What the gate lets out of the held rows when ghosts fill the gaps."""
     needs, gains = take_rows(stamps.needs, held), take_rows(stamps.gains, held)
     ghost_count = len(gaps.slot)

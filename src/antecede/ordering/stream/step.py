@@ -28,7 +28,7 @@ from antecede.kernels.ragged import Ints, rank_within_groups, starts_of_lengths
 from antecede.kernels.root_gaps import select_unmet_needs
 from antecede.ordering.columns import Mask
 from antecede.ordering.memory import Holes, Memory
-from antecede.ordering.partition import PartitionRows, admit_rows, read_partition, release_rows
+from antecede.ordering.partition import PartitionRows, drop_copies_and_sort_rows, read_partition, release_rows
 from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import Reading
 from antecede.ordering.stream.give_up import (
@@ -119,16 +119,16 @@ def list_row_keys(table: pa.Table) -> pa.ChunkedArray:
     return make_group_keys(table["group"], receivers)
 
 
-def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment) -> StreamStep:
+def run_stream_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment) -> StreamStep:
     """What becomes of the rows; `states` has all groups of theirs of which something is remembered."""
     partition = read_partition(rows.table, reading)
     stamps, group = partition.stamps, partition.group
     groups = match_groups_to_states(partition, states, rows.loaded)
-    recalled = recall_slots(partition, states, groups)
+    recalled = recall_slot_memory(partition, states, groups)
     memory = recalled.memory
     waiting = np.argsort(rows.arrival, kind="stable")
-    admitted = admit_rows(partition, waiting, memory)
-    arrival, arrivals = _number_arrivals(partition, rows, groups, states, admitted)
+    admitted = drop_copies_and_sort_rows(partition, waiting, memory)
+    arrival, arrivals = _assign_arrival_numbers(partition, rows, groups, states, admitted)
     since = np.full(len(group), moment.time_ms, dtype=np.int64)
     since[: len(rows.since)] = rows.since
 
@@ -147,11 +147,11 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
         # Rows that wait for each other have no gap that could be filled: nothing can let them out.
         diverted = np.intersect1d(expired, released.held)
         held = np.setdiff1d(released.held, diverted)
-    missing = _explain_rows(partition, released, diverted)
+    missing = _list_missing_of_rows(partition, released, diverted)
 
     is_late = np.zeros(len(group), dtype=bool)
     is_late[order] = _find_late_rows(partition, memory, order)
-    position, positions = _number_positions(group, groups, states, order)
+    position, positions = _assign_positions(group, groups, states, order)
     is_held = np.zeros(len(group), dtype=bool)
     is_held[held] = True
     behind = _update_memory(partition, memory, order, released.have)
@@ -163,7 +163,7 @@ def take_step(rows: StepRows, states: pa.Table, reading: Reading, moment: Moment
     new_states = _make_states(
         partition, states, groups, entries, {"positions": positions, "arrivals": arrivals, **waiting_behind}
     )
-    reason = partition.faults.reasons()
+    reason = partition.faults.make_reason_column()
     return StreamStep(position, arrival, since, is_late, is_held, missed, missing, reason, new_states)
 
 
@@ -194,10 +194,10 @@ def _take_state_column(states: pa.Table, groups: StepGroups, column: str, unknow
     return numbers[groups.state_row]
 
 
-def recall_slots(partition: PartitionRows, states: pa.Table, groups: StepGroups) -> RecalledSlots:
+def recall_slot_memory(partition: PartitionRows, states: pa.Table, groups: StepGroups) -> RecalledSlots:
     """What the states say of the slots of these rows."""
     slots = partition.stamps.slots
-    memory = Memory.empty(slots.size)
+    memory = Memory.make_empty(slots.size)
     numbers = {name: np.full(slots.size, NONE, dtype=np.int64) for name in NUMBERS}
     entries = flatten_slots(states)
     code_of_state = np.full(len(states), NONE, dtype=np.int64)
@@ -206,7 +206,7 @@ def recall_slots(partition: PartitionRows, states: pa.Table, groups: StepGroups)
     code = code_of_state[entries.group] if len(states) else np.empty(0, dtype=np.int64)
     entries = entries._replace(group=code)
     entries = entries.take(np.flatnonzero(code != NONE))
-    slot = slots.find(entries.group, entries.names)
+    slot = slots.find_slots(entries.group, entries.names)
     is_here = slot >= 0
     here, slot = entries.take(np.flatnonzero(is_here)), slot[is_here]
     for name in NUMBERS:
@@ -257,7 +257,7 @@ def _find_late_rows(partition: PartitionRows, memory: Memory, order: Ints) -> Ma
 # -- numbers of rows -----------------------------------------------------------------------------------
 
 
-def _number_arrivals(
+def _assign_arrival_numbers(
     partition: PartitionRows, rows: StepRows, groups: StepGroups, states: pa.Table, admitted: Ints
 ) -> tuple[Ints, Ints]:
     """The arrival of each row, and how many each group has given."""
@@ -271,7 +271,7 @@ def _number_arrivals(
     return arrival, before + np.bincount(group[new], minlength=len(before))
 
 
-def _number_positions(group: Ints, groups: StepGroups, states: pa.Table, order: Ints) -> tuple[Ints, Ints]:
+def _assign_positions(group: Ints, groups: StepGroups, states: pa.Table, order: Ints) -> tuple[Ints, Ints]:
     """The position of each row that comes out, and how many each group has given."""
     before = _take_state_column(states, groups, "positions", 0)
     position = np.full(len(group), NONE, dtype=np.int64)
@@ -291,7 +291,7 @@ def _make_missed_column(partition: PartitionRows, given_up: GivenUp) -> pa.ListA
     return pa.ListArray.from_arrays(starts, sorted_texts)
 
 
-def _explain_rows(partition: PartitionRows, released: Released, rows: Ints) -> pa.ListArray:
+def _list_missing_of_rows(partition: PartitionRows, released: Released, rows: Ints) -> pa.ListArray:
     """What some of the held rows lack."""
     size = len(partition.group)
     if not len(rows):
@@ -316,7 +316,7 @@ def _compute_slot_numbers(
 ) -> dict[str, Ints]:
     """The numbers of each slot behind the step; the watches are new where all waiting rows are here."""
     stamps, before, numbers = partition.stamps, recalled.memory, recalled.numbers
-    slot_group = stamps.slots.groups(np.arange(stamps.slots.size))
+    slot_group = stamps.slots.get_groups(np.arange(stamps.slots.size))
     is_loaded = groups.is_loaded[slot_group]
     watches = {name: np.where(is_loaded, NONE, numbers[name]) for name in _WATCHES}
     unmet = select_unmet_needs(stamps.needs, held, behind.have)
@@ -331,13 +331,13 @@ def _compute_slot_numbers(
         "top": behind.top,
         "assumed": behind.assumed,
         "at": np.maximum(at, 0),
-        "awaited": _lower_minimums(watches["awaited"], slot, count),
-        "held_first": _lower_minimums(watches["held_first"], own, number),
+        "awaited": _lower_least_values(watches["awaited"], slot, count),
+        "held_first": _lower_least_values(watches["held_first"], own, number),
         "held_last": watches["held_last"],
     }
 
 
-def _lower_minimums(least: Ints, slot: Ints, count: Ints) -> Ints:
+def _lower_least_values(least: Ints, slot: Ints, count: Ints) -> Ints:
     """The least counts of slots, with some more; NONE is above all."""
     lowered = np.where(least == NONE, _LARGEST, least)
     np.minimum.at(lowered, slot, count)
@@ -357,8 +357,8 @@ def _list_slot_entries(
     chosen = np.flatnonzero(is_worth)
     hole_count = np.bincount(behind.holes.slot, minlength=slots.size)[chosen]
     entries = SlotEntries(
-        slots.groups(chosen),
-        slots.names(chosen).cast(pa.string()),
+        slots.get_groups(chosen),
+        slots.get_names(chosen).cast(pa.string()),
         {name: numbers[name][chosen] for name in NUMBERS},
         starts_of_lengths(hole_count),
         behind.holes.first,
@@ -382,7 +382,7 @@ def _count_waiting_rows(
     return {
         "held": count,
         "held_bytes": size,
-        "oldest": _lower_minimums(oldest, held_group, since[held]),
+        "oldest": _lower_least_values(oldest, held_group, since[held]),
         "filed": filed,
     }
 

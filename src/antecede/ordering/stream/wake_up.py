@@ -70,7 +70,7 @@ def _find_waking_rows(
     if reading.shape == "parents":
         names, number = arriving["id"].take(at), np.ones(len(rows), dtype=np.int64)
     else:
-        names = _name_senders(arriving["sender"].take(at), reading)
+        names = _to_sender_names(arriving["sender"].take(at), reading)
         number = read_integers(arriving["number"].take(at), -1)
     row_names = join_texts(pa.array(touched).cast(pa.string()), _SEPARATOR, names.combine_chunks())
     slot_names = join_texts(pa.array(entries.group).cast(pa.string()), _SEPARATOR, entries.names)
@@ -82,7 +82,7 @@ def _find_waking_rows(
     return can_wake
 
 
-def _name_senders(senders: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+def _to_sender_names(senders: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
     """Senders as states call them: those by place have the names of members."""
     if reading.shape != "entries" or reading.members is None:
         return senders.cast(pa.string())
