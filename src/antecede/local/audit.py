@@ -145,10 +145,10 @@ class _SeenEvents:
             if marks and (seen.execution, seen.event) in naming:
                 self.sampling.setdefault((seen.execution, seen.event), marks)
         for name, found in self.by_name.items():
-            self.by_name[name] = sorted(found, key=_make_place_sort_key)[:MOST_PLACES]
+            self.by_name[name] = sorted(found, key=_make_seen_event_sort_key)[:MOST_PLACES]
 
 
-def _make_place_sort_key(seen: SeenEvent) -> tuple[Any, ...]:
+def _make_seen_event_sort_key(seen: SeenEvent) -> tuple[Any, ...]:
     """The order in which Spark sorts them: what is unknown comes first."""
     return seen.execution, seen.event, seen.file or "", -1 if seen.line is None else seen.line
 

@@ -51,11 +51,11 @@ def order_events(events: object) -> Outcome:
     held = held.append_column(names["since"], pa.nulls(len(held), pa.int64()))
     quarantine, refused = take_rows_with_answer(table, answers, "reason")
     quarantine = quarantine.append_column(names["reason"], refused.field("reason"))
-    gaps = _count_ghosts(causes["execution"].take(rows), ghosts)
+    gaps = _list_ghosts_with_counts(causes["execution"].take(rows), ghosts)
     return Outcome(ordered, held, quarantine, gaps, names, notes=[])
 
 
-def _count_ghosts(execution: pa.ChunkedArray, ghosts: pa.ListArray) -> pa.Table:
+def _list_ghosts_with_counts(execution: pa.ChunkedArray, ghosts: pa.ListArray) -> pa.Table:
     """Each ghost of an execution, with how many events name it."""
     named_by = pa.table(
         {

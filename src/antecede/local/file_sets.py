@@ -61,22 +61,22 @@ class FileSet(NamedTuple):
     """What was decided; None if there is one file, which decides for itself."""
 
 
-def collect_facts(number: int, tables: FileTables, is_alone: bool) -> FileFacts:
+def collect_file_facts(number: int, tables: FileTables, is_alone: bool) -> FileFacts:
     """The facts of a file that has this number among all, or is alone."""
     events, format = tables.events, tables.file.format
     if tables.is_native:
-        return make_native_facts(tables.file)
+        return make_empty_facts(tables.file)
     links = list_trace_links(events) if format in WITH_LINKS else TRACE_LINKS.empty_table()
     spans = SPANS.empty_table() if is_alone else measure_process_spans(events, format, number)
     return FileFacts(tables.file, spans, links, events["execution"].unique())
 
 
-def make_native_facts(file: FileRead) -> FileFacts:
+def make_empty_facts(file: FileRead) -> FileFacts:
     """Nothing: such a table has no part in what is decided."""
     return FileFacts(file, SPANS.empty_table(), TRACE_LINKS.empty_table(), pa.array([], pa.string()))
 
 
-def decide(facts: list[FileFacts]) -> Decisions:
+def decide_executions_and_traces(facts: list[FileFacts]) -> Decisions:
     """Decide from the facts of all files."""
     spans = pa.concat_tables([one.spans for one in facts])
     gathering = group_files_into_executions(spans, [one.file.name for one in facts])
@@ -103,7 +103,7 @@ def apply_decisions(tables: dict[int, FileTables], decisions: Decisions) -> pa.T
 
     Files that must be read together (a FileSet) are all there, or none of them.
     """
-    numbered = {number: _append_number(table.events, number) for number, table in tables.items()}
+    numbered = {number: _append_file_number(table.events, number) for number, table in tables.items()}
     plain = [events for number, events in numbered.items() if not tables[number].is_native]
     if not plain:
         return pa.concat_tables(numbered.values())
@@ -125,7 +125,7 @@ def apply_decisions(tables: dict[int, FileTables], decisions: Decisions) -> pa.T
     return events.take(pa.array(in_order))
 
 
-def _append_number(events: pa.Table, number: int) -> pa.Table:
+def _append_file_number(events: pa.Table, number: int) -> pa.Table:
     return events.append_column("number", pa.array(np.full(len(events), number)))
 
 
@@ -145,19 +145,19 @@ def _group_dependent_files(facts: list[FileFacts], decisions: Decisions) -> list
     """The numbers of all files, those together whose events are needed to place or to link each other's."""
     group_of = list(range(len(facts)))
 
-    def put_together(numbers: Iterable[int]) -> None:
+    def merge_groups_of_files(numbers: Iterable[int]) -> None:
         groups = {group_of[number] for number in numbers}
         for number, group in enumerate(group_of):
             if group in groups:
                 group_of[number] = min(groups)
 
     for format in RULES:
-        put_together(number for number, one in enumerate(facts) if one.file.format == format)
+        merge_groups_of_files(number for number, one in enumerate(facts) if one.file.format == format)
     shifts = decisions.gathering.index_shifts
     by_time = shifts.filter(pc.equal(shifts["how"], BY_TIME))
     processes = by_time.group_by(["execution", "process"]).aggregate([("number", "list")])
     for numbers in processes["number_list"].to_pylist():
-        put_together(numbers)
+        merge_groups_of_files(numbers)
     groups: dict[int, list[int]] = {}
     for number, group in enumerate(group_of):
         groups.setdefault(group, []).append(number)
@@ -172,20 +172,20 @@ def plan_file_sets(names: list[str], format: str | None, settings: Settings) -> 
     paths = [os.path.abspath(name) for name in names]
     if len(names) == 1:
         return [FileSet({0: (names[0], paths[0])}, None)]
-    facts = [_look_at_file(number, name, format, settings) for number, name in enumerate(names)]
+    facts = [_read_file_facts(number, name, format, settings) for number, name in enumerate(names)]
     check_any_file_readable([one.file for one in facts])
-    decisions = decide(facts)
+    decisions = decide_executions_and_traces(facts)
     return [
         FileSet({number: (names[number], paths[number]) for number in numbers}, decisions)
         for numbers in _group_dependent_files(facts, decisions)
     ]
 
 
-def _look_at_file(number: int, name: str, format: str | None, settings: Settings) -> FileFacts:
+def _read_file_facts(number: int, name: str, format: str | None, settings: Settings) -> FileFacts:
     rows = count_native_rows(name, format, settings)
     if rows:
-        return make_native_facts(FileRead(name, "parquet", rows, 0))
-    return collect_facts(number, read_file(name, name, format, settings), is_alone=False)
+        return make_empty_facts(FileRead(name, "parquet", rows, 0))
+    return collect_file_facts(number, read_file(name, name, format, settings), is_alone=False)
 
 
 def read_file_set(file_set: FileSet, format: str | None, settings: Settings) -> tuple[pa.Table, pa.Table]:
@@ -196,6 +196,8 @@ def read_file_set(file_set: FileSet, format: str | None, settings: Settings) -> 
     decisions = file_set.decisions
     if decisions is None:
         check_any_file_readable([table.file for table in tables.values()])
-        decisions = decide([collect_facts(number, table, is_alone=True) for number, table in tables.items()])
+        decisions = decide_executions_and_traces(
+            [collect_file_facts(number, table, is_alone=True) for number, table in tables.items()]
+        )
     events = apply_decisions(tables, decisions).select(EVENTS.names)
     return events, collect_quarantine(list(tables.values()))

@@ -17,7 +17,7 @@ def apply_gathering(events: pa.Table, gathering: Gathering) -> pa.Table:
     if len(shifts):
         events = _shift_indexes(events, shifts)
     if len(new_names):
-        events = _prefix_executions(events, new_names["new_name"].take(_to_indices(name_of_event)))
+        events = _prefix_executions(events, new_names["new_name"].take(_to_nullable_indices(name_of_event)))
     return events
 
 
@@ -27,25 +27,25 @@ def _find_decision_rows(events: pa.Table, decisions: pa.Table, columns: list[str
     keys_of_events = np.zeros(len(events), np.int64)
     for column in columns:
         values = decisions[column].unique()
-        codes = _find_value_places(decisions[column], values)
+        codes = _encode_by_known_values(decisions[column], values)
         # Keys count the decisions at most, and so do values: their product fits into 64 bits.
         keys_of_decisions = keys_of_decisions * len(values) + codes
-        codes = _find_value_places(events[column], values)
+        codes = _encode_by_known_values(events[column], values)
         is_known = (keys_of_events >= 0) & (codes >= 0)
         keys_of_events = np.where(is_known, keys_of_events * len(values) + codes, -1)
         distinct = pa.array(np.unique(keys_of_decisions))
-        keys_of_decisions = _find_value_places(pa.array(keys_of_decisions), distinct)
-        keys_of_events = _find_value_places(pa.array(keys_of_events), distinct)
-    return _find_value_places(pa.array(keys_of_events), pa.array(keys_of_decisions))
+        keys_of_decisions = _encode_by_known_values(pa.array(keys_of_decisions), distinct)
+        keys_of_events = _encode_by_known_values(pa.array(keys_of_events), distinct)
+    return _encode_by_known_values(pa.array(keys_of_events), pa.array(keys_of_decisions))
 
 
-def _find_value_places(values: pa.Array | pa.ChunkedArray, known: pa.Array) -> Ints:
+def _encode_by_known_values(values: pa.Array | pa.ChunkedArray, known: pa.Array) -> Ints:
     """The place of each value among those known; -1 if it is none of them."""
     codes = pc.fill_null(pc.index_in(values, value_set=known, skip_nulls=True), -1)
     return np.asarray(codes.to_numpy(), np.int64)
 
 
-def _to_indices(rows: Ints) -> pa.Array:
+def _to_nullable_indices(rows: Ints) -> pa.Array:
     """Rows to take, null for -1."""
     return pa.array(rows, mask=rows < 0)
 
@@ -54,27 +54,29 @@ def _shift_indexes(events: pa.Table, shifts: pa.Table) -> pa.Table:
     """New positions, and new ids for events whose ids were made from positions."""
     shift_of_event = _find_decision_rows(events, shifts, ["number", "execution", "process"])
     shift_of_event[pc.is_null(events["index"]).to_numpy()] = -1  # no position before, none afterwards
-    how = shifts["how"].take(_to_indices(shift_of_event))
-    further = shifts["further"].take(_to_indices(shift_of_event))
+    how = shifts["how"].take(_to_nullable_indices(shift_of_event))
+    further = shifts["further"].take(_to_nullable_indices(shift_of_event))
     places = [pc.if_else(pc.equal(how, FURTHER), pc.add(events["index"], further), None)]
     hows = shifts["how"].unique().to_pylist()
     if BY_CLOCK in hows:
         places.append(pc.if_else(pc.equal(how, BY_CLOCK), pc.subtract(find_own_entries(events), 1), None))
     if BY_TIME in hows:
         is_timed = pc.fill_null(pc.equal(how, BY_TIME), False).to_numpy()
-        places.append(_number_positions_by_time(events, shifts, shift_of_event, is_timed))
+        places.append(_assign_positions_by_time(events, shifts, shift_of_event, is_timed))
     index = pc.coalesce(*places, events["index"])
-    was_made = pc.fill_null(pc.equal(events["event"], _make_ids(events["process"], events["index"])), False)
-    event = pc.if_else(was_made, _make_ids(events["process"], index), events["event"])
+    was_made = pc.fill_null(
+        pc.equal(events["event"], _make_event_ids(events["process"], events["index"])), False
+    )
+    event = pc.if_else(was_made, _make_event_ids(events["process"], index), events["event"])
     return _replace_column(_replace_column(events, "index", index), "event", event)
 
 
-def _make_ids(processes: pa.ChunkedArray, positions: pa.ChunkedArray) -> pa.ChunkedArray:
+def _make_event_ids(processes: pa.ChunkedArray, positions: pa.ChunkedArray) -> pa.ChunkedArray:
     """The ids that readers give to events without one."""
     return pc.binary_join_element_wise(processes, positions.cast(pa.string()), "#")
 
 
-def _number_positions_by_time(
+def _assign_positions_by_time(
     events: pa.Table, shifts: pa.Table, shift_of_event: Ints, is_timed: NDArray[np.bool_]
 ) -> pa.Array:
     """The positions of events of processes that wrote several files at the same time; null for others."""
@@ -95,7 +97,7 @@ def _number_positions_by_time(
     sizes = np.diff(np.append(starts, len(order)))
     places = np.full(len(events), -1, np.int64)
     places[rows[order]] = np.arange(len(order)) - np.repeat(starts, sizes)
-    return _to_indices(places)
+    return _to_nullable_indices(places)
 
 
 def _prefix_executions(events: pa.Table, new_names: pa.ChunkedArray) -> pa.Table:

@@ -20,7 +20,7 @@ from antecede.formats.logs import (
 )
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
-from antecede.local.file_sets import apply_decisions, collect_facts, decide
+from antecede.local.file_sets import apply_decisions, collect_file_facts, decide_executions_and_traces
 from antecede.local.files import collect_quarantine, read_file
 from antecede.report.notebook import preview_files, render_result
 from antecede.tables import EVENTS
@@ -74,7 +74,9 @@ def read_logs(
     files = [table.file for table in tables]
     check_any_file_readable(files)
     is_alone = len(tables) == 1
-    decisions = decide([collect_facts(number, table, is_alone) for number, table in enumerate(tables)])
+    decisions = decide_executions_and_traces(
+        [collect_file_facts(number, table, is_alone) for number, table in enumerate(tables)]
+    )
     events = apply_decisions(dict(enumerate(tables)), decisions)
     across_note = _describe_ambiguous_causes(events, files)
     note = join_notes([decisions.gathering.note, across_note, describe_unknown_kinds(files)])

@@ -69,14 +69,14 @@ class LocalMessageFiles(NamedTuple):
     @property
     def row_origins(self) -> pa.Table:
         """Where each row was read, in columns as quarantine has them."""
-        return self._replace_file_numbers(self.places)
+        return self._make_origin_columns(self.places)
 
     def add_unreadable(self, quarantine: pa.Table) -> pa.Table:
         """All rows that are left out: those that an order quarantined, and those that cannot be read."""
-        unreadable = self._replace_file_numbers(self.unreadable)
+        unreadable = self._make_origin_columns(self.unreadable)
         return pa.concat_tables([quarantine, unreadable], promote_options="default")
 
-    def _replace_file_numbers(self, places: pa.Table) -> pa.Table:
+    def _make_origin_columns(self, places: pa.Table) -> pa.Table:
         names = self.names
         files = pa.array(self.files, pa.string()).take(places[FILE])
         columns = {names["file"]: files, names["line"]: places[LINE]}
@@ -91,11 +91,11 @@ def read_message_files(paths: list[str], kind: str | None, **options: Any) -> Lo
     files = list_files(paths)
     kind = find_table_kind(files, kind)
     if kind == "parquet":
-        return _read_parquet(files)
-    return _read_changes(files) if kind == "debezium" else _read_text(kind, files, options)
+        return _read_parquet_files(files)
+    return _read_change_files(files) if kind == "debezium" else _read_text_files(kind, files, options)
 
 
-def _read_parquet(files: list[str]) -> LocalMessageFiles:
+def _read_parquet_files(files: list[str]) -> LocalMessageFiles:
     """Files that cannot be read to their end are left out whole."""
     tables, numbers, unreadable = [], [], []
     for number, file in enumerate(files):
@@ -121,23 +121,23 @@ def _read_parquet(files: list[str]) -> LocalMessageFiles:
     return LocalMessageFiles(rows, places, refused, "parquet", files)
 
 
-def _read_changes(files: list[str]) -> LocalMessageFiles:
+def _read_change_files(files: list[str]) -> LocalMessageFiles:
     """Changes of a database: one look for the order of commits, and one for the rows."""
-    ranges = _plan_ranges(files)
+    ranges = _split_files_into_ranges(files)
     marks = pa.Table.from_batches(list_transaction_marks(_read_all_lines(ranges)), MARKS)
     rows = parse_change_lines(_read_all_lines(ranges), order_commits(marks))
     log = _split_unreadable_rows(pa.Table.from_batches(rows, FROM_LINES), "debezium", files)
     return log._replace(notes=describe_commit_order(marks, files))
 
 
-def _plan_ranges(files: list[str]) -> list[LineRange]:
+def _split_files_into_ranges(files: list[str]) -> list[LineRange]:
     ranges = [part for number, file in enumerate(files) for part in split_file_into_ranges(number, file)]
     ends = {(part.number, part.low): count_line_ends(part) for part in ranges if len(ranges) > len(files)}
     return set_first_line_numbers(ranges, ends)
 
 
-def _read_text(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
-    ranges = _plan_ranges(files)
+def _read_text_files(kind: str, files: list[str], options: dict[str, Any]) -> LocalMessageFiles:
+    ranges = _split_files_into_ranges(files)
     question = make_text_question(kind, files, ranges, **options)
     summary = summarize_lines(_read_all_lines(ranges), question)
     plan = plan_text_table(question, summary)

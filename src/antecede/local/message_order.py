@@ -182,12 +182,12 @@ def _split_into_outcome(
         if plan.receiver_column_if_separate is None
         else to_text_column(table[plan.receiver_column_if_separate])
     )
-    gaps = _list_gaps(answers.field("gaps"), named_groups, receivers)
+    gaps = _list_root_gaps(answers.field("gaps"), named_groups, receivers)
     notes = answers.field("note").drop_null().unique()
     return Outcome(ordered, held, quarantine, gaps, names, plan.notes + notes.to_pylist())
 
 
-def _list_gaps(gaps: pa.ListArray, group: pa.ChunkedArray, receiver: pa.ChunkedArray) -> pa.Table:
+def _list_root_gaps(gaps: pa.ListArray, group: pa.ChunkedArray, receiver: pa.ChunkedArray) -> pa.Table:
     """The root gaps, which stand beside some of the held rows."""
     missing, waiting = pc.list_flatten(gaps).flatten()
     rows = pc.list_parent_indices(gaps)
