@@ -245,7 +245,7 @@ class Stream(NamedTuple):
             turn = self.ledger.begin_batch(batch, 1000 * batch, self.buckets)
             assert turn is not None
             reports = [order_bucket(turn.make_task(bucket), part) for bucket, part in parts if len(part)]
-            turn.commit(reports, self.schema)
+            turn.commit_batch(reports, self.schema)
 
         return spent(run).processor
 

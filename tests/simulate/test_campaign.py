@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import antecede
 from antecede.cli.app import app
-from antecede.cli.options import format_command
+from antecede.cli.options import format_simulate_command
 from antecede.cli.tables import make_campaign_table
 from antecede.core.site import recover
 from antecede.protocols import probabilistic
@@ -74,7 +74,7 @@ def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypa
     monkeypatch.setattr(Matrix, "_find_local_needs_and_gains", careless)
     failures = run("matrix").failures
     assert failures and all("early" in failure.reason for failure in failures)
-    words = shlex.split(format_command(failures[0].plan))
+    words = shlex.split(format_simulate_command(failures[0].plan))
     result = CliRunner().invoke(app, words[1:])
     assert result.exit_code == 1 and "broke its promise" in result.output
     example = simulate(failures[0].plan).verdict.examples[0]
@@ -84,7 +84,9 @@ def test_a_broken_delivery_rule_is_found_and_its_command_shows_it_again(monkeypa
 @pytest.mark.parametrize("number", range(0, 90, 5))
 def test_the_printed_command_is_the_plan(number: int) -> None:
     plan = plan_execution(number, 3, list(antecede.list_protocols()))
-    result = json.loads(CliRunner().invoke(app, [*shlex.split(format_command(plan))[1:], "--json"]).stdout)
+    result = json.loads(
+        CliRunner().invoke(app, [*shlex.split(format_simulate_command(plan))[1:], "--json"]).stdout
+    )
     assert msgspec.convert(result["plan"], Plan) == plan
     assert result["costs"] == msgspec.to_builtins(simulate(plan).costs)
 

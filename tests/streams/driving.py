@@ -69,7 +69,7 @@ class Driver:
         turn = self.begin(number, time)
         if turn is None:
             return None
-        return turn.commit(self.run_tasks(turn, rows), self.schema)
+        return turn.commit_batch(self.run_tasks(turn, rows), self.schema)
 
     def begin(self, number: int, time: int | None = None) -> Turn | None:
         return self.ledger.begin_batch(number, 1000 * number if time is None else time, BUCKETS)

@@ -66,11 +66,11 @@ def test_a_zombie_changes_nothing(tmp_path: Path, undisturbed: dict[str, Any]) -
         zombies.append((zombie, driver.run_tasks(zombie, rows), rows))
         driver.run_batch(number, rows)
         driver.run_tasks(zombie, rows)
-        zombie.commit(zombies[-1][1], driver.schema)
+        zombie.commit_batch(zombies[-1][1], driver.schema)
     for zombie, reports, rows in zombies[:-2]:
         with suppress(FileNotFoundError):  # what it starts from is no longer kept
             driver.run_tasks(zombie, rows)
-        zombie.commit(reports, driver.schema)
+        zombie.commit_batch(reports, driver.schema)
         assert outcome_of(driver.read()) == undisturbed
 
 
@@ -141,7 +141,7 @@ def test_a_row_that_is_lost_keeps_the_batch_from_counting(tmp_path: Path) -> Non
     counts = replace(report.counts, input=report.counts.input + 1)
     wrong = replace(report, counts=counts)
     with pytest.raises(AntecedeError, match=r"internal error: .* it does not count"):
-        turn.commit([wrong, *others], driver.schema)
+        turn.commit_batch([wrong, *others], driver.schema)
     assert marks.read_newest_mark(tmp_path / "checkpoint") is None
 
 
@@ -237,13 +237,13 @@ def test_a_mark_of_another_version_or_a_damaged_one_is_refused(tmp_path: Path) -
 def test_a_drain_puts_aside_what_waits_and_the_stream_may_go_on(tmp_path: Path) -> None:
     batches = make_batches()
     driver = Driver(tmp_path, FORM.schema, group="group")
-    assert driver.ledger.drain(0) is None
+    assert driver.ledger.put_aside_all_waiting_rows(0) is None
     for number, rows in enumerate(batches[:4]):
         driver.run_batch(number, rows)
     before = driver.read()
     assert before.waiting and not before.held
     for _ in range(2):
-        mark = driver.ledger.drain(99_999)
+        mark = driver.ledger.put_aside_all_waiting_rows(99_999)
         assert mark is not None and mark.totals.diverted == len(before.waiting) and not mark.held_rows
     drained = driver.read()
     assert drained.ordered == before.ordered and not drained.waiting
@@ -270,7 +270,7 @@ def test_a_drain_that_fails_is_finished_before_the_next_batch(
     with monkeypatch.context() as patch:
         patch.setattr(ledger_module, "write_mark", crash)
         with pytest.raises(KeyboardInterrupt):
-            driver.ledger.drain(99_999)
+            driver.ledger.put_aside_all_waiting_rows(99_999)
     assert len(driver.read().held) == len(driver.read().waiting) == waiting > 0
     driver.run_batch(4, [])
     assert len(driver.read().held) == waiting and not driver.read().waiting

@@ -107,7 +107,7 @@ def test_what_is_watched_is_told_again_after_each_batch(tmp_path: Path) -> None:
         assert json.loads(watching.stdout.readline())["held"] == 1
         driver.run_batch(1, [say(2), say(5)])
         assert json.loads(watching.stdout.readline())["totals"]["ordered"] == 3
-        driver.ledger.drain(9000)
+        driver.ledger.put_aside_all_waiting_rows(9000)
         assert json.loads(watching.stdout.readline())["totals"]["diverted"] == 1
         watching.terminate()
 
@@ -128,7 +128,7 @@ def test_a_batch_in_figures(tmp_path: Path) -> None:
     for number, rows in enumerate(([say(1), say(3)], [say(5)])):
         turn = driver.begin(number)
         assert turn is not None
-        turn.commit(driver.run_tasks(turn, rows), driver.schema, 500)
+        turn.commit_batch(driver.run_tasks(turn, rows), driver.schema, 500)
     mark = read_newest_mark(tmp_path / "checkpoint")
     assert mark is not None
     figures = compute_mark_figures(mark)

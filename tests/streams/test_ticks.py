@@ -138,7 +138,7 @@ def test_a_run_that_others_have_overtaken_does_not_count(tmp_path: Path) -> None
     (tmp_path / "checkpoint" / "attempts" / "1.json").unlink()
     driver.ledger.give_up_waiting(3000)
     with pytest.raises(AntecedeError, match="another run of this stream has gone on meanwhile"):
-        turn.commit(reports, driver.schema)
+        turn.commit_batch(reports, driver.schema)
 
 
 def test_batches_are_put_off_in_proportion_to_what_waits(tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ from antecede.cli.audit_words import (
     count_quarantined,
     describe_audit,
     describe_audit_verdict,
-    list_totals,
+    list_page_totals,
 )
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import (
     OutputFolder,
     Overwrite,
     check_output_file,
-    list_written_paths,
+    format_written_paths,
     open_output_folder,
     write_text,
 )
@@ -70,7 +70,7 @@ def audit_command(
 
     Exit code: 0 if nothing was found, 1 for findings or records that cannot be read, 2 for wrong usage.
     """
-    settings = o.make_settings(regex, delimiter, field, kind)
+    settings = o.make_log_settings(regex, delimiter, field, kind)
     files = list_files(inputs)
     for file, option in ((report, "--report"), (shiviz, "--shiviz"), (dot, "--dot")):
         check_output_file(file, option, files)
@@ -83,7 +83,7 @@ def audit_command(
         print_json(build_audit_json(run) | {"written": written})
     else:
         print_lines(describe_audit(run))
-        print_lines(list_written_paths(written))
+        print_lines(format_written_paths(written))
     raise typer.Exit(1 if run.summary.findings or count_quarantined(run) else 0)
 
 
@@ -102,7 +102,7 @@ def _write_outputs(run: AuditRun, wanted: _Wanted) -> dict[str, str]:
     written: dict[str, str] = {}
     if wanted.output is not None:
         run.write_tables(wanted.output)
-        written |= wanted.output.publish()
+        written |= wanted.output.publish_tables()
     if wanted.report is not None:
         written["report"] = _write_report(run, wanted)
     if wanted.dot is None and wanted.shiviz is None:
@@ -123,7 +123,7 @@ def _write_report(run: AuditRun, wanted: _Wanted) -> str:
         name += ", ..."
     html = render_page(
         describe_audit_verdict(run),
-        list_totals(run),
+        list_page_totals(run),
         run.summary.sample,
         run.make_log_view(),
         f"Audit of {name}",
@@ -139,7 +139,7 @@ def _write_dot(windows: list[Window], file: Path) -> str:
 
     first = windows[0] if windows else Window("no events", EVENTS.empty_table())
     text = render_dot(first.events, first.edges, first.late, first.ghosts)
-    return f"{write_text(file, text, '--dot')}{_describe_omissions(first)}"
+    return f"{write_text(file, text, '--dot')}{_describe_left_out_events(first)}"
 
 
 def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
@@ -153,8 +153,8 @@ def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
         text = format_shiviz(add_clocks(events))
     except CallerError as error:
         return f"not written: {error}"
-    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _describe_omissions(windows[0])}"
+    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _describe_left_out_events(windows[0])}"
 
 
-def _describe_omissions(window: Window) -> str:
+def _describe_left_out_events(window: Window) -> str:
     return f" ({window.title}. {window.left_out})" if window.left_out else ""

@@ -138,9 +138,9 @@ class _SparkRun:
         with show_spark_stages(spark, "auditing"):
             self.audit = audit(logs.events, number=sum(file.events for file in logs.files))
             self.summary = self.audit.summary(SAMPLED_FINDINGS)
-            self.refused = self._list_first_quarantined()
+            self.refused = self._list_first_quarantined_rows()
 
-    def _list_first_quarantined(self) -> list[dict[str, Any]]:
+    def _list_first_quarantined_rows(self) -> list[dict[str, Any]]:
         if not any(file.quarantined for file in self.files):
             return []
         rows = self.logs.quarantine.orderBy("file", "line").limit(LISTED_QUARANTINE).collect()

@@ -44,7 +44,7 @@ def describe_audit_verdict(run: AuditRun) -> str:
     return run.summary.verdict
 
 
-def list_totals(run: AuditRun) -> dict[str, str | int]:
+def list_page_totals(run: AuditRun) -> dict[str, str | int]:
     """The numbers for the page."""
     counts: dict[str, str | int] = {"files": len(run.files)}
     counts["records that cannot be read"] = count_quarantined(run)
@@ -62,14 +62,14 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
     if summary.traces:
-        yield _describe_traces(summary)
+        yield _describe_trace_states(summary)
     if summary.uncounted:
         yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
     tables = dict(group_by_kind(summary.sample))
     for kind, count in summary.counts.items():
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
         if kind == "missing" and summary.reasons:
-            yield f"  {_describe_reasons(summary)}"
+            yield f"  {_describe_missing_cause_reasons(summary)}"
         sentences = tables[kind]["sentence"].slice(0, SHOWN_SENTENCES).to_pylist()
         yield from format_first_sentences(sentences, count)
     if run.refused:
@@ -77,13 +77,13 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
         yield from format_quarantined_rows(run.refused, quarantined)
 
 
-def _describe_traces(summary: Summary) -> str:
+def _describe_trace_states(summary: Summary) -> str:
     words = {"complete": "complete", "running": "may still be running", "broken": "incomplete"}
     states = [f"{count:,} {words[state]}" for state, count in summary.traces.items() if count]
     return f"{pluralize(sum(summary.traces.values()), 'trace')}: {', '.join(states)}"
 
 
-def _describe_reasons(summary: Summary) -> str:
+def _describe_missing_cause_reasons(summary: Summary) -> str:
     return "; ".join(f"{count:,} {REASONS[reason]}" for reason, count in summary.reasons.items())
 
 

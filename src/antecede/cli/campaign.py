@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 from rich.console import Console
 
-from antecede.cli.options import format_command
+from antecede.cli.options import format_simulate_command
 from antecede.cli.tables import make_campaign_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
@@ -34,26 +34,27 @@ def run_campaign(
     if json:
         sys.stdout.write(msgspec.json.encode(_build_campaign_json(result)).decode() + "\n")
     else:
-        _print_result(result)
+        _print_campaign(result)
     return 0 if result.has_passed else 1
 
 
 def _build_campaign_json(result: Campaign) -> dict[str, object]:
     failures = [
-        {"command": format_command(f.plan), "reason": f.reason, "seed": f.plan.seed} for f in result.failures
+        {"command": format_simulate_command(f.plan), "reason": f.reason, "seed": f.plan.seed}
+        for f in result.failures
     ]
     return {"protocols": result.rows, "failures": failures, "faults_never_seen": result.unseen_faults}
 
 
-def _print_result(result: Campaign) -> None:
+def _print_campaign(result: Campaign) -> None:
     console = Console()
     console.width = max(console.width, 140) if not console.is_terminal else console.width
     console.print(make_campaign_table(result))
-    for line in _describe_result(result):
+    for line in _describe_campaign(result):
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def _describe_result(result: Campaign) -> Iterator[str]:
+def _describe_campaign(result: Campaign) -> Iterator[str]:
     for name, row in result.rows.items():
         if list_protocols()[name].order == "probably causal" and row.deliveries:
             yield f"{name}: {_describe_error_rates(row)}"
@@ -61,7 +62,7 @@ def _describe_result(result: Campaign) -> Iterator[str]:
         yield f"[yellow]{name}: '{fault}' never happened: nothing is shown about it; run more[/]"
     for failure in result.failures[:SHOWN]:
         yield f"[red]FAILED[/] seed {failure.plan.seed}: {failure.reason}"
-        yield f"  again: {format_command(failure.plan)}"
+        yield f"  again: {format_simulate_command(failure.plan)}"
     if len(result.failures) > SHOWN:
         yield f"... and {len(result.failures) - SHOWN:,} more failures; --json lists all"
     if not result.failures:

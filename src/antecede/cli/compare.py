@@ -16,7 +16,7 @@ from antecede.cli.folders import (
     OutputFolder,
     Overwrite,
     check_output_file,
-    list_written_paths,
+    format_written_paths,
     open_output_folder,
 )
 from antecede.cli.output import Json, print_json, print_lines
@@ -77,7 +77,7 @@ def compare_command(
     from antecede.study.compare_preferences import parse_preferences
 
     preferences = parse_preferences(weights, limit or [])
-    settings = o.make_settings(regex, delimiter, field, kind)
+    settings = o.make_log_settings(regex, delimiter, field, kind)
     files = list_files(inputs)
     check_output_file(report, "--report", files)
     if report is not None:
@@ -92,7 +92,7 @@ def compare_command(
         print_json(build_comparison_json(run, advice) | {"written": written})
     else:
         print_comparison(run, advice)
-        print_lines(list_written_paths(written))
+        print_lines(format_written_paths(written))
     raise typer.Exit(1 if any(file.quarantined for file in run.files) else 0)
 
 
@@ -115,7 +115,7 @@ def _write_outputs(
     written: dict[str, str] = {}
     if output is not None:
         run.write_tables(build_comparison_table(advice), output)
-        written |= output.publish()
+        written |= output.publish_tables()
     if report is not None:
         written["report"] = write_comparison_page(report, advice)
     return written

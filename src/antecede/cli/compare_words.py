@@ -52,13 +52,13 @@ def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
     compared = [one for one in advice if one.candidates]
     for one in compared[:SHOWN_EXECUTIONS]:
         print_lines(_describe_execution(one, len(advice) > 1))
-        print_table(_make_table(one))
+        print_table(_make_candidate_table(one))
         print_lines(_describe_advice(one))
     more = len(compared) - SHOWN_EXECUTIONS
     if more > 0:
         print_lines([f"\n... and {pluralize(more, 'more execution')}; --out DIR has them all"])
     if compared:
-        print_lines(["", f"[dim]{escape_text(describe_columns(compared[0]))}[/]"])
+        print_lines(["", f"[dim]{escape_text(describe_table_columns(compared[0]))}[/]"])
     silent = len(advice) - len(compared)
     if silent:
         print_lines([f"\n{pluralize(silent, 'execution')} without communication: nothing to compare there"])
@@ -106,7 +106,7 @@ def build_shown_table(advice: Advice) -> ShownTable:
     return ShownTable([HEADINGS[at] for at in shown], cells)
 
 
-def _make_table(advice: Advice) -> Table:
+def _make_candidate_table(advice: Advice) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -120,7 +120,7 @@ def _make_table(advice: Advice) -> Table:
     return table
 
 
-def describe_columns(advice: Advice) -> str:
+def describe_table_columns(advice: Advice) -> str:
     """What the columns of a table mean."""
     from antecede.protocols.detectors import DETECTORS
 
@@ -257,7 +257,7 @@ def write_comparison_page(file: Path, advice: list[Advice]) -> str:
     """Write the page with tables and charts; where it is."""
     from antecede.report.charts import write_chart_page
 
-    sections = [_make_section(one) for one in advice if one.candidates]
+    sections = [_make_page_section(one) for one in advice if one.candidates]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_chart_page(file, "Protocols compared on a log", sections)
@@ -266,11 +266,11 @@ def write_comparison_page(file: Path, advice: list[Advice]) -> str:
     return str(file)
 
 
-def _make_section(advice: Advice) -> Section:
+def _make_page_section(advice: Advice) -> Section:
     from antecede.report.charts import Chart, DrawnChart, Section, TextTable
 
     facts = advice.facts
-    paragraphs = [advice.sentence, advice.use, *facts.notes, describe_columns(advice)]
+    paragraphs = [advice.sentence, advice.use, *facts.notes, describe_table_columns(advice)]
     if facts.left_out:
         paragraphs.append(f"Not compared: {describe_unfit_protocols(facts.left_out)}.")
     table = build_shown_table(advice)

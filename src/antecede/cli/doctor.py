@@ -66,7 +66,7 @@ def doctor_command(json: Json = False, clean: Clean = False) -> None:
     else:
         from rich.console import Console
 
-        Console().print(_make_table(checks))
+        Console().print(_make_check_table(checks))
     raise typer.Exit(2 if any(check.remedy for check in checks) else 0)
 
 
@@ -134,7 +134,7 @@ def _check_temporary_leftovers() -> Check:
     return Check("leftovers", found)
 
 
-def _make_table(checks: list[Check]) -> Table:
+def _make_check_table(checks: list[Check]) -> Table:
     from rich.table import Table
 
     table = Table(show_header=False)

@@ -134,12 +134,12 @@ def _print_exploration(
     )
     for title, ends in (("outcomes", exploration.outcomes), ("blocked", exploration.blocked)):
         if ends:
-            console.print(_make_table(exploration, title, ends))
+            console.print(_make_table_of_ends(exploration, title, ends))
     if end is not None:
         _print_schedule(console, exploration, end)
 
 
-def _make_table(
+def _make_table_of_ends(
     exploration: Exploration,
     title: str,
     ends: list[End],

@@ -62,7 +62,7 @@ class OutputFolder(NamedTuple):
         table.write.parquet(place)
         return place
 
-    def publish(self) -> dict[str, str]:
+    def publish_tables(self) -> dict[str, str]:
         """Put the tables in their places; where each is.
 
         Tables of different runs are never mixed: those of an earlier run are all gone before the first new
@@ -168,7 +168,7 @@ def _check_folder_contents(
     if not overwrite and any(others):
         raise CallerError(f"--out {out}: is not empty; name another folder, or add --overwrite")
     for name in tables:
-        _check_replaced_folder(path / name, out, input_files)
+        _check_folder_replaceable(path / name, out, input_files)
 
 
 def _remove_abandoned_parts(path: Path) -> None:
@@ -201,7 +201,7 @@ def _find_local_path(out: str) -> str | None:
     return place[place.find("/") :] if scheme.lower() == "file" and "/" in place else None
 
 
-def _check_replaced_folder(place: Path, out: str, input_files: list[str]) -> None:
+def _check_folder_replaceable(place: Path, out: str, input_files: list[str]) -> None:
     """Refuse to replace a folder with an input file, or with something that no run wrote."""
     if not place.exists():
         return
@@ -224,7 +224,7 @@ def _is_written_by_runs(entry: Path) -> bool:
     return entry.suffix == ".parquet" or entry.name == "_SUCCESS" or is_checksum
 
 
-def list_written_paths(places: dict[str, str]) -> list[str]:
+def format_written_paths(places: dict[str, str]) -> list[str]:
     """A line for each thing written, in rich's markup; paths below the working folder start there."""
     from rich.markup import escape
 

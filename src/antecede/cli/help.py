@@ -18,7 +18,7 @@ class PlainCommand(TyperCommand):
     """A command with plain help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return [_set_type_word(param) for param in super().get_params(ctx)]
+        return [_set_displayed_type(param) for param in super().get_params(ctx)]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [_REQUIRED.sub(r"\1\2", piece) for piece in super().collect_usage_pieces(ctx)]
@@ -28,7 +28,7 @@ class PlainGroup(TyperGroup):
     """A command with subcommands, the same."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return [_set_type_word(param) for param in super().get_params(ctx)]
+        return [_set_displayed_type(param) for param in super().get_params(ctx)]
 
 
 def build_command_help(command: Callable[..., None]) -> str:
@@ -37,14 +37,14 @@ def build_command_help(command: Callable[..., None]) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
-def _set_type_word(param: Any) -> Any:
+def _set_displayed_type(param: Any) -> Any:
     """The parameter, which shows what its value is; Typer has no setting for that."""
-    word = _choose_type_word(param)
+    word = _choose_displayed_type(param)
     vars(param)["display_type_rich"] = lambda ctx: word
     return param
 
 
-def _choose_type_word(param: Any) -> str | None:
+def _choose_displayed_type(param: Any) -> str | None:
     if param.param_type_name == "argument" or param.is_flag:
         return None
     if param.metavar is not None:

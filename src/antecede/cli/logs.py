@@ -51,7 +51,7 @@ LISTED_FILES_JSON = 1_000
 """Files that are listed for programs."""
 
 
-def make_settings(
+def make_log_settings(
     regex: str | None, delimiter: str | None, field: list[str] | None, kind: list[str] | None
 ) -> Settings:
     """What the user says about the logs."""

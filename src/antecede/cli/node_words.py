@@ -23,8 +23,8 @@ def describe_node(status: dict[str, Any]) -> Iterator[str]:
         yield f"{status['backlog']} own messages are kept until others answer"
     for name, peer in sorted(status["peers"].items()):
         yield escape(f"  {name}: {_describe_peer(peer)}")
-    yield from _list_first_items("held", status["held"])
-    yield from _list_first_items("missing", status["root_gaps"])
+    yield from _format_first_items("held", status["held"])
+    yield from _format_first_items("missing", status["root_gaps"])
     for refusal in status["refused"]:
         yield escape(f"refused {refusal['count']} x {refusal['kind']} of {refusal['peer'] or 'strangers'}")
 
@@ -44,7 +44,7 @@ def _describe_peer(peer: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _list_first_items(heading: str, items: list[str]) -> Iterator[str]:
+def _format_first_items(heading: str, items: list[str]) -> Iterator[str]:
     if not items:
         return
     yield f"{heading} {len(items)}"

@@ -71,11 +71,11 @@ def parse_options(texts: list[str]) -> dict[str, Any]:
             raise CallerError(
                 f"--option {text!r}: write NAME=VALUE with an option of the protocol, as in k=16"
             )
-        options[name] = _parse_value(value)
+        options[name] = _parse_option_value(value)
     return options
 
 
-def _parse_value(text: str) -> Any:
+def _parse_option_value(text: str) -> Any:
     """A number or a truth value if it reads as one, else the text."""
     try:
         return msgspec.json.decode(text.lower())
@@ -94,7 +94,7 @@ def parse_network(text: str, faults: dict[str, Any]) -> Network:
     else:
         base = {"delay": _check_delay(text)}
     fields = {**base, **{name: value for name, value in faults.items() if value is not None}}
-    return _convert_fields(fields, Network, f"network {text!r}")
+    return _convert_fields_to_struct(fields, Network, f"network {text!r}")
 
 
 def _check_delay(text: str) -> str:
@@ -105,9 +105,9 @@ def _check_delay(text: str) -> str:
     return text
 
 
-def make_plan(fields: dict[str, Any]) -> Plan:
+def make_simulation_plan(fields: dict[str, Any]) -> Plan:
     """A plan from the texts and numbers of the command line."""
-    return _convert_fields(fields, Plan, "plan")
+    return _convert_fields_to_struct(fields, Plan, "plan")
 
 
 def _read_network_file(path: Path) -> dict[str, Any]:
@@ -119,14 +119,14 @@ def _read_network_file(path: Path) -> dict[str, Any]:
         raise CallerError(f"network file {path} is not a JSON object: {error}") from None
 
 
-def _convert_fields(fields: dict[str, Any], kind: type[T], label: str) -> T:
+def _convert_fields_to_struct(fields: dict[str, Any], kind: type[T], label: str) -> T:
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         raise CallerError(f"{label}: {error}") from None
 
 
-def format_command(plan: Plan) -> str:
+def format_simulate_command(plan: Plan) -> str:
     """The command that runs a plan of a campaign (these have no delays of their own by region or link)."""
     words = ["antecede simulate", f"--protocol {plan.protocol} -n {plan.processes}"]
     words += [f"--workload {plan.workload} -m {plan.messages} --rate {plan.rate!r} --fanout {plan.fanout}"]

@@ -166,7 +166,7 @@ def order_command(
     columns = {name: column for name, column in columns.items() if column is not None}
     if not columns and _is_change_log(inputs, format):
         columns, format = dict(CHANGE_COLUMNS), "debezium"
-    settings = o.make_settings(regex, delimiter, field, kind)
+    settings = o.make_log_settings(regex, delimiter, field, kind)
     if columns and settings != Settings():
         raise CallerError("--regex, --delimiter, --field and --kind are for logs, not for tables of messages")
     if follow:

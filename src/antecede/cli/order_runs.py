@@ -127,7 +127,7 @@ def run_order(engine: Engine, request: OrderRequest, output: OutputFolder) -> Or
             f"internal error: {pluralize(rows, 'row')} in, but {parts} out: such tables cannot be trusted; "
             "please report this with the command and, if you can, the input"
         )
-    return run._replace(places=output.publish())
+    return run._replace(places=output.publish_tables())
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def _describe_messages(
     return lines, facts
 
 
-def _read_first_quarantined(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
+def _read_first_quarantined_rows(place: str, names: dict[str, str]) -> list[dict[str, Any]]:
     """The first rows of a written quarantine by file and line, read piece by piece: it may be large."""
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -207,7 +207,7 @@ def _order_messages_locally(engine: Engine, request: OrderRequest, output: Outpu
         "held": outcome.held,
         "quarantine": table.add_unreadable(outcome.quarantine),
     }
-    return _write_locally(engine, output, tables, outcome.gaps, rows, names, lines, facts)
+    return _write_tables_locally(engine, output, tables, outcome.gaps, rows, names, lines, facts)
 
 
 def _order_logs_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
@@ -223,10 +223,10 @@ def _order_logs_locally(engine: Engine, request: OrderRequest, output: OutputFol
         outcome = order_events(logs.events)
         quarantine = pa.concat_tables([outcome.quarantine, logs.quarantine], promote_options="default")
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
-    return _write_locally(engine, output, tables, outcome.gaps, rows, outcome.names, lines, facts)
+    return _write_tables_locally(engine, output, tables, outcome.gaps, rows, outcome.names, lines, facts)
 
 
-def _write_locally(
+def _write_tables_locally(
     engine: Engine,
     output: OutputFolder,
     tables: dict[str, pa.Table],
@@ -242,7 +242,7 @@ def _write_locally(
     counts = {part: tables[name].num_rows for part, name in TABLES.items()}
     sorted_gaps = gaps.sort_by(list_gap_sort_keys(gaps.column_names))
     first = sorted_gaps.slice(0, LISTED_GAPS).to_pylist()
-    refused = _read_first_quarantined(places["quarantine"], names)
+    refused = _read_first_quarantined_rows(places["quarantine"], names)
     return OrderRun(engine, {"input": rows, **counts}, first, len(gaps), refused, places, lines, facts)
 
 
@@ -265,7 +265,7 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest, outp
             return quarantine.unionByName(logs.quarantine, allowMissingColumns=True)
 
         events = sum(file.events for file in logs.files)
-        return _write_on_spark(
+        return _write_tables_on_spark(
             engine, output, outcome, (rows, events), add_unreadable, outcome.names, lines, facts
         )
 
@@ -286,12 +286,12 @@ def _order_messages_on_spark(
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
     facts["renamed"] = list_renamed_columns(names)
-    return _write_on_spark(
+    return _write_tables_on_spark(
         engine, output, outcome, (good + bad, good), table.add_unreadable, names, lines, facts
     )
 
 
-def _write_on_spark(
+def _write_tables_on_spark(
     engine: Engine,
     output: OutputFolder,
     outcome: OutcomePlan,
@@ -311,5 +311,5 @@ def _write_on_spark(
     counts = {"input": total, **written.counts}
     facts["notes"] += written.notes
     places = written.places
-    refused = _read_first_quarantined(places["quarantine"], names)
+    refused = _read_first_quarantined_rows(places["quarantine"], names)
     return OrderRun(engine, counts, written.gaps, written.gap_count, refused, places, lines, facts)

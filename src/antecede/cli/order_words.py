@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from antecede.cli.folders import list_written_paths
+from antecede.cli.folders import format_written_paths
 from antecede.cli.order_runs import TABLES, OrderRun
 from antecede.cli.sentences import escape_text, format_quarantined_rows
 from antecede.report.text import format_visible_line, pluralize
@@ -37,7 +37,7 @@ def describe_order(run: OrderRun) -> Iterator[str]:
         yield f"[bold]quarantined[/] {run.counts['quarantined']:,}"
         yield from format_quarantined_rows(run.refused, run.counts["quarantined"])
     yield from (escape_text(f"note: {note}") for note in run.facts["notes"])
-    yield from list_written_paths(run.places)
+    yield from format_written_paths(run.places)
 
 
 def _describe_gaps(run: OrderRun) -> Iterator[str]:

@@ -62,7 +62,7 @@ def handle_stop_signals() -> Iterator[None]:
         sys.exit(128 + stop.signal)
 
 
-def end_without_a_word() -> None:
+def exit_silently_when_stopped() -> None:
     """For a command that only shows something until it is stopped: then there is nothing to say."""
     stop = signal.getsignal(signal.SIGINT)
     if isinstance(stop, _Stop):
@@ -81,7 +81,7 @@ def silence_tracebacks() -> Callable[[], None]:
         restore_libraries()
         threading.excepthook, sys.unraisablehook = in_thread, unraisable
 
-    threading.excepthook = sys.unraisablehook = _ignore_error
+    threading.excepthook = sys.unraisablehook = _print_no_error
     return restore_tracebacks
 
 
@@ -96,9 +96,9 @@ def silence_spark_libraries() -> Callable[[], None]:
 
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    socketserver.BaseServer.handle_error = _ignore_error  # type: ignore[method-assign, assignment]
+    socketserver.BaseServer.handle_error = _print_no_error  # type: ignore[method-assign, assignment]
     return lambda: logging.disable(level)
 
 
-def _ignore_error(*complaint: Any) -> None:
+def _print_no_error(*complaint: Any) -> None:
     pass

@@ -69,7 +69,7 @@ def simulate_command(
         "fifo": fifo or None, "loss": loss, "duplicate": duplicate, "partitions": partitions,
         "partition_time": partition_time, "crashes": crashes, "down_time": down_time,
     }  # fmt: skip
-    plan = o.make_plan(
+    plan = o.make_simulation_plan(
         {
             "protocol": protocol or "matrix", "processes": processes, "workload": workload, "rate": rate,
             "messages": messages, "fanout": fanout, "network": o.parse_network(network, faults), "seed": seed,
@@ -95,7 +95,7 @@ def _run_plan(
     kept = TableCollector(EVENTS)
     with Work("messages", plan.messages) as work:
         if out is None and not show:
-            return simulate(plan, progress=work.set_done), []
+            return simulate(plan, progress=work.set_done_count), []
         if out is None:
             return _run_with_trace(plan, kept, TableCollector(MESSAGES), work), kept.build_table().to_pylist()
         run = _run_into_folder(plan, out, kept if show else None, work)
@@ -110,7 +110,9 @@ def _run_with_trace(
 ) -> Run:
     execution = f"{plan.protocol}-{plan.workload}-{plan.seed}"
     return simulate(
-        plan, lambda queue, names: RunTrace(queue, execution, names, events, messages), progress=work.set_done
+        plan,
+        lambda queue, names: RunTrace(queue, execution, names, events, messages),
+        progress=work.set_done_count,
     )
 
 

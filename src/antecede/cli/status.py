@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from antecede.cli.output import Json, print_json, print_lines
-from antecede.cli.signals import end_without_a_word
+from antecede.cli.signals import exit_silently_when_stopped
 from antecede.report.text import format_visible_line, pluralize
 from antecede.streams.marks import read_newest_mark
 from antecede.streams.running import is_running
@@ -32,7 +32,7 @@ def status_command(checkpoint: Checkpoint, json: Json = False, watch: Watch = Fa
     Exit code: 0 if nothing is held, 1 if something is, 2 for wrong usage.
     """
     if watch:
-        end_without_a_word()
+        exit_silently_when_stopped()
     facts = _print_status(checkpoint, json)
     while watch:
         time.sleep(_PAUSE)
@@ -52,11 +52,11 @@ def _print_status(checkpoint: Path, json: bool) -> dict[str, Any]:
     if json:
         print_json(facts)
     else:
-        print_lines([*_describe_running(running), *describe_status(facts)])
+        print_lines([*_describe_whether_running(running), *describe_status(facts)])
     return facts
 
 
-def _describe_running(running: bool | None) -> Iterator[str]:
+def _describe_whether_running(running: bool | None) -> Iterator[str]:
     if running is not None:
         yield "[bold]running[/]" if running else "[bold]stopped[/]"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from antecede.cli.engine import Engine, EngineOption, Master
-from antecede.cli.folders import claim_folder, list_written_paths
+from antecede.cli.folders import claim_folder, format_written_paths
 from antecede.cli.logs import open_spark
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.cli.work import Work
@@ -147,7 +147,7 @@ def _show_finished_cells(work: CellWork, bar: Work) -> Iterator[None]:
 
     def update_bar() -> None:
         while not over.wait(LOOK_EVERY):
-            bar.set_done(work.store.count_results() - before)
+            bar.set_done_count(work.store.count_results() - before)
 
     thread = Thread(target=update_bar, daemon=True)
     thread.start()
@@ -175,7 +175,7 @@ def _describe_run(run: StudyRun) -> Iterator[str]:
     if finished.failures:
         yield from _describe_failures(run)
     yield ""
-    yield from list_written_paths(run.written)
+    yield from format_written_paths(run.written)
 
 
 def _describe_failures(run: StudyRun) -> Iterator[str]:

@@ -34,9 +34,9 @@ class Work:
 
     def advance(self, number: int) -> None:
         """So many more are done."""
-        self.set_done(self.done + number)
+        self.set_done_count(self.done + number)
 
-    def set_done(self, number: int) -> None:
+    def set_done_count(self, number: int) -> None:
         """So many are done."""
         self.done = number
         self.bar.update(self.task, completed=number)

@@ -90,7 +90,7 @@ class Ledger(NamedTuple):
         record_attempt(self.checkpoint, turn.batch, turn.tick, self._make_attempt(time_ms))
         return self._finish_begun_tick(mark)
 
-    def drain(self, time_ms: int) -> Mark | None:
+    def put_aside_all_waiting_rows(self, time_ms: int) -> Mark | None:
         """Put aside all that waits behind the last batch, with what it lacks; the newest mark.
 
         The stream must not run meanwhile. It may go on afterwards.
@@ -183,7 +183,7 @@ class Turn(NamedTuple):
         tasks = [self.make_task(int(bucket)) for bucket in self.mark.buckets]
         return [task.bucket for task in tasks if _has_expired_rows(task)]
 
-    def commit(
+    def commit_batch(
         self, reports: Collection[BucketReport], schema: pa.Schema, took_ms: int | None = None
     ) -> Mark:
         """Let the batch count, which took so many ms; refuses to lose a row.

@@ -207,7 +207,7 @@ def write_batch(batch: DataFrame, batch_id: int, settings: StreamSettings) -> Ma
         return None
     reports = _order_buckets_in_tasks(batch, turn, settings.partitions)
     took = max(0, int(now() * 1000) - start)
-    return turn.commit(reports, convert_to_arrow_schema(batch.schema), took)
+    return turn.commit_batch(reports, convert_to_arrow_schema(batch.schema), took)
 
 
 def _order_buckets_in_tasks(batch: DataFrame, turn: Turn, partitions: int | None) -> list[BucketReport]:
