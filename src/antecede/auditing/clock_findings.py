@@ -76,7 +76,7 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     # An event that has no place in its process has a track of its own, which is the process's here.
     slot = np.where(slot < len(names), slot, graph.events.process[event])
     details: dict[str, Sequence[Any]] = {
-        "slot": graph.events.name_processes(slot),
+        "slot": graph.events.look_up_process_names(slot),
         "value": value.tolist(),
     }
     witness = [other, event]

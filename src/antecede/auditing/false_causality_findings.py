@@ -82,7 +82,7 @@ def _find_executions_naming_dependencies(graph: EventGraph) -> Bools:
     parents = np.asarray(pc.fill_null(lengths, -1), dtype=np.int64)
     is_send = (graph.messages.act == SEND) & (graph.messages.links.code >= 0)
     telling_sends = np.flatnonzero(is_send & (parents > 0))
-    is_known = graph.events.count_by_execution(telling_sends) > 0
+    is_known = graph.events.count_rows_by_execution(telling_sends) > 0
     silent_sends = np.flatnonzero(is_send & (parents < 0))
     causes = graph.causes
     for rows in (silent_sends, causes.stuck, causes.own_parents, causes.ghost_rows):
@@ -157,6 +157,6 @@ def _build_reported_findings(graph: EventGraph, events: _Events, waits: Waits) -
     at, cause = waits.at[picks], waits.cause[picks]
     chains = find_chains(events.past, cause, events.linked.sent[at])
     rows = events.rows[at]
-    receivers = graph.events.name_processes(graph.events.process[rows])
+    receivers = graph.events.look_up_process_names(graph.events.process[rows])
     witness = events.rows[chains.events]
     return FindingRows("false-causality", rows, chains.starts, witness, {"receiver": receivers})

@@ -44,7 +44,7 @@ def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str,
     executions = len(graph.events.executions)
     counts = {kind: np.zeros(executions, dtype=np.int64) for kind in KINDS}
     for part in parts:
-        counts[part.kind] += graph.events.count_by_execution(part.at)
+        counts[part.kind] += graph.events.count_rows_by_execution(part.at)
     return counts
 
 

@@ -104,7 +104,7 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
 def _list_lost_copies(graph: EventGraph, deliveries_despite_loss: Ints) -> FindingRows:
     """Lost copies, each with a delivery that came though it should have been behind it."""
     send = graph.messages.links.lost_send
-    receivers = graph.events.name_processes(graph.messages.links.lost_receiver)
+    receivers = graph.events.look_up_process_names(graph.messages.links.lost_receiver)
     return build_finding_rows("lost", send, send, deliveries_despite_loss, receiver=receivers)
 
 
@@ -122,7 +122,7 @@ def _count_events_and_messages(graph: EventGraph) -> dict[str, Ints]:
         "deliveries": np.flatnonzero(graph.messages.act == DELIVER),
         "edges": target[is_across],
     }
-    return {name: graph.events.count_by_execution(some) for name, some in rows.items()}
+    return {name: graph.events.count_rows_by_execution(some) for name, some in rows.items()}
 
 
 def _find_time_range(graph: EventGraph) -> tuple[Floats, Floats]:

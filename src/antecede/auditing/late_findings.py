@@ -220,7 +220,7 @@ def _list_lost_in_block(graph: EventGraph, steps: StepGraph, block: _Block) -> I
     inside = (position >= 0) & (position < len(block.rows))
     inside &= np.isin(links.lost_receiver, block.tracks)
     execution = graph.events.execution[links.lost_send]
-    is_few = graph.events.count_by_execution(links.lost_send[inside]) <= LOST
+    is_few = graph.events.count_rows_by_execution(links.lost_send[inside]) <= LOST
     lost = np.flatnonzero(inside & is_few[execution])
     return lost[np.argsort(position[lost], kind="stable")]
 

@@ -20,7 +20,7 @@ def judge_messages(graph: EventGraph) -> list[FindingRows]:
     by_message = graph.messages.act[send] == SEND
     astray = np.flatnonzero(links.misdelivered)
     wrong = np.flatnonzero(links.wrong_sender)
-    senders = graph.events.name_processes(graph.messages.sender[wrong])
+    senders = graph.events.look_up_process_names(graph.messages.sender[wrong])
     return [
         build_finding_rows("orphan", orphans, orphans),
         build_finding_rows("duplicate", copies, links.original[copies], copies),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from antecede.auditing.judge import COUNT_COLUMNS, MEANT, NUMBERS
 from antecede.auditing.trace_numbers import TRACE_NUMBERS
 from antecede.auditing.wording import format_count
-from antecede.events.columns import get_column, rank_names, to_integers
+from antecede.events.columns import encode_names_by_rank, get_column, to_integers
 from antecede.kernels.ragged import Ints, starts_of_lengths
 from antecede.tables import FINDINGS
 
@@ -103,7 +103,7 @@ def summarize(
 
 def rank_within_kind(findings: pa.Table) -> Ints:
     """The place of each finding among those of its kind, from 0."""
-    kind = rank_names([get_column(findings, "kind")]).codes[0]
+    kind = encode_names_by_rank([get_column(findings, "kind")]).codes[0]
     order = np.argsort(kind, kind="stable")
     sorted_kind = kind[order]
     ranks = np.empty(len(kind), dtype=np.int64)

@@ -21,10 +21,10 @@ TRACE_NUMBERS = (
 def count_spans(graph: EventGraph) -> dict[str, Ints]:
     """The spans and roots of each execution; -1 where it has no spans."""
     is_start = _find_span_starts(graph.events.table)
-    spans = graph.events.count_by_execution(np.flatnonzero(is_start))
+    spans = graph.events.count_rows_by_execution(np.flatnonzero(is_start))
     no_parent = pc.equal(pc.list_value_length(get_column(graph.events.table, "parents")), 0)
     is_root = is_start & no_parent.fill_null(False).to_numpy(zero_copy_only=False)
-    roots = graph.events.count_by_execution(np.flatnonzero(is_root))
+    roots = graph.events.count_rows_by_execution(np.flatnonzero(is_root))
     has_spans = spans > 0
     return {"spans": np.where(has_spans, spans, -1), "roots": np.where(has_spans, roots, -1)}
 

@@ -29,11 +29,11 @@ def add_clocks(table: pa.Table) -> pa.Table:
     counts = compute_clocks(tracks, source, target, len(graph.events.process_names))
     events = decode_columns(graph.events.table.take(pa.array(rows)))
     at = events.column_names.index("clock")
-    maps = _build_maps(counts, graph.events.process_names)
+    maps = _build_clock_maps(counts, graph.events.process_names)
     return events.set_column(at, EVENTS.field("clock"), maps)
 
 
-def _build_maps(counts: Clocks, names: pa.Array) -> pa.MapArray:
+def _build_clock_maps(counts: Clocks, names: pa.Array) -> pa.MapArray:
     """Clocks as maps, without the zeros."""
     row, process = np.nonzero(counts)
     lengths = np.bincount(row, minlength=len(counts))

@@ -52,22 +52,22 @@ def _join_chunks(column: pa.ChunkedArray) -> pa.Array:
     return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
 
-def widen_texts(table: pa.Table) -> pa.Table:
+def widen_text_offsets(table: pa.Table) -> pa.Table:
     """The table with 64-bit offsets in columns of more text than 32 bits can count."""
     for at, field in enumerate(table.schema):
         column = table.column(at)
         if column.nbytes > MOST_BYTES:
-            table = table.set_column(at, field.name, column.cast(_widen_type(field.type)))
+            table = table.set_column(at, field.name, column.cast(_widen_text_type(field.type)))
     return table
 
 
-def _widen_type(kind: pa.DataType) -> pa.DataType:
+def _widen_text_type(kind: pa.DataType) -> pa.DataType:
     """The same type with 64-bit offsets of texts; those of lists count items, and need not be widened."""
     if pa.types.is_string(kind):
         return pa.large_string()
     if pa.types.is_map(kind):
-        return pa.map_(_widen_type(kind.key_type), _widen_type(kind.item_type))
-    return pa.list_(_widen_type(kind.value_type)) if pa.types.is_list(kind) else kind
+        return pa.map_(_widen_text_type(kind.key_type), _widen_text_type(kind.item_type))
+    return pa.list_(_widen_text_type(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def encode_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
@@ -89,7 +89,7 @@ def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return _join_chunks(column.dictionary_encode())
 
 
-def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
+def take_table_rows(table: pa.Table, rows: Ints) -> pa.Table:
     """These rows of the table, in this order; two columns at a time."""
     indices = pa.array(rows)
     with ThreadPoolExecutor(2) as threads:
@@ -107,17 +107,17 @@ def decode_columns(table: pa.Table) -> pa.Table:
     return pa.table({name: decode_names(get_column(table, name)) for name in table.column_names})
 
 
-def rank_names(columns: Sequence[pa.Array]) -> EncodedNames:
+def encode_names_by_rank(columns: Sequence[pa.Array]) -> EncodedNames:
     """Names as codes, in the order of the names."""
-    names, codes = number_names(columns)
+    names, codes = encode_names_by_appearance(columns)
     by_name = pc.sort_indices(names)
     rank_or_none = np.append(invert_permutation(to_integers(by_name, -1)), -1)
     ranks = [rank_or_none[code] for code in codes]
     return EncodedNames(names.take(by_name), ranks)
 
 
-def number_names(columns: Sequence[pa.Array]) -> EncodedNames:
-    """Names as codes, in the order in which they first appear: faster than `rank_names` if there are many."""
+def encode_names_by_appearance(columns: Sequence[pa.Array]) -> EncodedNames:
+    """Names as codes, in the order in which they first appear: faster than by rank if there are many."""
     encoded = [array.dictionary_encode() for array in columns]
     codes = [to_integers(array.indices, -1) for array in encoded]
     dictionaries = [array.dictionary for array in encoded]

@@ -20,20 +20,20 @@ from antecede.events.columns import (
     Bools,
     encode_columns,
     get_column,
-    take_rows,
+    take_table_rows,
     to_floats,
     to_integers,
-    widen_texts,
+    widen_text_offsets,
 )
-from antecede.events.ids import IdLinks, link_ids
+from antecede.events.ids import IdLinks, link_events_by_ids
 from antecede.events.messages import (
     classify_acts,
     list_arrival_to_delivery_edges,
     list_message_edges,
-    match_events,
+    match_events_by_message,
 )
 from antecede.events.processes import Actors, assign_tracks, find_actors
-from antecede.events.row_order import sort_rows
+from antecede.events.row_order import sort_event_rows
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, find_clock_edges
 from antecede.kernels.linear_order import EdgePart, Ranks, order_events, sort_by_ranks
@@ -62,12 +62,12 @@ class GraphEvents(NamedTuple):
     clocks: Rows  # over process codes
     reused_ids: tuple[Ints, Ints]  # events with the id of another in the execution: that first one, and they
 
-    def name_processes(self, codes: Ints) -> list[str | None]:
+    def look_up_process_names(self, codes: Ints) -> list[str | None]:
         """The names of processes; None for a code of -1."""
         names: list[str | None] = self.process_names.take(pa.array(codes, mask=codes < 0)).to_pylist()
         return names
 
-    def count_by_execution(self, rows: Ints) -> Ints:
+    def count_rows_by_execution(self, rows: Ints) -> Ints:
         """How many of these rows each execution has."""
         return np.bincount(self.execution[rows], minlength=len(self.executions))
 
@@ -131,36 +131,36 @@ def build_event_graph(table: pa.Table) -> EventGraph:
 
     Of two events with one id in an execution, the first in canonical order is the one that others name.
     """
-    table = widen_texts(table)
+    table = widen_text_offsets(table)
     columns = table.column_names
     many_names = [name for name in MANY_NAMES if name in columns]
     with ThreadPoolExecutor(1) as other_thread:
         # To encode the ids of messages takes as long as to find out who acts.
         encoding = other_thread.submit(encode_columns, table.select(many_names), MANY_NAMES)
         table = encode_columns(table, FEW_NAMES)
-        rows, execution, executions = sort_rows(table)
-        table = _arrange_rows(table.drop_columns(many_names), rows)
-        ids = other_thread.submit(link_ids, table, execution, executions)
+        rows, execution, executions = sort_event_rows(table)
+        table = _reorder_rows(table.drop_columns(many_names), rows)
+        ids = other_thread.submit(link_events_by_ids, table, execution, executions)
         who = find_actors(table, execution)
         act = classify_acts(table, execution)
-        encoded = _arrange_rows(encoding.result(), rows)
+        encoded = _reorder_rows(encoding.result(), rows)
         for name in many_names:
             table = table.append_column(name, encoded[name])
-        events = place_events(table.select(columns), execution, executions, who, act)
+        events = locate_events_in_processes(table.select(columns), execution, executions, who, act)
         # Matching takes as long as all that needs no messages.
-        line_orders = other_thread.submit(find_line_orders, events)
-        links = match_events(events.table, execution, act, who, events.track, events.place)
-    return assemble_graph(events, line_orders.result(), links, ids.result())
+        line_orders = other_thread.submit(find_process_and_clock_orders, events)
+        links = match_events_by_message(events.table, execution, act, who, events.track, events.place)
+    return assemble_event_graph(events, line_orders.result(), links, ids.result())
 
 
-def _arrange_rows(table: pa.Table, rows: Ints) -> pa.Table:
+def _reorder_rows(table: pa.Table, rows: Ints) -> pa.Table:
     """These rows, in this order and in one piece: else every look at a column would make one."""
     if (rows[1:] < rows[:-1]).any():
-        table = take_rows(table, rows)
+        table = take_table_rows(table, rows)
     return table.combine_chunks()
 
 
-def place_events(
+def locate_events_in_processes(
     table: pa.Table, execution: Ints, executions: pa.Array, who: Actors, act: Ints
 ) -> CodedEvents:
     """The events with their places in the order of their processes."""
@@ -171,7 +171,7 @@ def place_events(
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 
-def find_line_orders(events: CodedEvents) -> LineOrders:
+def find_process_and_clock_orders(events: CodedEvents) -> LineOrders:
     """The edges of process order, those of clocks, and the order of rows by execution, time, line, index."""
     source, target = find_clock_edges(events.track, events.who.own, events.who.clocks, events.place)
     is_across = events.track[source] != events.track[target]
@@ -188,7 +188,7 @@ def find_line_orders(events: CodedEvents) -> LineOrders:
     return LineOrders(edges, sort_by_ranks(len(events.table), ranks))
 
 
-def assemble_graph(
+def assemble_event_graph(
     coded_events: CodedEvents, lines: LineOrders, links: MessageLinks, ids: IdLinks
 ) -> EventGraph:
     """The graph of events whose messages and ids are matched."""
@@ -207,10 +207,14 @@ def assemble_graph(
         reused_ids=ids.doubles,
     )
     messages = GraphMessages(act=coded_events.act, sender=who.sender, links=links)
-    return EventGraph(events=events, messages=messages, causes=_find_causes(events, lines, links, ids))
+    return EventGraph(
+        events=events, messages=messages, causes=_merge_edges_and_order_events(events, lines, links, ids)
+    )
 
 
-def _find_causes(events: GraphEvents, lines: LineOrders, links: MessageLinks, ids: IdLinks) -> GraphCauses:
+def _merge_edges_and_order_events(
+    events: GraphEvents, lines: LineOrders, links: MessageLinks, ids: IdLinks
+) -> GraphCauses:
     """All edges, and an order of the events by them."""
     message_edges = list_message_edges(links, events.is_step)
     arrivals = list_message_edges(links, ~events.is_step)

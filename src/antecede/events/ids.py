@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import decode_names, flatten_lists, get_column, number_names
+from antecede.events.columns import decode_names, encode_names_by_appearance, flatten_lists, get_column
 from antecede.kernels.arrays import ScopedCodes, number_in_scopes
 from antecede.kernels.causes import look_up_names
 from antecede.kernels.histories import Edges
@@ -33,14 +33,14 @@ class IdLinks(NamedTuple):
     doubles: tuple[Ints, Ints]  # events with the id of another in the execution: that first one, and they
 
 
-def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
+def link_events_by_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     """The edges of parents, events that name themselves, what is named and not there, ids used twice."""
     lists_of_parents = flatten_lists(get_column(table, "parents"))
     parents = lists_of_parents.items[0] if lists_of_parents.items else pa.nulls(0, pa.string())
     events = get_column(table, "event")
     if not len(parents) and not _may_have_repeated_ids(execution, events):
         return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), (_NONE, _NONE))
-    names, (event, parent) = number_names([events, parents])
+    names, (event, parent) = encode_names_by_appearance([events, parents])
     ids = number_in_scopes(execution, event, len(names))
     doubles = _find_reused_ids(ids)
     if not len(parent):
@@ -61,7 +61,7 @@ def link_ids(table: pa.Table, execution: Ints, executions: pa.Array) -> IdLinks:
     return IdLinks(
         parents=Edges(ids.first[parent_id[is_edge]], child[is_edge]),
         selves=np.unique(child[is_itself]),
-        ghosts=_list_ghosts(executions, execution[naming], names, parent[ghost], naming),
+        ghosts=_build_ghost_parents_table(executions, execution[naming], names, parent[ghost], naming),
         doubles=doubles,
     )
 
@@ -80,7 +80,9 @@ def _may_have_repeated_ids(execution: Ints, events: pa.Array) -> bool:
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _list_ghosts(executions: pa.Array, execution: Ints, names: pa.Array, parent: Ints, row: Ints) -> pa.Table:
+def _build_ghost_parents_table(
+    executions: pa.Array, execution: Ints, names: pa.Array, parent: Ints, row: Ints
+) -> pa.Table:
     """The table of ghosts from codes."""
     execution_names = executions.take(pa.array(execution))
     parent_names = names.take(pa.array(parent)).cast(pa.string())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, get_column, number_names
+from antecede.events.columns import Bools, encode_names_by_appearance, get_column
 from antecede.events.processes import Actors
 from antecede.kernels.arrays import number_in_scopes
 from antecede.kernels.histories import Edges
@@ -21,7 +21,7 @@ def classify_acts(table: pa.Table, execution: Ints) -> Ints:
 
     Where an execution has deliveries, its receives are arrivals; else they are the deliveries.
     """
-    names, (kind,) = number_names([get_column(table, "kind")])
+    names, (kind,) = encode_names_by_appearance([get_column(table, "kind")])
     act_of_name = [_ACTS.get(name, OTHER) for name in names.to_pylist()]
     act_of_kind = np.array([*act_of_name, OTHER], dtype=np.int64)  # the last one is that of null
     act = act_of_kind[kind]
@@ -32,11 +32,11 @@ def classify_acts(table: pa.Table, execution: Ints) -> Ints:
     return act
 
 
-def match_events(
+def match_events_by_message(
     table: pa.Table, execution: Ints, act: Ints, who: Actors, track: Ints, place: Ints
 ) -> MessageLinks:
     """Which sends, arrivals and deliveries are of one message: those of one execution with one id."""
-    names, (name,) = number_names([get_column(table, "message")])
+    names, (name,) = encode_names_by_appearance([get_column(table, "message")])
     named = np.flatnonzero((name >= 0) & (act != OTHER))
     code = np.full(len(table), -1, dtype=np.int64)
     numbered = number_in_scopes(execution[named], name[named], len(names))

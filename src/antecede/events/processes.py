@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, FlatLists, flatten_lists, get_column, rank_names, to_integers
+from antecede.events.columns import (
+    Bools,
+    FlatLists,
+    encode_names_by_rank,
+    flatten_lists,
+    get_column,
+    to_integers,
+)
 from antecede.kernels.causes import clean_clock_rows, look_up_names
 from antecede.kernels.ragged import Ints, Rows, join_keys, list_item_rows
 
@@ -38,7 +45,7 @@ def find_actors(table: pa.Table, execution: Ints) -> Actors:
     receivers = flatten_lists(get_column(table, "receivers"))
     columns = [get_column(table, "process"), get_column(table, "sender")]
     columns += [_list_items_or_keys(receivers), _list_items_or_keys(clock)]
-    names, (name, sender, receiver, slot) = rank_names(columns)
+    names, (name, sender, receiver, slot) = encode_names_by_rank(columns)
     process, first_row = _number_processes(execution, name)
     mentions = [
         _Mentions(execution, sender),
@@ -46,9 +53,9 @@ def find_actors(table: pa.Table, execution: Ints) -> Actors:
         _Mentions(execution[clock.rows], slot),
     ]
     acting = _Mentions(execution[first_row], name[first_row])
-    all_names, codes = _number_mentions(acting, mentions, len(names))
+    all_names, codes = _assign_codes_to_mentions(acting, mentions, len(names))
     counts = to_integers(clock.items[1], 0) if clock.items else codes[2]
-    clocks, own = clean_clocks(clock.starts, codes[2], counts, process)
+    clocks, own = clean_clocks_and_find_own_entries(clock.starts, codes[2], counts, process)
     return Actors(
         process=process,
         names=names.take(pa.array(all_names, mask=all_names < 0)),
@@ -72,7 +79,9 @@ def _number_processes(execution: Ints, name: Ints) -> tuple[Ints, Ints]:
     return np.cumsum(is_first) - 1, np.flatnonzero(is_first)
 
 
-def _number_mentions(acting: _Mentions, mentions: list[_Mentions], size: int) -> tuple[Ints, list[Ints]]:
+def _assign_codes_to_mentions(
+    acting: _Mentions, mentions: list[_Mentions], size: int
+) -> tuple[Ints, list[Ints]]:
     """The names of all codes, and the codes of what is mentioned: those that act first, then strangers."""
     executions = int(acting.execution[-1]) + 1 if len(acting.execution) else 0
     first_code = np.searchsorted(acting.execution, np.arange(executions + 1))
@@ -91,7 +100,9 @@ def _number_mentions(acting: _Mentions, mentions: list[_Mentions], size: int) ->
     return np.concatenate((acting.name, stranger_names)), codes
 
 
-def clean_clocks(starts: Ints, slots: Ints, counts: Ints, process: Ints) -> tuple[Rows, Ints]:
+def clean_clocks_and_find_own_entries(
+    starts: Ints, slots: Ints, counts: Ints, process: Ints
+) -> tuple[Rows, Ints]:
     """Clocks fit for kernels, and of each event what its clock has for its own process."""
     clocks = Rows(starts, slots, counts)
     if len(slots):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from antecede.events.columns import Bools, Floats, get_column, rank_names, to_floats, to_integers
+from antecede.events.columns import Bools, Floats, encode_names_by_rank, get_column, to_floats, to_integers
 from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
@@ -25,13 +25,13 @@ class RowOrder(NamedTuple):
     executions: pa.Array  # names by code
 
 
-def sort_rows(table: pa.Table) -> RowOrder:
+def sort_event_rows(table: pa.Table) -> RowOrder:
     """The rows by execution, process, index, time, line and then by names, nulls last.
 
     An execution that is null is the one called "".
     """
-    executions, (execution,) = rank_names([get_column(table, "execution").fill_null("")])
-    process_names, (process,) = rank_names([get_column(table, "process")])
+    executions, (execution,) = encode_names_by_rank([get_column(table, "execution").fill_null("")])
+    process_names, (process,) = encode_names_by_rank([get_column(table, "process")])
     process[process < 0] = len(process_names)
     index = to_integers(get_column(table, "index"), _LAST)
     time = to_floats(get_column(table, "time"))
@@ -42,33 +42,33 @@ def sort_rows(table: pa.Table) -> RowOrder:
     if len(executions) > 1:
         rows = rows[group_by_key(execution[rows], len(executions))[1]]
     is_tied = np.zeros(len(rows), dtype=np.bool_)
-    if not _note_ties(rows, *keys, is_tied):
+    if not _check_order_and_mark_ties(rows, *keys, is_tied):
         rows = np.lexsort(keys[::-1]).astype(np.int64, copy=False)
-        _note_ties(rows, *keys, is_tied)
+        _check_order_and_mark_ties(rows, *keys, is_tied)
     if is_tied.any():
-        _break_ties(table, rows, is_tied)
+        _sort_tied_rows_by_names(table, rows, is_tied)
     return RowOrder(rows, execution[rows], executions)
 
 
 @compiled
-def _note_ties(
+def _check_order_and_mark_ties(
     rows: Ints, execution: Ints, process: Ints, index: Ints, time: Floats, line: Ints, is_tied: Bools
 ) -> bool:
     """Note which rows equal the one before them in this order; returns whether the rows ascend."""
     for at in range(1, len(rows)):
         row, before = rows[at], rows[at - 1]
-        change = _compare(execution[before], execution[row])
+        change = _compare_numbers(execution[before], execution[row])
         if change == 0:
-            change = _compare(process[before], process[row])
+            change = _compare_numbers(process[before], process[row])
         if change == 0:
-            change = _compare(index[before], index[row])
+            change = _compare_numbers(index[before], index[row])
         if change == 0:
             # Not-a-number is behind all numbers.
-            change = _compare(np.isnan(time[before]), np.isnan(time[row]))
+            change = _compare_numbers(np.isnan(time[before]), np.isnan(time[row]))
         if change == 0:
-            change = _compare(time[before], time[row])
+            change = _compare_numbers(time[before], time[row])
         if change == 0:
-            change = _compare(line[before], line[row])
+            change = _compare_numbers(line[before], line[row])
         if change < 0:
             return False
         is_tied[at] = change == 0
@@ -76,12 +76,12 @@ def _note_ties(
 
 
 @compiled
-def _compare(before: float, after: float) -> int:
+def _compare_numbers(before: float, after: float) -> int:
     """1 if the second is larger, -1 if it is smaller; a difference could overflow."""
     return int(after > before) - int(after < before)
 
 
-def _break_ties(table: pa.Table, rows: Ints, is_tied: Bools) -> None:
+def _sort_tied_rows_by_names(table: pa.Table, rows: Ints, is_tied: Bools) -> None:
     """Put rows that equal each other into an order by their names."""
     in_run = is_tied | np.append(is_tied[1:], False)
     run = np.cumsum(~is_tied)[in_run]
@@ -90,6 +90,6 @@ def _break_ties(table: pa.Table, rows: Ints, is_tied: Bools) -> None:
     few = table.select(names).take(pa.array(tied_rows))
     ranks = []
     for name in reversed(names):
-        code = rank_names([get_column(few, name)]).codes[0]
+        code = encode_names_by_rank([get_column(few, name)]).codes[0]
         ranks.append(np.where(code < 0, _LAST, code))
     rows[in_run] = tied_rows[np.lexsort((*ranks, run))]

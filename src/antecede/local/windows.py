@@ -15,7 +15,7 @@ from antecede.auditing.summary import Summary
 from antecede.auditing.views import build_view
 from antecede.auditing.windows import IDENTITY, EventName, choose_windows
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES
-from antecede.events.columns import Bools, EncodedNames, get_column, rank_names, to_integers
+from antecede.events.columns import Bools, EncodedNames, encode_names_by_rank, get_column, to_integers
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints
 from antecede.tables import EVENTS, MARKS, LogView, Window, pad_to_schema
@@ -67,15 +67,15 @@ class _LocalSource:
 
     @cached_property
     def _execution(self) -> EncodedNames:
-        return rank_names([get_column(self.events, "execution")])
+        return encode_names_by_rank([get_column(self.events, "execution")])
 
     @cached_property
     def _process(self) -> EncodedNames:
-        return rank_names([get_column(self.events, "process")])
+        return encode_names_by_rank([get_column(self.events, "process")])
 
     @cached_property
     def _file(self) -> EncodedNames:
-        return rank_names([get_column(self.events, "file")])
+        return encode_names_by_rank([get_column(self.events, "file")])
 
     @cached_property
     def _index(self) -> Ints:

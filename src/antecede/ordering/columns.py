@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from antecede.core.wire import LARGEST
-from antecede.events.columns import flatten_lists, rank_names, to_integers
+from antecede.events.columns import encode_names_by_rank, flatten_lists, to_integers
 from antecede.kernels.ragged import Counts, Ints, choose_unsigned_type, starts_of_lengths
 
 Mask = NDArray[np.bool_]
@@ -74,12 +74,12 @@ def read_counts(column: pa.ChunkedArray, faults: Faults, what: str) -> CountList
     if not is_map and pa.types.is_struct(column.type.value_type):
         parts = [items[0].flatten()[:2] for items in parts]
     elif not is_map:
-        return _check_counts(starts, [items[0] for items in parts], None, faults, what)
+        return _join_and_check_counts(starts, [items[0] for items in parts], None, faults, what)
     names = pa.chunked_array([items[0] for items in parts], None if parts else pa.string())
-    return _check_counts(starts, [items[1] for items in parts], names, faults, what)
+    return _join_and_check_counts(starts, [items[1] for items in parts], names, faults, what)
 
 
-def _check_counts(
+def _join_and_check_counts(
     starts: Ints, parts: list[pa.Array], names: pa.ChunkedArray | None, faults: Faults, what: str
 ) -> CountLists:
     """The counts in one array; 0 for those that cannot be, and their rows are faults."""
@@ -134,7 +134,7 @@ def encode_names(*columns: pa.ChunkedArray) -> tuple[pa.Array, list[Ints]]:
     """Columns of names (numbers are names too) as codes that follow their order; -1 is null."""
     texts = [column.cast(pa.string()) for column in columns]
     chunks = [chunk for text in texts for chunk in text.chunks]
-    encoded = rank_names(chunks or [pa.array([], pa.string())])
+    encoded = encode_names_by_rank(chunks or [pa.array([], pa.string())])
     codes, at = [], 0
     for text in texts:
         own_chunks = encoded.codes[at : at + text.num_chunks]

@@ -196,7 +196,7 @@ def _make_recording(log: _Log, copies: _Copies, notes: list[str]) -> Recording:
     position = log.position
     number = log.number
     codes = np.unique(np.concatenate((process[copies.send], copies.receiver)))
-    names = _make_unique_names(log.graph.events.name_processes(codes))
+    names = _make_unique_names(log.graph.events.look_up_process_names(codes))
     # Endpoints number the members of a group by their names.
     by_name = sorted(range(len(names)), key=names.__getitem__)
     number[codes[by_name]] = np.arange(len(codes))

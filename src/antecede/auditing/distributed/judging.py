@@ -17,10 +17,22 @@ from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FIND
 from antecede.auditing.findings import FindingRows, pick_reported_findings
 from antecede.auditing.judge import find_findings_and_totals
 from antecede.auditing.summary import nest_findings, rank_within_kind
-from antecede.events.columns import Bools, flatten_lists, get_column, number_names, rank_names, to_integers
-from antecede.events.graph import EventGraph, assemble_graph, find_line_orders, place_events
+from antecede.events.columns import (
+    Bools,
+    encode_names_by_appearance,
+    encode_names_by_rank,
+    flatten_lists,
+    get_column,
+    to_integers,
+)
+from antecede.events.graph import (
+    EventGraph,
+    assemble_event_graph,
+    find_process_and_clock_orders,
+    locate_events_in_processes,
+)
 from antecede.events.ids import GHOSTS, IdLinks
-from antecede.events.processes import Actors, clean_clocks
+from antecede.events.processes import Actors, clean_clocks_and_find_own_entries
 from antecede.kernels.histories import Edges
 from antecede.kernels.linking import MessageLinks
 from antecede.kernels.links import OTHER
@@ -81,16 +93,16 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     execution = execution - first
     entries = flatten_lists(get_column(table, "clock_counts"))
     counts = to_integers(entries.items[0], 0) if entries.items else names.clock_slots
-    clocks, own = clean_clocks(entries.starts, names.clock_slots, counts, process)
+    clocks, own = clean_clocks_and_find_own_entries(entries.starts, names.clock_slots, counts, process)
     sender = np.full(len(table), -1, dtype=np.int64)
     sender[_find_non_null(get_column(table, "wrong_sender"))] = names.wrong_sender
     no_receivers = (np.zeros(len(table) + 1, dtype=np.int64), sender[:0])
     who = Actors(process, names.names, sender, no_receivers, clocks, own)
     act = to_integers(get_column(table, "act"), OTHER)
-    events = place_events(table.select(_READ_LATER), execution, executions, who, act)
+    events = locate_events_in_processes(table.select(_READ_LATER), execution, executions, who, act)
     links = _read_message_links(table, first_row, names)
     ids = _read_id_links(table, first_row, execution, executions)
-    return assemble_graph(events, find_line_orders(events), links, ids)
+    return assemble_event_graph(events, find_process_and_clock_orders(events), links, ids)
 
 
 def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> _Names:
@@ -106,7 +118,7 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
         wrong.drop_null(),
         strangers.items[0] if strangers.items else _STRINGS,
     ]
-    names, (name,) = number_names([pa.concat_arrays(named)])
+    names, (name,) = encode_names_by_appearance([pa.concat_arrays(named)])
     scope = np.concatenate((execution[lost.rows], execution[is_wrong], execution[strangers.rows]))
     code = catalog.look_up_codes(scope, names, name)
     is_stranger = (code < 0) & (name >= 0)
@@ -127,7 +139,7 @@ def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> 
 
 def _number_processes_without_events(scope: Ints, name: pa.Array) -> tuple[pa.Array, Ints]:
     """The processes that do not act, by execution and name; and the number of each that is given."""
-    names, (code,) = rank_names([name])
+    names, (code,) = encode_names_by_rank([name])
     width = max(len(names), 1)
     keys, number = np.unique(join_keys(scope, code, width), return_inverse=True)
     return names.take(pa.array(keys % width)), number

@@ -13,8 +13,15 @@ import pyarrow as pa
 
 from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import CAUSES, MATCHED, STEP
-from antecede.events.columns import Bools, FlatLists, flatten_lists, get_column, number_names, to_integers
-from antecede.events.messages import match_events
+from antecede.events.columns import (
+    Bools,
+    FlatLists,
+    encode_names_by_appearance,
+    flatten_lists,
+    get_column,
+    to_integers,
+)
+from antecede.events.messages import match_events_by_message
 from antecede.events.processes import Actors
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.links import OTHER
@@ -51,7 +58,9 @@ def match_message_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     is_alone = (act == ARRIVE) & ~_have_counting_clock(clocks)
     track = who.process.copy()
     track[is_alone] = len(catalog.names) + np.arange(np.count_nonzero(is_alone))
-    links = match_events(table, execution, act, who, track, to_integers(get_column(table, "index"), 0))
+    links = match_events_by_message(
+        table, execution, act, who, track, to_integers(get_column(table, "index"), 0)
+    )
     columns = {name: get_column(table, name) for name in (*STEP.names, *CAUSES.names)}
     columns["execution"] = pa.array(execution)
     columns |= _encode_message_links(links, row)
@@ -73,7 +82,9 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
     execution = catalog.execution[process]
     receivers = flatten_lists(get_column(table, "receivers"))
     receiver_names = receivers.items[0] if receivers.items else pa.array([], pa.string())
-    names, (sender_name, receiver_name) = number_names([get_column(table, "sender"), receiver_names])
+    names, (sender_name, receiver_name) = encode_names_by_appearance(
+        [get_column(table, "sender"), receiver_names]
+    )
     scope = np.concatenate((execution, execution[receivers.rows]))
     name = np.concatenate((sender_name, receiver_name))
     code = catalog.look_up_codes(scope, names, name)
@@ -108,7 +119,7 @@ def _encode_clocks(clocks: FlatLists, execution: Ints, catalog: ProcessCatalog) 
         nothing = pa.nulls(events)
         return {"clock_processes": nothing, "clock_strangers": nothing, "clock_counts": nothing}
     keys, counts = clocks.items
-    names, (name,) = number_names([keys])
+    names, (name,) = encode_names_by_appearance([keys])
     code = catalog.look_up_codes(execution[clocks.rows], names, name)
     is_stranger = code < 0
     strangers_of_event = np.bincount(clocks.rows[is_stranger], minlength=events)

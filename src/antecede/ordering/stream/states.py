@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.events.columns import flatten_lists, rank_names, to_integers
+from antecede.events.columns import encode_names_by_rank, flatten_lists, to_integers
 from antecede.kernels.ragged import Ints, expand_ranges, starts_of_lengths
 from antecede.ordering.columns import join_texts
 
@@ -112,7 +112,7 @@ def merge_slot_entries(one: SlotEntries, other: SlotEntries) -> SlotEntries:
         np.concatenate((one.first, other.first)),
         np.concatenate((one.last, other.last)),
     )
-    (rank,) = rank_names([joined.names]).codes
+    (rank,) = encode_names_by_rank([joined.names]).codes
     return joined.take(np.lexsort((rank, joined.group)))
 
 
