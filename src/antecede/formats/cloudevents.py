@@ -40,10 +40,10 @@ def read(source: Source, settings: Settings) -> FileRows:
         try:
             events.append(_make_event(record.line, record.value))
         except Refused as reason:
-            rows.refuse(record.line, str(reason), record.raw)
+            rows.add_to_quarantine(record.line, str(reason), record.raw)
     for event in events:
         _add_event(rows, event)
-    _resolve_causes(rows, [event.id for event in events], [event.cause for event in events])
+    _set_event_ids_and_parents(rows, [event.id for event in events], [event.cause for event in events])
     rows.index = _rank_by_sequence(events)
     return rows
 
@@ -59,11 +59,11 @@ def resolve_causes_across_files(events: pa.Table) -> pa.Table:
         ids.append(fields.pop("id", rows.event[row] or ""))
         causes.append(fields.pop("causationid", parents[0] if parents else None))
         rows.fields[row] = fields or None
-    _resolve_causes(rows, ids, causes)
+    _set_event_ids_and_parents(rows, ids, causes)
     return rows.make_events_table()
 
 
-def _resolve_causes(rows: FileRows, ids: list[str], causes: list[str | None]) -> None:
+def _set_event_ids_and_parents(rows: FileRows, ids: list[str], causes: list[str | None]) -> None:
     """Names and parents of events. What cannot be told from these stays in the fields id and causationid."""
     holders: dict[tuple[str | None, str], set[str]] = {}
     for execution, name, source in zip(rows.execution, ids, rows.process, strict=True):
@@ -99,7 +99,7 @@ def _make_event(line: int, value: dict[str, Any]) -> _CloudEvent:
 
 
 def _add_event(rows: FileRows, event: _CloudEvent) -> None:
-    rows.add(
+    rows.add_event(
         event.line,
         execution=event.execution,
         process=event.source,

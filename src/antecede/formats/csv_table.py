@@ -137,7 +137,7 @@ def _add_csv_records(records: Iterable[Line], column_names: list[str], events: M
         try:
             events.mapper.add_record(line, _make_record(column_names, cells, events.mapper))
         except Refused as reason:
-            events.refuse(line, str(reason), raw)
+            events.add_to_quarantine(line, str(reason), raw)
 
 
 def _read_records(text: str, separator: str, first_line: int = 1) -> Iterator[Line]:
@@ -145,7 +145,7 @@ def _read_records(text: str, separator: str, first_line: int = 1) -> Iterator[Li
     line = first_line
     stream = io.StringIO(text, newline="")
     kept: list[str] = []
-    reader = csv.reader(_tee_lines(stream, kept), delimiter=separator)
+    reader = csv.reader(_copy_lines_while_reading(stream, kept), delimiter=separator)
     while True:
         try:
             cells: list[str] | str = next(reader)
@@ -160,7 +160,7 @@ def _read_records(text: str, separator: str, first_line: int = 1) -> Iterator[Li
         kept.clear()
 
 
-def _tee_lines(stream: io.StringIO, copies: list[str]) -> Iterator[str]:
+def _copy_lines_while_reading(stream: io.StringIO, copies: list[str]) -> Iterator[str]:
     for line in stream:
         copies.append(line)
         yield line

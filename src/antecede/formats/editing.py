@@ -41,14 +41,14 @@ def read(source: Source, settings: Settings) -> FileRows:
     try:
         trace = msgspec.json.decode(source.data, type=_Trace)
     except jsons.ERRORS as error:
-        rows.refuse(1, f"no object with txns: {error}", source.data)
+        rows.add_to_quarantine(1, f"no object with txns: {error}", source.data)
         return rows
     txns = []
     for number, (line, raw) in enumerate(jsons.find_lines_of_parts(source.data, map(bytes, trace.txns))):
         try:
             txns.append(_read_txn(line, jsons.decode_value(raw), number))
         except Refused as reason:
-            rows.refuse(line, str(reason), raw)
+            rows.add_to_quarantine(line, str(reason), raw)
     _fill_rows(rows, txns, _make_trace_name(source.name))
     return rows
 
@@ -81,7 +81,7 @@ def _fill_rows(rows: FileRows, txns: list[_Txn], execution: str) -> None:
         begin, parents = txn.begin, txn.parents
         inner = cuts[bisect_left(cuts, txn.begin + 1) : bisect_left(cuts, txn.end)]
         for end in [*inner, txn.end]:
-            rows.add(
+            rows.add_event(
                 txn.line,
                 execution=execution,
                 process=txn.agent,

@@ -26,7 +26,7 @@ def read(source: Source, settings: Settings) -> FileRows:
         try:
             found.append(_make_span(record.line, record.value, processes))
         except Refused as reason:
-            rows.refuse(record.line, str(reason), record.raw)
+            rows.add_to_quarantine(record.line, str(reason), record.raw)
     spans.fill_rows(rows, found)
     return rows
 

@@ -85,7 +85,7 @@ def decode_objects(raw_records: Iterable[Raw], rows: FileRows) -> Iterator[Recor
         try:
             yield Record(line, _object.decode(raw), raw)
         except ERRORS as error:
-            rows.refuse(line, f"not a JSON object: {error}", raw)
+            rows.add_to_quarantine(line, f"not a JSON object: {error}", raw)
 
 
 def split_records(data: bytes) -> Iterable[Raw]:

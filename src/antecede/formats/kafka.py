@@ -124,7 +124,7 @@ def _read_records_one_by_one(data: bytes, rows: FileRows) -> list[TopicRecord]:
         try:
             records.append(_make_record(record))
         except Refused as reason:
-            rows.refuse(record.line, str(reason), record.raw)
+            rows.add_to_quarantine(record.line, str(reason), record.raw)
     return records
 
 
@@ -156,7 +156,7 @@ def _read_console_lines(source: Source, rows: FileRows) -> list[TopicRecord]:
     for at in np.flatnonzero(~is_record).tolist():
         if lines[at].strip():
             reason = "no record: lines begin with CreateTime:, Partition: and Offset:, each with a number"
-            rows.refuse(at + 1, reason, lines[at])
+            rows.add_to_quarantine(at + 1, reason, lines[at])
     columns = {field.name: parts.field(field.name).filter(pa.array(is_record)) for field in parts.type}
     rests = columns["rest"].to_pylist()
     headers, keys, contents = _split_headers_key_value(rests)

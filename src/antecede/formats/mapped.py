@@ -71,7 +71,7 @@ class Mapper:
         self.owns.append((row.get("clock") or {}).get(row["process"]))
         if row.get("clock"):
             row["clock"] = clocks.drop_zero_entries(row["clock"])
-        self.rows.add(row.pop("line", line), **row, fields=fields or None)
+        self.rows.add_event(row.pop("line", line), **row, fields=fields or None)
 
     def make_event_row(self, found: dict[str, Any]) -> dict[str, Any]:
         """The columns that the record fills."""

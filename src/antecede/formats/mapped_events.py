@@ -47,9 +47,9 @@ class MappedEvents:
         self.blocks: list[pa.Table] = [EVENTS.empty_table()]
         self.owns: list[pa.Array] = [pa.array([], pa.int64())]
 
-    def refuse(self, line: int, reason: str, raw: str | bytes) -> None:
+    def add_to_quarantine(self, line: int, reason: str, raw: str | bytes) -> None:
         """One record that goes to quarantine."""
-        self.mapper.rows.refuse(line, reason, raw)
+        self.mapper.rows.add_to_quarantine(line, reason, raw)
 
     def add_block(self, events: pa.Table, own_entries: pa.Array) -> None:
         """Events with the entries of their clocks for their own processes."""
@@ -138,7 +138,7 @@ def add_json_record(record: Record, events: MappedEvents, is_event: Check | None
         if is_event is None or is_event(events.mapper, record.value):
             events.mapper.add_record(record.line, record.value)
     except Refused as reason:
-        events.refuse(record.line, str(reason), record.raw)
+        events.add_to_quarantine(record.line, str(reason), record.raw)
 
 
 def split_into_blocks(

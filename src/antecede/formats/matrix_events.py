@@ -26,7 +26,7 @@ def read(source: Source, settings: Settings) -> FileRows:
             try:
                 _add_event(rows, event.line, event.value)
             except Refused as reason:
-                rows.refuse(event.line, str(reason), event.raw)
+                rows.add_to_quarantine(event.line, str(reason), event.raw)
     return rows
 
 
@@ -40,7 +40,7 @@ def _iterate_events(record: Record, rows: FileRows) -> Iterator[Record]:
 
 
 def _add_event(rows: FileRows, line: int, event: dict[str, Any]) -> None:
-    rows.add(
+    rows.add_event(
         line,
         execution=graphs.find_text(event, "room_id") or "",
         process=_find_server_name(event),

@@ -64,7 +64,7 @@ def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
         try:
             found.append(_make_span(record.line, record.value, service))
         except Refused as reason:
-            rows.refuse(record.line, str(reason), record.raw)
+            rows.add_to_quarantine(record.line, str(reason), record.raw)
     return found
 
 
@@ -79,7 +79,7 @@ def _read_protobuf_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
                     try:
                         found.append(_make_span(number, span, service))
                     except Refused as reason:
-                        rows.refuse(number, str(reason), values.as_text(span))
+                        rows.add_to_quarantine(number, str(reason), values.as_text(span))
     return found
 
 
@@ -113,7 +113,7 @@ def _iterate_spans(data: bytes, rows: FileRows) -> Iterator[tuple[Record, str | 
     """Every span with the name of its service."""
     for document in read_objects(data, rows):
         if not isinstance(document.value.get("resourceSpans"), list):
-            rows.refuse(document.line, "no list of resourceSpans", document.raw)
+            rows.add_to_quarantine(document.line, "no list of resourceSpans", document.raw)
             continue
         for resource in iterate_objects_in_list(document, "resourceSpans", rows):
             service = _find_service_name(resource.value.get("resource"))

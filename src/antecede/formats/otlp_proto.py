@@ -110,12 +110,12 @@ def read_documents(data: bytes, rows: FileRows) -> Iterator[tuple[int, dict[str,
         end = begin + LENGTH + int.from_bytes(data[begin : begin + LENGTH], "big")
         frame = data[begin + LENGTH : end]
         if end > len(data):
-            rows.refuse(number, "the file ends in the middle of a message", frame)
+            rows.add_to_quarantine(number, "the file ends in the middle of a message", frame)
             return
         try:
             yield number, _decode_message("traces", frame)
         except (Refused, ValueError) as reason:
-            rows.refuse(number, f"no message of OTLP: {reason}", frame)
+            rows.add_to_quarantine(number, f"no message of OTLP: {reason}", frame)
         begin = end
 
 

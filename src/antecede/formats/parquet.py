@@ -95,7 +95,7 @@ def _read_events_row_by_row(table: pa.Table, name: str, settings: Settings) -> P
         try:
             events.mapper.add_record(number, plain)
         except Refused as reason:
-            events.refuse(number, str(reason), as_text(record))
+            events.add_to_quarantine(number, str(reason), as_text(record))
     return events.finish_file("parquet")
 
 

@@ -117,7 +117,7 @@ def read(data: bytes, name: str, format: str | None = None, settings: Settings =
     parsed = found if isinstance(found, Parsed) else found.make_tables(chosen)
     if source.torn:
         torn = FileRows(name)
-        torn.refuse(source.data.count(b"\n") + 1, source.torn, "")
+        torn.add_to_quarantine(source.data.count(b"\n") + 1, source.torn, "")
         return parsed._replace(quarantine=pa.concat_tables([parsed.quarantine, torn.make_quarantine_table()]))
     return parsed
 

@@ -74,7 +74,7 @@ class FileRows:
     def __len__(self) -> int:
         return len(self.line)
 
-    def add(
+    def add_event(
         self,
         line: int,
         *,
@@ -110,7 +110,7 @@ class FileRows:
         self.origin.append(file or self.file)
         self.line.append(line)
 
-    def refuse(self, line: int, reason: str, raw: str | bytes) -> None:
+    def add_to_quarantine(self, line: int, reason: str, raw: str | bytes) -> None:
         """One record that goes to quarantine, as it stood there."""
         text = raw.decode(errors="replace") if isinstance(raw, bytes) else raw
         self.refused.append((line, reason, text))

@@ -239,11 +239,11 @@ def _refuse_damaged_records(scan: Scan, rows: FileRows) -> None:
     bad = np.flatnonzero(np.concatenate(scan.owns) == clocks.NO_ENTRY)
     places = [np.concatenate(blocks)[bad].tolist() for blocks in (scan.lines, scan.starts, scan.ends)]
     for line, start, end, reason in zip(*places, scan.reasons, strict=True):
-        rows.refuse(line, reason, scan.text[start:end])
+        rows.add_to_quarantine(line, reason, scan.text[start:end])
     reason = f"belongs to no record: {EXPECTED if scan.form.is_usual else NO_MATCH}"
     gaps = scan.find_damaged_gaps()
     for gap, line in zip(gaps, _find_line_numbers(scan.text, [gap.begin for gap in gaps]), strict=True):
-        rows.refuse(line, reason, scan.text[gap.begin : gap.end])
+        rows.add_to_quarantine(line, reason, scan.text[gap.begin : gap.end])
 
 
 def _explain_unreadable_clock(clock: str, host: str) -> str:

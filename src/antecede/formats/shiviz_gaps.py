@@ -35,7 +35,7 @@ def select_damaged_gaps(text: str, gaps: Sequence[TextGap], record_count: int) -
     """
     usual = _find_usual_gap_length(text, gaps, record_count)
     for gap in gaps:
-        begin = _skip_lines(text, gap, usual) if gap.is_behind_record else gap.begin
+        begin = _skip_lines_with_text(text, gap, usual) if gap.is_behind_record else gap.begin
         is_between = gap.is_behind_record and not gap.is_last
         rest = text[begin : gap.end]
         if rest.strip() and (is_between or usual == 0 or COUNTING_CLOCK.search(rest)):
@@ -61,7 +61,7 @@ def _count_lines_with_text(text: str, gap: TextGap) -> int:
     return sum(1 for _ in _LINE_WITH_TEXT.finditer(text, gap.begin, gap.end))
 
 
-def _skip_lines(text: str, gap: TextGap, count: int) -> int:
+def _skip_lines_with_text(text: str, gap: TextGap, count: int) -> int:
     """Where the gap goes on behind so many lines with text; its begin if they have a clock that counts."""
     begin = gap.begin
     for line, _ in zip(_LINE_WITH_TEXT.finditer(text, gap.begin, gap.end), range(count), strict=False):

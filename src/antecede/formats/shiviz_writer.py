@@ -41,7 +41,7 @@ def format_shiviz(events: pa.Table) -> str:
     chosen = [_make_event(row) for row in events.select(COLUMNS).to_pylist() if row["clock"] is not None]
     if len(events) and not chosen:
         raise CallerError("events without clocks cannot be drawn by ShiViz; order or audit the log first")
-    numbers, owns = _number_events(chosen)
+    numbers, owns = _assign_event_numbers(chosen)
     renumbered = any(event.own != number for event, number in zip(chosen, numbers, strict=True))
     hosts = _make_names_distinct([event.process for event in chosen], _clean_host)
     records: dict[str, list[str]] = {}
@@ -62,7 +62,7 @@ def _make_event(row: dict[str, Any]) -> _WrittenEvent:
     return _WrittenEvent(row["execution"] or "", process, index, own, clock, _clean_line(text))
 
 
-def _number_events(events: list[_WrittenEvent]) -> tuple[list[int], dict[Host, list[int]]]:
+def _assign_event_numbers(events: list[_WrittenEvent]) -> tuple[list[int], dict[Host, list[int]]]:
     """Each event's number on its host from 1, and the old own entries of each host, sorted."""
     numbers = [0] * len(events)
     owns: dict[Host, list[int]] = {}
@@ -90,14 +90,14 @@ def _join_records(records: dict[str, list[str]]) -> str:
     if set(records) <= {""}:
         return "\n" + "".join(records.get("", []))
     labels = _make_names_distinct([name for name in records if name], _clean_line)
-    parts = [DELIMITER + "\n", *map(_indent_record, records.get("", []))]
+    parts = [DELIMITER + "\n", *map(_indent_text_like_delimiter, records.get("", []))]
     for name, lines in records.items():
         if name:
-            parts += [f"=== {labels[name]} ===\n", *map(_indent_record, lines)]
+            parts += [f"=== {labels[name]} ===\n", *map(_indent_text_like_delimiter, lines)]
     return "".join(parts)
 
 
-def _indent_record(record: str) -> str:
+def _indent_text_like_delimiter(record: str) -> str:
     head, _, text = record.partition("\n")
     return f"{head}\n {text}" if text.startswith("=== ") else record
 

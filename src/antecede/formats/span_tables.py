@@ -78,7 +78,7 @@ def read(source: Source, settings: Settings) -> FileRows:
         try:
             found.append(convert.make_span(line, row))
         except Refused as reason:
-            rows.refuse(line, str(reason), values.as_text(row) if raw is None else raw)
+            rows.add_to_quarantine(line, str(reason), values.as_text(row) if raw is None else raw)
     spans.fill_rows(rows, found)
     return rows
 
@@ -138,7 +138,9 @@ def _iterate_csv_rows(source: Source, rows: FileRows) -> Iterator[tuple[int, Row
         if len(cells) == len(header):
             yield line, dict(zip(header, cells, strict=True)), ",".join(cells)
         elif cells:
-            rows.refuse(line, f"{len(cells)} cells, but the header has {len(header)}", ",".join(cells))
+            rows.add_to_quarantine(
+                line, f"{len(cells)} cells, but the header has {len(header)}", ",".join(cells)
+            )
         line = reader.line_num + 1
 
 

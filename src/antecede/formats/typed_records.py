@@ -91,17 +91,17 @@ class TypedRecords:
 
     def learn_keys(self, record: dict[str, Any]) -> None:
         """Take note of the keys of a record."""
-        if self.is_possible and self._add_keys(self.keys, record, ()):
+        if self.is_possible and self._add_new_keys(self.keys, record, ()):
             self.type = None
 
-    def _add_keys(self, known: Keys, record: dict[str, Any], above: Path) -> bool:
+    def _add_new_keys(self, known: Keys, record: dict[str, Any], above: Path) -> bool:
         """Whether there are any that were not known."""
         is_new = False
         for key, value in record.items():
             path = (*above, key)
             if path in self.inner and isinstance(value, dict):
                 below = known.setdefault(key, {})
-                is_new |= below is not None and self._add_keys(below, value, path)
+                is_new |= below is not None and self._add_new_keys(below, value, path)
             elif key not in known:
                 known[key] = None
                 is_new = True
@@ -156,7 +156,7 @@ def _make_record_type(keys: Keys, paths: dict[str, list[Path]]) -> _RecordType |
         return None
     types = {path: TYPES[own] for own, path in columns.items()}
     try:
-        struct, getters = _make_struct(keys, types, ())
+        struct, getters = _make_struct_type(keys, types, ())
     except ValueError:
         return None
     others = [path for path in getters if path not in types]
@@ -171,7 +171,7 @@ def _list_leaf_paths(keys: Keys, above: Path = ()) -> Iterator[Path]:
             yield from _list_leaf_paths(below, (*above, key))
 
 
-def _make_struct(keys: Keys, types: dict[Path, Any], above: Path) -> tuple[type, dict[Path, Steps]]:
+def _make_struct_type(keys: Keys, types: dict[Path, Any], above: Path) -> tuple[type, dict[Path, Steps]]:
     """A struct with a field for every key, and how to get at the values in it and below it."""
     fields: list[tuple[str, Any, Any]] = []
     getters: dict[Path, Steps] = {}
@@ -183,7 +183,7 @@ def _make_struct(keys: Keys, types: dict[Path, Any], above: Path) -> tuple[type,
             fields.append((name, types.get(path, Any), None))
             getters[path] = ((name, None),)
         else:
-            struct, inner = _make_struct(below, types, path)
+            struct, inner = _make_struct_type(below, types, path)
             fields.append((name, struct | None, None))
             empty = struct()
             getters |= {path: ((name, empty), *steps) for path, steps in inner.items()}
@@ -259,18 +259,18 @@ class _Columns:
             raise Odd
         owns = pa.nulls(len(self.records), pa.int64())
         if (given := self._collect_column_values("clock")) is not None:
-            columns["clock"], own_entries = _read_clocks(given, columns["process"])
+            columns["clock"], own_entries = _parse_clocks(given, columns["process"])
             owns = missing_entries_to_null(own_entries)
         if (given := self._collect_column_values("text")) is not None:
             columns["text"] = build_texts(given)
         if (given := self._collect_column_values("kind")) is not None:
             columns["kind"], words = build_kinds(pa.array(given, pa.string()), kinds)
             if words.null_count < len(words):
-                fields = _add_field(fields, "kind", words.to_pylist())
+                fields = _add_field_to_rows(fields, "kind", words.to_pylist())
         if (given := self._collect_column_values("time")) is not None:
             columns["time"], texts = build_times_ms(given)
             if texts:
-                fields = _add_field(fields, "time", texts)
+                fields = _add_field_to_rows(fields, "time", texts)
         if fields is not None:
             columns["fields"] = build_fields(fields)
         lines = pa.array(np.arange(first_line, first_line + len(self.records)))
@@ -301,7 +301,7 @@ def _json_nulls_to_none(raws: Sequence[msgspec.Raw | None]) -> list[msgspec.Raw 
     return [None if raw is None or (len(raw) == size and bytes(raw) == NULL) else raw for raw in raws]
 
 
-def _read_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> ClockColumn:
+def _parse_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> ClockColumn:
     """Clocks from their JSON; raises Odd if one is none."""
     texts = [NULL if raw is None else raw for raw in raws]
     offsets = np.zeros(len(texts) + 1, np.int32)
@@ -317,7 +317,7 @@ def _read_clocks(raws: Sequence[msgspec.Raw | None], processes: pa.Array) -> Clo
     return build_clock_column(clocks, processes)
 
 
-def _add_field(
+def _add_field_to_rows(
     fields: list[dict[str, str]] | None, key: str, texts: Sequence[str | None]
 ) -> list[dict[str, str]]:
     fields = fields or [{} for _ in texts]

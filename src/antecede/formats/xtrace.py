@@ -27,7 +27,7 @@ def read(source: Source, settings: Settings) -> FileRows:
             try:
                 _add_report(rows, report.line, report.value, task)
             except Refused as reason:
-                rows.refuse(report.line, str(reason), report.raw)
+                rows.add_to_quarantine(report.line, str(reason), report.raw)
     return rows
 
 
@@ -36,7 +36,7 @@ def _add_report(rows: FileRows, line: int, report: dict[str, Any], task: str | N
     parents = report.get("ParentEventID")
     found = [] if parents is None else values.read_names(parents, "ParentEventID")
     stamp = graphs.find_text(report, "Timestamp")
-    rows.add(
+    rows.add_event(
         line,
         execution=graphs.find_text(report, "TaskID", "TraceID") or task or "",
         process=_make_process_name(report),

@@ -66,7 +66,7 @@ def _read_spans(data: bytes, rows: FileRows) -> list[spans.Span]:
         try:
             found.append(_make_span(record.line, record.value))
         except Refused as reason:
-            rows.refuse(record.line, str(reason), record.raw)
+            rows.add_to_quarantine(record.line, str(reason), record.raw)
     return found
 
 

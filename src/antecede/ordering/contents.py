@@ -33,16 +33,16 @@ def _hash_batch(batch: pa.RecordBatch) -> Hashes:
     hashes = np.full(len(batch), SEED, dtype=np.uint64)
     each_row = np.arange(len(batch) + 1)
     zeros = pa.array(np.zeros(len(batch), np.int32))
-    _update_hashes(hashes, each_row, zeros)  # so that a row without columns has a hash, too
+    _mix_values_into_hashes(hashes, each_row, zeros)  # so that a row without columns has a hash, too
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if _is_plain_map(column.type):
             flat = flatten_lists(column)
             for items in flat.items:  # all keys, then all values
-                _update_hashes(hashes, flat.starts, items)
+                _mix_values_into_hashes(hashes, flat.starts, items)
         elif _has_map(column.type):
-            _update_hashes(hashes, each_row, _encode_json_column(field.name, column))
+            _mix_values_into_hashes(hashes, each_row, _encode_json_column(field.name, column))
         else:
-            _update_hashes(hashes, each_row, column)
+            _mix_values_into_hashes(hashes, each_row, column)
     return hashes
 
 
@@ -61,7 +61,7 @@ def _has_map(*kinds: pa.DataType) -> bool:
     return False
 
 
-def _update_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+def _mix_values_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain the values of each row."""
     if pt.is_dictionary(values.type):
         values = values.dictionary_decode()
@@ -69,17 +69,17 @@ def _update_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
         return
     if is_list(values.type):
         flat = flatten_lists(values.cast(pa.list_(values.type.value_type)))
-        _update_hashes(hashes, flat.starts[starts], flat.items[0])
+        _mix_values_into_hashes(hashes, flat.starts[starts], flat.items[0])
     elif pt.is_struct(values.type):
-        _update_hashes_by_structs(hashes, starts, values.flatten())
+        _mix_structs_into_hashes(hashes, starts, values.flatten())
     elif pt.is_floating(values.type) or _is_stored_as_integer(values.type):
         words, width = _get_hashed_bits(values)
         mix_numbers_into_hashes(hashes, starts, words, _make_valid_mask(values), width)
     else:
-        _update_hashes_by_bytes(hashes, starts, values)
+        _mix_bytes_into_hashes(hashes, starts, values)
 
 
-def _update_hashes_by_structs(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None:
+def _mix_structs_into_hashes(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None:
     """Chain structs, which are the chain of their fields: one struct of every row after the other."""
     lengths = np.diff(starts)
     for nth in range(int(lengths.max(initial=0))):
@@ -87,11 +87,11 @@ def _update_hashes_by_structs(hashes: Hashes, starts: Ints, fields: list[pa.Arra
         some = hashes[rows]
         at = pa.array(starts[rows] + nth)
         for field in fields:
-            _update_hashes(some, np.arange(len(rows) + 1), field.take(at))
+            _mix_values_into_hashes(some, np.arange(len(rows) + 1), field.take(at))
         hashes[rows] = some
 
 
-def _update_hashes_by_bytes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
+def _mix_bytes_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain texts, bytes and what else is hashed as bytes."""
     if pt.is_decimal(values.type):
         unscaled = [_encode_unscaled_bytes(value) for value in values.to_pylist()]
