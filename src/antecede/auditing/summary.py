@@ -76,7 +76,7 @@ class Summary:
         return numbers
 
 
-def summarize(
+def summarize_audit(
     executions: int,
     counted: int,
     sums: Mapping[str, int | None],
@@ -111,7 +111,7 @@ def rank_within_kind(findings: pa.Table) -> Ints:
     return ranks
 
 
-def nest_findings(findings: pa.Table, totals: pa.Table) -> pa.Table:
+def nest_findings_in_totals(findings: pa.Table, totals: pa.Table) -> pa.Table:
     """The totals of executions, each with a list of its findings in a column `findings`."""
     execution = get_column(findings, "execution")
     place = to_integers(pc.index_in(execution, value_set=get_column(totals, "execution")), -1)

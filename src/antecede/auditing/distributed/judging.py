@@ -16,7 +16,7 @@ from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FINDINGS
 from antecede.auditing.findings import FindingRows, pick_reported_findings
 from antecede.auditing.judge import find_findings_and_totals
-from antecede.auditing.summary import nest_findings, rank_within_kind
+from antecede.auditing.summary import nest_findings_in_totals, rank_within_kind
 from antecede.events.columns import (
     Bools,
     encode_names_by_appearance,
@@ -67,7 +67,7 @@ def build_judged_table(graph: EventGraph, first_row: int) -> pa.Table:
     findings = pa.concat_tables([NUMBERED_FINDINGS.empty_table(), *parts])
     rank = pa.array(rank_within_kind(findings))
     findings = findings.set_column(findings.column_names.index("rank"), "rank", rank)
-    return nest_findings(findings, examined.totals).cast(JUDGED)
+    return nest_findings_in_totals(findings, examined.totals).cast(JUDGED)
 
 
 class _Names(NamedTuple):
