@@ -129,6 +129,6 @@ class Crowd:
 
     def check(self) -> None:
         """Nothing stuck, nothing lost (a second delivery makes the oracle raise), no late one unnoticed."""
-        assert [(name, m) for name, m in self.oracle.list_undelivered() if name in self.joined] == []
+        assert [(name, m) for name, m in self.oracle.list_undelivered_messages() if name in self.joined] == []
         assert not any(self.endpoints[name].held() for name in self.joined)
         assert self.unnoticed == []

@@ -100,7 +100,7 @@ class World:
     def stuck(self) -> list[tuple[object, int]]:
         """What is never delivered although everything arrived."""
         assert not self.network
-        return self.oracle.list_undelivered()
+        return self.oracle.list_undelivered_messages()
 
 
 def run_script(world: World, script: Sequence[tuple[int, int, int]], kind: str) -> None:

@@ -23,7 +23,7 @@ def destinations(random: Random, n: int, sender: int) -> list[int]:
 
 def check_same(mine: Window, oracle: Oracle, n: int) -> None:
     """All verdicts about everything in flight."""
-    undelivered = oracle.list_undelivered()
+    undelivered = oracle.list_undelivered_messages()
     assert mine.undelivered() == undelivered
     for process, message in undelivered:
         assert isinstance(process, int)

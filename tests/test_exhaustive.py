@@ -143,7 +143,7 @@ def count_executions(case: Case, first: list[Send], sends: list[Send], messages:
         return known[key]
 
     def end(state: State) -> int:
-        assert case.name == "sync-rendezvous" or state.oracle.list_undelivered() == []
+        assert case.name == "sync-rendezvous" or state.oracle.list_undelivered_messages() == []
         return 1
 
     return count_from(State(case))

@@ -98,7 +98,7 @@ def test_every_execution_in_which_a_link_is_added_and_another_removed(messages: 
         stack += following
         if not following:
             ends += 1
-            assert state.oracle.list_undelivered() == []
+            assert state.oracle.list_undelivered_messages() == []
             assert state.has_new_link
     assert ends == leaves
 

@@ -155,7 +155,7 @@ def test_crashes_at_any_point_lose_nothing_repeat_nothing_and_keep_order(
     town = Town(case, Random(seed))
     town.misbehave(kind, 120)
     town.behave()
-    assert town.oracle.list_undelivered() == []
+    assert town.oracle.list_undelivered_messages() == []
     assert town.crashes > 0
     if case.name != "fifo":
         assert town.violations == []

@@ -116,7 +116,7 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
         asked.append(-1)
 
     for _ in range(steps):
-        waiting = [pair for pair in causal.list_undelivered() if pair not in arrived]
+        waiting = [pair for pair in causal.list_undelivered_messages() if pair not in arrived]
         process = random.randrange(n)
         if arrived and random.random() < 0.4:
             process, message = arrived.pop(random.randrange(len(arrived)))
@@ -141,7 +141,7 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
             assert meaning.record_send(process, to, depends_on) == message
             sends.append(len(trace))
             step(process, SEND, message, depends_on)
-    for there, message in causal.list_undelivered():  # what is never delivered is due for ever
+    for there, message in causal.list_undelivered_messages():  # what is never delivered is due for ever
         assert isinstance(there, int)
         step(there, DELIVER, message, 0)
     found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace), asked)

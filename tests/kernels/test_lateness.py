@@ -30,7 +30,7 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
     trace: list[Any] = []
     late, missing = [], []
     for _ in range(steps):
-        waiting = oracle.list_undelivered()
+        waiting = oracle.list_undelivered_messages()
         if waiting and random.random() < 0.6:
             process, message = random.choice(waiting)
             if oracle.is_late(process, message):
@@ -42,7 +42,7 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             to = random.sample([p for p in range(n) if p != sender], random.randint(0, n - 1))
             trace.append((sender, SEND, oracle.record_send(sender, to)))
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
-    lost = [(process, DELIVER, message) for process, message in oracle.list_undelivered()]
+    lost = [(process, DELIVER, message) for process, message in oracle.list_undelivered_messages()]
     found = join_verdicts([find_violations(link_trace(trace + lost), n)])
     assert [p for p in found[0] if p < len(trace)] == late
     pairs = [pair for pair in found[3] if pair[0] < len(trace)]

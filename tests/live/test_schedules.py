@@ -100,7 +100,7 @@ def test_a_node_that_lets_out_before_it_has_written_is_found_out(
             self._group = CommitGroup()
             self._apply_group(group)
             finish = partial(finish_commit, self, group)
-            self._thread.call(finish, self.journal.commit, group.list_units(), None)
+            self._thread.queue_call(finish, self.journal.commit, group.list_units(), None)
 
     def finish_commit(pipeline: Pipeline, group: CommitGroup, *_: object) -> None:
         pipeline._current = None

@@ -74,5 +74,5 @@ def _call_in_virtual_time(
 def run_virtually(main: Coroutine[Any, Any, T], seed: int) -> T:
     """Run a program to its end in virtual time."""
     runner = asyncio.Runner(loop_factory=lambda: VirtualLoop(Random(seed)))
-    with runner, patch.object(JournalThread, "call", _call_in_virtual_time):
+    with runner, patch.object(JournalThread, "queue_call", _call_in_virtual_time):
         return runner.run(main)

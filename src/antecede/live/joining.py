@@ -168,7 +168,7 @@ async def _restore_station_from_journal(
     own = pipeline.station.endpoint
     header = JournalHeader(1, own.process, own.facts.name, group, own.group_fingerprint, incarnation)
     snapshot = pipeline.station.snapshot()
-    stored = await pipeline.call_in_thread(pipeline.journal.open, header, snapshot)
+    stored = await pipeline.call_in_journal_thread(pipeline.journal.open, header, snapshot)
     station = restore_station(stored.snapshot, restore)
     for inputs in stored.records:
         for one in inputs:

@@ -180,7 +180,7 @@ class SqliteJournal:
 
     def _recover_journal(self, header: JournalHeader, marked: tuple[bytes, int] | None) -> Stored:
         self._check_integrity()
-        own = self._read_header(header)
+        own = self._read_and_check_header(header)
         self._incarnation = own.incarnation
         snapshot = self._read_snapshot()
         records = [read_inputs(data) for data in self._read_records()]
@@ -199,7 +199,7 @@ class SqliteJournal:
         if problems != ["ok"]:
             raise JournalError(f"{self.path} is damaged: {problems[0]}")
 
-    def _read_header(self, header: JournalHeader) -> JournalHeader:
+    def _read_and_check_header(self, header: JournalHeader) -> JournalHeader:
         rows = self._execute("SELECT header, hash FROM antecede_journal").fetchall()
         if len(rows) != 1 or _hash_parts(_expect_bytes(rows[0][0])) != rows[0][1]:
             raise JournalError(f"{self.path} is damaged: its header is not as it was written")

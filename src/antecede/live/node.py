@@ -98,7 +98,7 @@ class Node:
         courier.attach(self)
         if pipeline is not None:
             pipeline.report = self._process_applied_input
-            pipeline.release = self._release_durable_inputs
+            pipeline.release = self._release_effects_of_durable_inputs
             pipeline.fail = self.fail
 
     # -- the application's side --------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Node:
         elif self._failure is not None:
             raise self._failure
         if self._pipeline is None:
-            number = self._send_at_once(data, names, how)
+            number = self._send_without_journal(data, names, how)
             self._sends_in_turn += 1
             if self._sends_in_turn > SENDS_IN_A_TURN:
                 await asyncio.sleep(0)
@@ -210,15 +210,15 @@ class Node:
         """
         if name not in self.station.channels:
             raise CallerError(f"{name!r} is not another member of the group")
-        await self._apply_change(ExcludeInput(name))
+        await self._apply_change_of_peers(ExcludeInput(name))
 
     async def add_link(self, peer: str) -> None:
         """Pass messages on to another member, too (`flood`); it may take a while until `links` names it."""
-        await self._apply_change(LinkInput(check_process_name(peer), True))
+        await self._apply_change_of_peers(LinkInput(check_process_name(peer), True))
 
     async def remove_link(self, peer: str) -> None:
         """Pass nothing more on to a member (`flood`); the links that are left must connect the group."""
-        await self._apply_change(LinkInput(check_process_name(peer), False))
+        await self._apply_change_of_peers(LinkInput(check_process_name(peer), False))
 
     @property
     def links(self) -> list[str]:
@@ -231,7 +231,7 @@ class Node:
         Every member does that. Then one of them, the sponsor, calls `welcome` with the answers of all.
         """
         self._courier.check_address(address)
-        return (await self._apply_change(AdmitInput(check_process_name(name), address))).sent
+        return (await self._apply_change_of_peers(AdmitInput(check_process_name(name), address))).sent
 
     async def welcome(self, name: str, sent: dict[str, int]) -> Invitation:
         """What a newcomer needs that all have admitted; `sent` has what `admit` returned at each member.
@@ -270,7 +270,7 @@ class Node:
                 self.station.check_dismissal(check_process_name(name), sent)
                 break
             await self._sleep_or_raise_failure()
-        await self._apply_change(DismissInput(name, sent))
+        await self._apply_change_of_peers(DismissInput(name, sent))
 
     def status(self) -> Status:
         """How this node is doing."""
@@ -297,7 +297,7 @@ class Node:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    async def _apply_change(self, change: Change) -> Applied:
+    async def _apply_change_of_peers(self, change: Change) -> Applied:
         """Change who this node has to do with; with a journal, returns when that is on disk."""
         if self._pipeline is None:
             applied = apply_input(self.station, change)
@@ -309,7 +309,7 @@ class Node:
             raise applied.error
         return applied
 
-    def _update_connections(self, change: Change) -> None:
+    def _add_or_exclude_peer(self, change: Change) -> None:
         """Connect with whom the change admits, or not any more with whom it excludes."""
         if isinstance(change, AdmitInput) and change.peer not in self._courier.peers:
             self._courier.add_peer(change.peer, change.address)
@@ -332,7 +332,7 @@ class Node:
                 "are taken"
             )
 
-    def _send_at_once(self, data: bytes, to: Any, options: dict[str, int]) -> int:
+    def _send_without_journal(self, data: bytes, to: Any, options: dict[str, int]) -> int:
         number = self.station.send(data, to, options)
         if self._events is not None:
             self._events.add_send(number, self._list_receivers(to))
@@ -420,9 +420,9 @@ class Node:
         elif isinstance(node_input, SendInput) and self._events is not None and applied.error is None:
             self._events.add_send(applied.sent, self._list_receivers(node_input.to))
         elif isinstance(node_input, Change) and applied.error is None:
-            self._update_connections(node_input)
+            self._add_or_exclude_peer(node_input)
 
-    def _release_durable_inputs(self) -> None:
+    def _release_effects_of_durable_inputs(self) -> None:
         """Events come first: a snapshot, which may go with the next commit, brings none of them back."""
         self._flush_events()
         self._transmit_and_wake_waiters()

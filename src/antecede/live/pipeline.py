@@ -111,7 +111,7 @@ class Pipeline:
         self._failure: AntecedeError | None = None
         self._stopping = False
 
-    async def call_in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def call_in_journal_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the journal, in its thread."""
         return await self._loop.run_in_executor(self._thread, function, *arguments)
 
@@ -124,13 +124,13 @@ class Pipeline:
     async def stop(self, reason: AntecedeError) -> None:
         """Write what is there, and close the journal; who comes later is told the reason."""
         self._stopping = True
-        self._plan_commit()
+        self._schedule_commit()
         while self._failure is None and not (self._group.is_empty() and self._current is None):
             # A failure is told to the application, who sent or acknowledged.
             with suppress(AntecedeError):
                 await self._wait_for_commit(self._current or self._group)
         self._failure = self._failure or reason
-        await self.call_in_thread(self.journal.close)
+        await self.call_in_journal_thread(self.journal.close)
         self._thread.shutdown()
 
     def abort(self, error: AntecedeError) -> None:
@@ -146,7 +146,7 @@ class Pipeline:
         """Put a unit on its way."""
         entry = Entry(unit, parcels)
         self._group.entries.append(entry)
-        self._plan_commit()
+        self._schedule_commit()
         return entry
 
     async def commit_unit(self, unit: Unit) -> list[Applied]:
@@ -182,7 +182,7 @@ class Pipeline:
         """The application has dealt with deliveries up to this number; returns the group that will say so."""
         self.station.acknowledge_up_to(number)
         self._group.acknowledged = number
-        self._plan_commit()
+        self._schedule_commit()
         return self._group
 
     def note_stored_by_broker(self, peer: str, up_to: int) -> None:
@@ -200,7 +200,7 @@ class Pipeline:
         """Rows of the application's tables."""
         if self._failure is not None:
             raise self._failure
-        rows: list[tuple[Any, ...]] = await self.call_in_thread(self.journal.query, statement)
+        rows: list[tuple[Any, ...]] = await self.call_in_journal_thread(self.journal.query, statement)
         return rows
 
     async def _wait_for_commit(self, group: CommitGroup) -> None:
@@ -210,7 +210,7 @@ class Pipeline:
         group.waiters.append(waiter)
         await waiter
 
-    def _plan_commit(self) -> None:
+    def _schedule_commit(self) -> None:
         """Begin a commit in the next turn of the event loop, so that it has all that comes in this one."""
         if not self._is_commit_planned and self._current is None:
             self._is_commit_planned = True
@@ -228,7 +228,7 @@ class Pipeline:
         self._group = CommitGroup()
         snapshot, self._snapshot = self._snapshot, None
         done = partial(self._finish_commit, group, snapshot is not None)
-        self._thread.call(done, self.journal.commit, group.list_units(), snapshot)
+        self._thread.queue_call(done, self.journal.commit, group.list_units(), snapshot)
 
     def _finish_commit(
         self, group: CommitGroup, has_snapshot: bool, _: None, error: BaseException | None

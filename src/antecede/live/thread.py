@@ -34,10 +34,10 @@ class JournalThread(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Have a function called; returns a future of the event loop."""
         future = self._loop.create_future()
-        self.call(partial(_resolve_future, future), fn, *args)
+        self.queue_call(partial(_resolve_future, future), fn, *args)
         return future
 
-    def call(self, done: Done, function: Callable[..., Any], *arguments: Any) -> None:
+    def queue_call(self, done: Done, function: Callable[..., Any], *arguments: Any) -> None:
         """Have a function called in the thread, and then `done` in the event loop."""
         if self._ended:
             raise RuntimeError("the thread of this journal has ended")

@@ -108,9 +108,9 @@ class Bounded(VectorGated, kw_only=True):
     def read_stamp(kind: str, data: bytes, source: int, receiver: int, group_size: int) -> Counts:
         """M of the sender before this message; of an extra, the column of `receiver` only."""
         if kind == "message":
-            return _read_matrix(data, group_size)
+            return _read_matrix_stamp(data, group_size)
         if kind == "extra":
-            return _read_column(data, receiver, group_size)
+            return _read_column_stamp(data, receiver, group_size)
         refuse_packet_kind("bounded", kind)
 
     @staticmethod
@@ -151,7 +151,7 @@ def _is_extra(packet: Packet) -> bool:
     return packet.kind == "extra"
 
 
-def _read_matrix(data: bytes, group_size: int) -> Counts:
+def _read_matrix_stamp(data: bytes, group_size: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 3:
         raise InputError("stamp of 'bounded': not a list of (from, to, count)")
@@ -163,7 +163,7 @@ def _read_matrix(data: bytes, group_size: int) -> Counts:
     return matrix
 
 
-def _read_column(data: bytes, receiver: int, group_size: int) -> Counts:
+def _read_column_stamp(data: bytes, receiver: int, group_size: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 2:
         raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")

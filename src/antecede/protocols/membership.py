@@ -68,7 +68,7 @@ class Probabilistic(Sharing, kw_only=True):
         """Let a newcomer in; returns how many messages this process sent before."""
         if check_process_name(name) in self.seen or name == self.process:
             raise CallerError(f"{name!r} is or was a member; a newcomer needs a name of its own")
-        self._change_group({*self.group, name})
+        self._set_group_members({*self.group, name})
         self.seen[name] = Seen()
         return self.sent
 
@@ -79,7 +79,7 @@ class Probabilistic(Sharing, kw_only=True):
         if not isinstance(sent, int) or not 0 <= sent <= wire.LARGEST:
             raise CallerError(f"sent={sent}: give the number of messages that {name} has broadcast")
         self.left[name] = sent
-        self._change_group({*self.group} - {name})
+        self._set_group_members({*self.group} - {name})
 
     def has_delivered(self, name: str, sent: int) -> bool:
         """Whether the first `sent` messages of a member are delivered here."""
@@ -127,7 +127,7 @@ class Probabilistic(Sharing, kw_only=True):
         if [*welcome.have] != [*places] or keys - {*places} or sizes - {self.R}:
             raise InputError(f"state of a sponsor: made for other entries than the {self.R} here")
 
-    def _change_group(self, members: set[str]) -> None:
+    def _set_group_members(self, members: set[str]) -> None:
         self.group = sorted(members)
         for cached in ("index", "me", "n", "other_ids"):
             self.__dict__.pop(cached, None)

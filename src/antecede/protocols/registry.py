@@ -101,7 +101,7 @@ def build_endpoint(
     if unknown:
         known = ", ".join(kind.facts.options) or "none"
         raise CallerError(f"{protocol!r} has no option {', '.join(sorted(unknown))}; it has: {known}")
-    names = _check_group(group, process)
+    names = _check_and_sort_group(group, process)
     fields = {"process": process, "group": names, "manual": manual, **options}
     try:
         made = msgspec.convert(fields, kind)
@@ -122,7 +122,7 @@ def restore(snapshot: bytes) -> Endpoint:
     return _READERS[name](state)
 
 
-def _check_group(group: list[str], process: str) -> list[str]:
+def _check_and_sort_group(group: list[str], process: str) -> list[str]:
     if isinstance(group, str | bytes) or not isinstance(group, Iterable):
         raise CallerError(f"group is a list of process names, not {type(group).__name__}")
     names = sorted(check_process_name(name) for name in group)

@@ -105,7 +105,7 @@ def plan_execution(
     kind = str(rng.choice(kinds))
     wide = facts.multicast and kind in WITH_FANOUT
     mix = MIXES[int(rng.integers(len(MIXES)))]
-    options = _choose_options(facts, n, rng)
+    options = _choose_protocol_options(facts, n, rng)
     fifo = bool(options.get("pipelined")) or bool(rng.random() < 0.1)
     delay = str(rng.choice(DELAYS))
     network = Network(delay=delay, fifo=fifo, partition_time=span / 4, down_time=span / 8, **mix)
@@ -115,7 +115,7 @@ def plan_execution(
     )  # fmt: skip
 
 
-def _choose_options(
+def _choose_protocol_options(
     facts: Facts,
     n: int,
     rng: np.random.Generator,

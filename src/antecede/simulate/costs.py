@@ -60,7 +60,7 @@ class CostTally:
         self.latencies = array("d")
         self.peak_held = 0
 
-    def summarize(self, messages: int) -> Costs:
+    def summarize_costs(self, messages: int) -> Costs:
         """The summary of a run with this many messages."""
         copies, deliveries = self.stamp_sizes.total(), len(self.latencies)
         stamp_size = sum(size * number for size, number in self.stamp_sizes.items())
@@ -76,13 +76,13 @@ class CostTally:
             acks=self._count_control_packets() / per_message,
             control_packet_bytes=self.control_size / per_message,
             total_bytes=(stamp_size + self.control_size) / per_message,
-            wait=summarize_with_zeros(self.waits, deliveries),
-            needless=summarize_with_zeros(self.needless, deliveries),
+            wait=summarize_values_and_zeros(self.waits, deliveries),
+            needless=summarize_values_and_zeros(self.needless, deliveries),
             waited=len(self.waits),
             waited_needlessly=len(self.needless),
-            blocked=summarize_with_zeros(self.blocked, messages),
-            held_back=summarize_with_zeros(self.backs, copies),
-            latency=summarize_with_zeros(self.latencies, deliveries),
+            blocked=summarize_values_and_zeros(self.blocked, messages),
+            held_back=summarize_values_and_zeros(self.backs, copies),
+            latency=summarize_values_and_zeros(self.latencies, deliveries),
             peak_held=self.peak_held,
         )
 
@@ -102,7 +102,7 @@ def summarize_counts(counter: Counter[int]) -> CostFigure:
     return CostFigure(float(mean), float(p99))
 
 
-def summarize_with_zeros(values: "array[float]", total: int) -> CostFigure:
+def summarize_values_and_zeros(values: "array[float]", total: int) -> CostFigure:
     """Of some values and as many zeros as make up the number."""
     if not total:
         return CostFigure(0.0, 0.0)

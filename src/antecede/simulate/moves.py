@@ -111,7 +111,7 @@ class Moves:
         endpoints = self.make_endpoints()
         if not any(hasattr(endpoint, "step") for endpoint in endpoints):
             self._internal = []
-        numbers = tuple(self._number_snapshot(endpoint) for endpoint in endpoints)
+        numbers = tuple(self._assign_snapshot_number(endpoint) for endpoint in endpoints)
         return ProgramState(numbers, (), (0,) * len(numbers), ((),) * len(numbers))
 
     def make_endpoints(self) -> list[Endpoint]:
@@ -178,18 +178,18 @@ class Moves:
         effects = perform_step(endpoint, step)
         if effects is None:
             return None
-        packets = tuple(self._number_packet(packet) for packet in effects.packets)
+        packets = tuple(self._assign_packet_number(packet) for packet in effects.packets)
         received = tuple(delivery.payload.decode() for delivery in effects.deliveries)
-        return StepResult(self._number_snapshot(endpoint), packets, received)
+        return StepResult(self._assign_snapshot_number(endpoint), packets, received)
 
-    def _number_snapshot(self, endpoint: Endpoint) -> int:
+    def _assign_snapshot_number(self, endpoint: Endpoint) -> int:
         snapshot = endpoint.snapshot()
         if snapshot not in self._snapshots:
             self._snapshots[snapshot] = len(self._snapshot)
             self._snapshot.append(snapshot)
         return self._snapshots[snapshot]
 
-    def _number_packet(self, packet: Packet) -> int:
+    def _assign_packet_number(self, packet: Packet) -> int:
         data = packet.encode()
         if data not in self._packets:
             self._packets[data] = len(self._packet)

@@ -50,7 +50,7 @@ class Oracle:
         """Whether an effect of the message was delivered here before it (asked before its delivery)."""
         return bool(self.past[process] >> message & 1)
 
-    def list_undelivered(self) -> list[tuple[object, int]]:
+    def list_undelivered_messages(self) -> list[tuple[object, int]]:
         """Every (process, message) still to be delivered."""
         return [(p, m) for p in self.addressed for m in list_set_bits(self._find_due_messages(p))]
 

@@ -154,7 +154,7 @@ class _ReplayWatch(Watch):
             self.waiting[i].add(payload)
             self.rows += (self.queue.now, self.holds + i, payload)
 
-    def pop_copy(self, process: int, delivery: Delivery) -> int | None:
+    def pop_delivered_copy(self, process: int, delivery: Delivery) -> int | None:
         """The copy that is delivered here for the first time; None for any other delivery."""
         copies = self.copies.get(delivery.payload)
         copy = copies.pop(process, None) if copies else None
@@ -241,7 +241,7 @@ class _RecordedApplications:
     def on_deliver(self, process: int, delivery: Delivery) -> None:
         """A message is handed over; whoever waited for it may send, when all that is delivered now is."""
         self.watch.on_deliver(process, delivery)
-        copy = self.watch.pop_copy(process, delivery)
+        copy = self.watch.pop_delivered_copy(process, delivery)
         if copy is None:
             return
         self.delivered[copy] = self.queue.now
@@ -332,7 +332,7 @@ class _Replay:
     def _summarize_replay(self, is_overgrown: bool) -> Replay:
         recording, tally = self.recording, self.watch.tally
         delay = self._compute_copy_delays()
-        costs = tally.summarize(self.watch.messages)
+        costs = tally.summarize_costs(self.watch.messages)
         needless = self._sum_needless_wait()
         total = float(delay.sum())
         return Replay(
@@ -348,7 +348,7 @@ class _Replay:
             extras=costs.extras + self.watch.relayed / max(recording.messages, 1),
             acks=costs.acks,
             delay_mean=total / max(len(delay), 1),
-            delay_p99=_find_p99(delay),
+            delay_p99=_find_99th_percentile(delay),
             needless=min(1.0, needless / total) if total > 0 else 0.0,
             waited=int((delay > 0).sum()),
             peak_held=costs.peak_held,
@@ -395,7 +395,7 @@ def _average_by_stretch(values: Floats, stretch: Any) -> list[float]:
     return means
 
 
-def _find_p99(values: Floats) -> float:
+def _find_99th_percentile(values: Floats) -> float:
     """The value that 99 of 100 do not exceed."""
     if not len(values):
         return 0.0

@@ -141,7 +141,7 @@ class Simulation:
         if self.trace is not None:
             self.trace.on_end()
         faults = {kind: count for kind, count in sorted(self.carrier.counts.items()) if count}
-        costs = self.watch.tally.summarize(self.watch.messages)
+        costs = self.watch.tally.summarize_costs(self.watch.messages)
         return Run(self.plan, costs, self.watch.make_verdict(), faults, finished, self.watch.last)
 
 

@@ -32,9 +32,9 @@ class Story:
         self._oracle = Oracle(names)
         self._numbers: dict[str, int] = {}
         for step in exploration.find_witness(end):
-            self._play_step(step)
+            self._perform_and_describe_step(step)
 
-    def _play_step(self, step: Step) -> None:
+    def _perform_and_describe_step(self, step: Step) -> None:
         endpoint = self._endpoints[step.process]
         effects = perform_step(endpoint, step)
         assert effects is not None, f"possible when explored, and not now: {step}"

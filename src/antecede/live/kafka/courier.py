@@ -324,7 +324,7 @@ class KafkaCourier:
         wanted = free >= self._share and not peer.channel.excluded
         if self._session is not None and wanted != peer.reading:
             peer.reading = wanted
-            self._session.set_partition_reading(peer.partition, wanted)
+            self._session.pause_or_resume_partition(peer.partition, wanted)
 
     async def _read_inbox(self, session: BrokerSession) -> None:
         while True:

@@ -130,7 +130,7 @@ class BrokerSession:
         for partition, offset in offsets.items():
             self._consumer.seek(self.get_inbox_partition(partition), offset)
 
-    def set_partition_reading(self, partition: int, enabled: bool) -> None:
+    def pause_or_resume_partition(self, partition: int, enabled: bool) -> None:
         """Read from a partition, or leave it for now."""
         change = self._consumer.resume if enabled else self._consumer.pause
         change(self.get_inbox_partition(partition))

@@ -58,7 +58,7 @@ class LoadedConfig:
         """Where a file is that the configuration names."""
         return self.path.parent / name
 
-    def read_key(self) -> bytes | None:
+    def read_group_key(self) -> bytes | None:
         """The key of the group, without the line break at its end."""
         if self.config.key_file is None:
             return None
@@ -69,7 +69,7 @@ class LoadedConfig:
             remedy = "make one with: openssl rand -base64 32"
             raise CallerError(f"{self.path}: key_file {file}: {error.strerror}; {remedy}") from None
 
-    def locate_certificate(self) -> Certificate | None:
+    def resolve_certificate_paths(self) -> Certificate | None:
         """The files for mutual TLS."""
         tls = self.config.tls
         if tls is None:
@@ -98,8 +98,8 @@ class LoadedConfig:
             "group": config.group,
             "journal": None if config.journal is None else self.resolve_path(config.journal),
             "events": None if config.events is None else self.resolve_path(config.events),
-            "key": self.read_key(),
-            "tls": self.locate_certificate(),
+            "key": self.read_group_key(),
+            "tls": self.resolve_certificate_paths(),
         }
 
 

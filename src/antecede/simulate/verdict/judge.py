@@ -94,7 +94,7 @@ class Judge:
         at, why = judge_block(self.state, block, 0, result)
         while why != layout.DONE:
             if why == layout.EXAMPLE:
-                examples.append(self._find_example(block, at - 1))
+                examples.append(self._make_early_delivery_example(block, at - 1))
             else:
                 self._grow_state(why, block, at)
             at, why = judge_block(self.state, block, at, result)
@@ -127,7 +127,7 @@ class Judge:
         """Messages that are held now, at all processes."""
         return int(self.state.processes[:, layout.HELD].sum())
 
-    def _find_example(self, block: Block, at: int) -> Example:
+    def _make_early_delivery_example(self, block: Block, at: int) -> Example:
         """Of the early delivery that was just judged: the causes that are still due there."""
         state = self.state
         process = int(block.what[at]) % len(state.past)
