@@ -17,9 +17,9 @@ def test_delivered_messages_are_told_from_others(batches: list[set[tuple[int, in
     asked = np.array(everything, dtype=np.int64)
     for batch in batches:
         new = np.array(sorted(batch - delivered), dtype=np.int64).reshape(-1, 2)
-        memory = memory.add_delivered(new[:, 0], new[:, 1])
+        memory = memory.add_delivered_messages(new[:, 0], new[:, 1])
         delivered |= batch
-        found = memory.find_delivered(asked[:, 0], asked[:, 1])
+        found = memory.find_delivered_messages(asked[:, 0], asked[:, 1])
         assert [one for one, is_out in zip(everything, found, strict=True) if is_out] == sorted(delivered)
     spans = list(zip(*memory.holes, strict=True))
     assert spans == sorted(spans) and all(first <= last for _, first, last in spans)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from antecede.core.wire import Count
 from antecede.formats.maps import flatten_maps
-from antecede.formats.rows import Clock, Refused, build_maps
+from antecede.formats.rows import Clock, Refused, build_map_column
 from antecede.kernels.clock_texts import ABSENT, scan_clocks
 from antecede.kernels.ragged import Ints
 from antecede.tables import EVENTS
@@ -75,10 +75,10 @@ def read_plain_clocks(texts: pa.Array, processes: pa.Array) -> ClockColumn | Non
 
 def build_clock_column(clocks: Sequence[Clock | None], processes: pa.Array) -> ClockColumn:
     """The clocks of records that were decoded one by one."""
-    column = build_maps(clocks, CLOCK)
+    column = build_map_column(clocks, CLOCK)
     owns = pc.fill_null(find_clock_entries(column, processes), NO_ENTRY).to_numpy()
     if 0 in column.items.to_numpy():
-        column = build_maps([clock and drop_zero_entries(clock) for clock in clocks], CLOCK)
+        column = build_map_column([clock and drop_zero_entries(clock) for clock in clocks], CLOCK)
     return ClockColumn(column, owns)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.formats import values
-from antecede.formats.rows import Fields, build_maps
+from antecede.formats.rows import Fields, build_map_column
 from antecede.tables import EVENTS
 
 NAME_COLUMNS = ("execution", "process", "event", "message", "sender", "file")
@@ -60,7 +60,7 @@ def _empty_to_null(names: pa.Array) -> pa.Array:
     return pc.if_else(is_empty, None, names) if pc.any(is_empty).as_py() else names
 
 
-def build_names(names: Sequence[str | int | None]) -> pa.Array:
+def build_name_column(names: Sequence[str | int | None]) -> pa.Array:
     """Names, which may be whole numbers."""
     types = set(map(type, names))
     if int not in types:
@@ -70,11 +70,11 @@ def build_names(names: Sequence[str | int | None]) -> pa.Array:
     return pa.array([str(name) if isinstance(name, int) else name for name in names], pa.string())
 
 
-def build_lists(lists: Sequence[Any]) -> pa.Array:
+def build_name_list_column(lists: Sequence[Any]) -> pa.Array:
     """Lists of names; one name alone is a list of one."""
     types = set(map(type, lists))
     if list not in types:
-        names = build_names(lists)
+        names = build_name_column(lists)
         # An offset that is null makes the list null, and it still says where the list before it ends.
         is_given = pc.is_valid(names).to_numpy(zero_copy_only=False)
         flat, sizes = names.drop_null(), is_given.astype(np.int64)
@@ -82,7 +82,7 @@ def build_lists(lists: Sequence[Any]) -> pa.Array:
         opened = [one if isinstance(one, list) else [] if one is None else [one] for one in lists]
         sizes = np.fromiter(map(len, opened), np.int64, len(opened))
         is_given = np.array([one is not None for one in lists])
-        flat = build_names(list(chain.from_iterable(opened)))
+        flat = build_name_column(list(chain.from_iterable(opened)))
     if flat.null_count or pc.any(pc.equal(flat, "")).as_py():
         raise Odd
     return build_list_array(flat, sizes, is_given)
@@ -96,7 +96,7 @@ def build_list_array(flat: pa.Array, sizes: Any, is_given: Any) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32(), mask=mask), flat)
 
 
-def build_kinds(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa.Array, pa.Array]:
+def build_kind_column(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa.Array, pa.Array]:
     """Kinds, null for words that are not known; and those words, null elsewhere."""
     encoded = words.dictionary_encode()
     known = [values.read_kind(word, kind_of_word) for word in encoded.dictionary.to_pylist()]
@@ -106,7 +106,7 @@ def build_kinds(words: pa.Array, kind_of_word: dict[str, str]) -> tuple[pa.Array
     return column, pc.if_else(pc.is_null(column), words, None)
 
 
-def build_times_ms(raw_times: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
+def build_time_column_ms(raw_times: Sequence[Any]) -> tuple[pa.Array, list[str | None]]:
     """Milliseconds, null for what is no time; and the text of that, None elsewhere."""
     unknown: list[str | None] = []
     if str not in set(map(type, raw_times)):
@@ -123,7 +123,7 @@ def build_times_ms(raw_times: Sequence[Any]) -> tuple[pa.Array, list[str | None]
     return pa.array(times, pa.float64()), unknown
 
 
-def build_texts(raw_values: Sequence[Any]) -> pa.Array:
+def build_text_column(raw_values: Sequence[Any]) -> pa.Array:
     """Texts; what is no string is written as JSON."""
     types = set(map(type, raw_values))
     if types <= {str, type(None)}:
@@ -133,12 +133,12 @@ def build_texts(raw_values: Sequence[Any]) -> pa.Array:
     return pa.array(values.as_texts(raw_values), pa.string())
 
 
-def build_fields(fields: Sequence[Fields]) -> pa.Array:
+def build_fields_column(fields: Sequence[Fields]) -> pa.Array:
     """Fields; null where there are none."""
-    return build_maps([one or None for one in fields], FIELDS)
+    return build_map_column([one or None for one in fields], FIELDS)
 
 
-def build_fields_from_columns(columns: Mapping[str, pa.Array]) -> pa.Array:
+def build_fields_column_from_columns(columns: Mapping[str, pa.Array]) -> pa.Array:
     """Fields from columns of strings, each under its name; null where a row has none."""
     arrays = list(columns.values())
     # One row of the matrix for each record: which of the columns it fills.

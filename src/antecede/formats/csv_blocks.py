@@ -21,12 +21,12 @@ from antecede.formats.columns import (
     NAME_COLUMNS,
     Odd,
     assemble_events,
-    build_fields,
-    build_fields_from_columns,
-    build_kinds,
+    build_fields_column,
+    build_fields_column_from_columns,
+    build_kind_column,
     build_list_array,
-    build_lists,
-    build_times_ms,
+    build_name_list_column,
+    build_time_column_ms,
 )
 from antecede.formats.jsons import ERRORS
 from antecede.formats.mapped import Mapper
@@ -91,7 +91,7 @@ class CsvBlocks:
             elif own in (*NAME_COLUMNS, "text"):
                 columns[own] = column
         if "kind" in given:
-            columns["kind"], words = build_kinds(given["kind"], self.kinds)
+            columns["kind"], words = build_kind_column(given["kind"], self.kinds)
             _add_field_column(others, "kind", words)
         if "time" in given:
             columns["time"], texts = _parse_time_cells_ms(given["time"])
@@ -102,7 +102,7 @@ class CsvBlocks:
         if "fields" in given and given["fields"].null_count < len(lines):
             columns["fields"] = _merge_fields(_decode_json_cells(given["fields"], _fields), others)
         elif others:
-            columns["fields"] = build_fields_from_columns(others)
+            columns["fields"] = build_fields_column_from_columns(others)
         return assemble_events(columns, lines, self.file), owns
 
     def _get_cells_of_event_column(self, event_column: str, cells: dict[str, pa.Array]) -> pa.Array:
@@ -155,7 +155,7 @@ def _parse_time_cells_ms(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
             return times, pa.nulls(len(cells), pa.string())
     except pa.ArrowInvalid:
         pass
-    times, texts = build_times_ms(cells.to_pylist())
+    times, texts = build_time_column_ms(cells.to_pylist())
     return times, pa.array(texts, pa.string()) if texts else pa.nulls(len(cells), pa.string())
 
 
@@ -173,7 +173,7 @@ def _parse_clock_cells(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, 
 def _parse_list_cells(cells: pa.Array) -> pa.Array:
     """Lists, which are JSON or separated by semicolons."""
     if pc.any(pc.match_substring_regex(cells, r"^\s*[{\[]")).as_py():
-        return build_lists(_decode_json_cells(cells, _lists))
+        return build_name_list_column(_decode_json_cells(cells, _lists))
     split = pc.split_pattern(cells, ";")
     names = pc.list_flatten(split)
     is_plain = pc.and_(pc.equal(names, pc.utf8_trim_whitespace(names)), pc.not_equal(names, ""))
@@ -211,4 +211,4 @@ def _merge_fields(given: Sequence[dict[str, str] | None], others: dict[str, pa.A
         for fields, text in zip(merged, column.to_pylist(), strict=True):
             if text is not None and (name not in fields or name in ("kind", "time")):
                 fields[name] = text
-    return build_fields(merged)
+    return build_fields_column(merged)

@@ -30,7 +30,7 @@ from antecede.core.errors import CallerError
 from antecede.core.wire import LARGEST
 from antecede.formats import order, values
 from antecede.formats.jsons import ERRORS, Record, are_all_lines_objects, list_line_numbers, read_objects
-from antecede.formats.rows import Fields, FileRows, Refused, build_maps
+from antecede.formats.rows import Fields, FileRows, Refused, build_map_column
 from antecede.formats.settings import Settings
 from antecede.formats.source import Source
 from antecede.tables import EVENTS
@@ -311,7 +311,9 @@ def _fill_rows(rows: FileRows, records: Sequence[TopicRecord], lookup: _Lookup) 
         for header, record in zip(headers, records, strict=True)
     ]
     kind = EVENTS.field("fields").type
-    rows.fields = pa.concat_arrays([pa.nulls(count, kind), build_maps([one or None for one in fields], kind)])
+    rows.fields = pa.concat_arrays(
+        [pa.nulls(count, kind), build_map_column([one or None for one in fields], kind)]
+    )
     rows.line = concat_columns(take_first_records(lines), lines, number)
     rows.origin = pa.repeat(pa.scalar(rows.file), count + len(records))
 

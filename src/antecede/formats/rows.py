@@ -127,7 +127,7 @@ class FileRows:
         if not values and len(self):
             return pa.nulls(len(self), field.type)
         if pa.types.is_map(field.type):
-            return build_maps(values, field.type)
+            return build_map_column(values, field.type)
         return pa.array(values, field.type)
 
     def make_quarantine_table(self) -> pa.Table:
@@ -142,7 +142,7 @@ class FileRows:
         return Parsed(self.make_events_table(), self.make_quarantine_table(), format)
 
 
-def build_maps(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
+def build_map_column(values: Sequence[dict[str, Any] | None], kind: pa.MapType) -> pa.Array:
     """A column of maps from flat keys, values and offsets.
 
     There are few sets of keys: each is looked at once, and rows only say which one they have.

@@ -212,7 +212,7 @@ def read(source: Source, settings: Settings) -> FileRows:
     text = source.text()
     scan = _choose_scan(text, list_candidate_forms(text, settings))
     rows = FileRows(source.name)
-    _refuse_damaged_records(scan, rows)
+    _quarantine_damaged_records(scan, rows)
     _fill_columns(scan, rows)
     return rows
 
@@ -234,7 +234,7 @@ def _choose_scan(text: str, candidates: Sequence[Form]) -> Scan:
     return best
 
 
-def _refuse_damaged_records(scan: Scan, rows: FileRows) -> None:
+def _quarantine_damaged_records(scan: Scan, rows: FileRows) -> None:
     """Records whose clocks cannot be read, and text between records."""
     bad = np.flatnonzero(np.concatenate(scan.owns) == clocks.NO_ENTRY)
     places = [np.concatenate(blocks)[bad].tolist() for blocks in (scan.lines, scan.starts, scan.ends)]

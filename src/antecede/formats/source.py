@@ -48,7 +48,7 @@ def unpack_source(data: bytes, name: str) -> Source:
 def _decompress_gzip(data: bytes, name: str) -> tuple[bytes, str | None]:
     """The content of gzip, and what is wrong with its end; refuses what is too large for the memory."""
     parts: list[bytes] = []
-    room = find_unpacked_limit_bytes()
+    room = compute_unpacked_limit_bytes()
     blocks = inflate_blocks(io.BytesIO(data))
     while room >= 0:
         try:
@@ -63,14 +63,14 @@ def _decompress_gzip(data: bytes, name: str) -> tuple[bytes, str | None]:
     raise InputError(f"{name}: {reason}; unpack it: Spark reads a file with lines in parts")
 
 
-def find_unpacked_limit_bytes() -> int:
+def compute_unpacked_limit_bytes() -> int:
     """Bytes that a packed file may unpack to where all of it is held in memory."""
     return int(read_memory_gigabytes() * 2**30 * UNPACKED_SHARE)
 
 
 def describe_too_large_gzip() -> str:
     """Why a packed file is not unpacked."""
-    limit = find_unpacked_limit_bytes() / 1e9
+    limit = compute_unpacked_limit_bytes() / 1e9
     return f"gzip unpacks to more than {limit:,.2g} GB, too much for the memory of this machine"
 
 

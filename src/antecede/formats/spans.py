@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.formats.rows import Fields, FileRows, build_maps
+from antecede.formats.rows import Fields, FileRows, build_map_column
 from antecede.tables import EVENTS, OF_TRACE, SPAN_STARTS
 
 TEXT = pa.string()
@@ -116,7 +116,7 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
         [_list_end_parents(span, replies) for span in spans],
         NAMES,
     )
-    fields = build_maps([_add_kind_to_fields(span) for span in spans], FIELDS)
+    fields = build_map_column([_add_kind_to_fields(span) for span in spans], FIELDS)
     rows.fields = fields.take(pc.if_else(pa.array(is_end), None, span_of_event))
     rows.origin = pa.repeat(pa.scalar(rows.file), len(event))
 

@@ -87,13 +87,13 @@ class Stage(NamedTuple):
             tables["links"] = list_trace_links(events)
         for kind, table in tables.items():
             if len(table):
-                write_parquet_atomically(table, locate_staged_file(self.folder, kind, number))
+                write_parquet_atomically(table, make_staged_file_path(self.folder, kind, number))
         unknown = [] if is_native else list_unknown_kinds(events)
         counts = {"events": len(events), "quarantined": len(quarantine)}
         return {"format": parsed.format, "unknown": unknown, **counts}
 
 
-def locate_staged_file(folder: str, kind: str, file_number: int) -> str:
+def make_staged_file_path(folder: str, kind: str, file_number: int) -> str:
     """Where the rows of a kind that a file has are staged."""
     return os.path.join(folder, kind, f"{file_number:08}.parquet")
 

@@ -26,12 +26,12 @@ from antecede.formats.columns import (
     NAME_COLUMNS,
     Odd,
     assemble_events,
-    build_fields,
-    build_kinds,
-    build_lists,
-    build_names,
-    build_texts,
-    build_times_ms,
+    build_fields_column,
+    build_kind_column,
+    build_name_column,
+    build_name_list_column,
+    build_text_column,
+    build_time_column_ms,
 )
 from antecede.formats.jsons import ERRORS, are_all_lines_objects
 
@@ -250,9 +250,9 @@ class _Columns:
             if given is None:
                 continue
             if own in NAME_COLUMNS:
-                columns[own] = build_names(given)
+                columns[own] = build_name_column(given)
             elif own in LIST_COLUMNS:
-                columns[own] = build_lists(given)
+                columns[own] = build_name_list_column(given)
             else:
                 columns[own] = pa.array(given, pa.int64())
         if "process" not in columns:
@@ -262,17 +262,17 @@ class _Columns:
             columns["clock"], own_entries = _parse_clocks(given, columns["process"])
             owns = missing_entries_to_null(own_entries)
         if (given := self._collect_column_values("text")) is not None:
-            columns["text"] = build_texts(given)
+            columns["text"] = build_text_column(given)
         if (given := self._collect_column_values("kind")) is not None:
-            columns["kind"], words = build_kinds(pa.array(given, pa.string()), kinds)
+            columns["kind"], words = build_kind_column(pa.array(given, pa.string()), kinds)
             if words.null_count < len(words):
                 fields = _add_field_to_rows(fields, "kind", words.to_pylist())
         if (given := self._collect_column_values("time")) is not None:
-            columns["time"], texts = build_times_ms(given)
+            columns["time"], texts = build_time_column_ms(given)
             if texts:
                 fields = _add_field_to_rows(fields, "time", texts)
         if fields is not None:
-            columns["fields"] = build_fields(fields)
+            columns["fields"] = build_fields_column(fields)
         lines = pa.array(np.arange(first_line, first_line + len(self.records)))
         return TypedBlock(assemble_events(columns, lines, file), owns)
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.message_files import describe_parquet_fault, find_table_kind
 from antecede.formats.parquet import PARQUET_ERRORS
-from antecede.formats.source import describe_too_large_gzip, find_unpacked_limit_bytes
+from antecede.formats.source import compute_unpacked_limit_bytes, describe_too_large_gzip
 from antecede.formats.sources import list_files
 from antecede.formats.text_lines import (
     LineRange,
@@ -157,7 +157,7 @@ def _split_unreadable_rows(table: pa.Table, kind: str, files: list[str]) -> Loca
 def _read_all_lines(ranges: list[LineRange]) -> Iterator[pa.RecordBatch]:
     """All lines; refuses what unpacks to more than memory can hold."""
     for part in ranges:
-        room = find_unpacked_limit_bytes()
+        room = compute_unpacked_limit_bytes()
         for batch in read_lines(part):
             room -= batch.nbytes
             if part.is_packed and room < 0:

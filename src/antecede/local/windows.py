@@ -108,7 +108,7 @@ class _LocalSource:
                 located.append({"window": window, **row})
         return located
 
-    def fetch_spans(self, spans: list[Row], windows: int) -> list[pa.Table]:
+    def fetch_window_events(self, spans: list[Row], windows: int) -> list[pa.Table]:
         distances: list[dict[int, int]] = [{} for _ in range(windows)]
         most = [0] * windows
         for span in spans:
@@ -117,7 +117,7 @@ class _LocalSource:
             nearest = distances[window]
             for row, distance in self._list_rows_with_distances(span):
                 nearest[row] = min(distance, nearest.get(row, distance))
-        return [self._take_nearest(*window) for window in zip(distances, most, strict=True)]
+        return [self._take_nearest_events(*window) for window in zip(distances, most, strict=True)]
 
     def _list_rows_with_distances(self, span: Row) -> list[tuple[int, int]]:
         """The rows inside a span, and how far each is from its place."""
@@ -143,7 +143,7 @@ class _LocalSource:
             near_by_line &= _find_rows_named(self._file, span["file"])
         return np.asarray(near_by_index | near_by_line)
 
-    def _take_nearest(self, distances: dict[int, int], most: int) -> pa.Table:
+    def _take_nearest_events(self, distances: dict[int, int], most: int) -> pa.Table:
         """The nearest of these rows, given the distance of each."""
         if not distances:
             return EVENTS.empty_table()

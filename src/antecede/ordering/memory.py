@@ -44,7 +44,7 @@ class Memory(NamedTuple):
         have, top, assumed = (np.zeros(slot_count, dtype=np.int64) for _ in range(3))
         return cls(have, top, assumed, Holes.make_empty())
 
-    def find_delivered(self, slot: Ints, key: Ints) -> Mask:
+    def find_delivered_messages(self, slot: Ints, key: Ints) -> Mask:
         """Which of these messages came out before."""
         if not self.top.any():
             return np.zeros(len(key), dtype=bool)
@@ -53,7 +53,7 @@ class Memory(NamedTuple):
             came_out &= ~_find_keys_in_holes(self.holes, slot, key)
         return came_out
 
-    def add_delivered(self, slot: Ints, key: Ints) -> Memory:
+    def add_delivered_messages(self, slot: Ints, key: Ints) -> Memory:
         """The memory behind the delivery of these messages, none of which came out before."""
         top = self.top.copy()
         np.maximum.at(top, slot, key)

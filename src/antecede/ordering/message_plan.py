@@ -143,7 +143,7 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     else:
         stamp = _choose_stamp_column(form, options)
         kind = table.get_column_type(stamp)
-        _check_options(table, options, form, kind)
+        _check_columns_of_form(table, options, form, kind)
         columns = _list_columns_to_read(form, stamp, options)
         stamps = StampPlan(form, members, wants_past=not is_timed)
         reading = choose_reading(stamps, kind)
@@ -198,7 +198,9 @@ def _choose_stamp_column(form: str | None, options: MessageOptions) -> str:
     return options.number if form == "sequence" and options.number else options.stamp
 
 
-def _check_options(table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType) -> None:
+def _check_columns_of_form(
+    table: TableColumns, options: MessageOptions, form: str, kind: pa.DataType
+) -> None:
     """Refuse a table without a column that its form needs, or with one that cannot be what it should."""
     needed = FORMS[form].needs
     if form in ("log", "predecessors"):  # without destinations, all that is named is for the receiver

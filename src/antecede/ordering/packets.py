@@ -16,7 +16,7 @@ from antecede.ordering.stamps import (
     Reading,
     Stamps,
     find_last_present_messages,
-    read_shared,
+    read_shared_entry_stamps,
     sum_counts_by_row,
 )
 from antecede.protocols.keys import count_key_sets, unrank_key_set
@@ -24,14 +24,18 @@ from antecede.protocols.probabilistic import ProbabilisticStamp, decode_stamp
 from antecede.protocols.registry import get_protocol_class
 
 
-def read_packets(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
+def read_packet_stamps(
+    table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
+) -> Stamps:
     """Every stamp is read by its protocol; packets that no gate counts need and gain nothing."""
     numbers = read_integers(table["number"], 0)
     faults.add(numbers < 1, "the number of the packet is null or below 1")
     faults.add(np.asarray(table["needs"].is_null()), "the stamp is null")
     protocol = get_protocol_class(reading.protocol)
     if protocol.shares_entries:
-        return read_shared(_decode_shared_stamps(table, group, faults), reading, group, group_count, faults)
+        return read_shared_entry_stamps(
+            _decode_shared_stamps(table, group, faults), reading, group, group_count, faults
+        )
     labels = pa.array(reading.members or (), pa.string())
     source = read_integers(pc.index_in(table["sender"], value_set=labels), -1)
     me = read_integers(pc.index_in(table["receiver"], value_set=labels), -1)

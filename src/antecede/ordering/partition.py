@@ -28,18 +28,18 @@ from antecede.kernels.gate import Released, release_items
 from antecede.kernels.ragged import Ints, Rows, Runs, choose_unsigned_type, rank_within_groups, take_rows
 from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
 from antecede.ordering.memory import Memory
-from antecede.ordering.packets import read_packets
+from antecede.ordering.packets import read_packet_stamps
 from antecede.ordering.root_gaps import explain_held_rows
 from antecede.ordering.stamps import (
     Reading,
     Stamps,
     add_previous_row_needs,
     find_last_present_messages,
-    read_entries,
-    read_pairs,
-    read_parents,
-    read_sequence,
-    read_shared,
+    read_entry_stamps,
+    read_pair_stamps,
+    read_parent_stamps,
+    read_sequence_stamps,
+    read_shared_entry_stamps,
 )
 
 AnyInts = NDArray[Any]
@@ -51,12 +51,12 @@ ANSWER = (
     "gaps array<struct<missing: string, waiting: bigint>>, note string"
 )
 _READERS = {
-    "entries": read_entries,
-    "pairs": read_pairs,
-    "sequence": read_sequence,
-    "shared": read_shared,
-    "parents": read_parents,
-    "packets": read_packets,
+    "entries": read_entry_stamps,
+    "pairs": read_pair_stamps,
+    "sequence": read_sequence_stamps,
+    "shared": read_shared_entry_stamps,
+    "parents": read_parent_stamps,
+    "packets": read_packet_stamps,
 }
 
 
@@ -112,7 +112,7 @@ def drop_copies_and_sort_rows(partition: PartitionRows, waiting: Ints, memory: M
     is_new = ~faults.bad
     is_new[waiting] = False
     arriving = np.flatnonzero(is_new)
-    came_out = memory.find_delivered(stamps.own[arriving], stamps.message_key[arriving])
+    came_out = memory.find_delivered_messages(stamps.own[arriving], stamps.message_key[arriving])
     copies = arriving[came_out]
     if len(copies):
         faults.add(copies, _explain_duplicates(partition, copies, " came before"))

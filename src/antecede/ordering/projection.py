@@ -154,11 +154,11 @@ def _project_matrix(columns: Columns, plan: StampPlan) -> Columns:
         (~is_square, not_square),
         (is_unknown, UNKNOWN_RECEIVER),
     )
-    apart = _project_ordering_receiver(columns)
+    apart = _make_ordering_receiver_column(columns)
     return {"needs": column, "sender": sender, "number": number, "fault": fault, **apart}
 
 
-def _project_ordering_receiver(columns: Columns) -> Columns:
+def _make_ordering_receiver_column(columns: Columns) -> Columns:
     """Stamps that are made for their receiver tell nothing elsewhere: each receiver has its own order."""
     return {"ordered_at": to_text(columns["receiver"])} if "receiver" in columns else {}
 
@@ -194,7 +194,7 @@ def _project_triples(columns: Columns, plan: StampPlan) -> Columns:
         (is_odd, "the stamp has an entry without from, to or count"),
     )
     needs = _make_pairs(flat.starts, is_for_receiver, source, count, stamp)
-    apart = _project_ordering_receiver(columns)
+    apart = _make_ordering_receiver_column(columns)
     return {"needs": needs, "sender": to_text(sender), "number": number, "fault": fault, **apart}
 
 
@@ -224,7 +224,13 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
         (times_of_receiver > 1, "the stamp has two last messages to the receiver"),
     )
     projected = _project_sender_and_receiver(columns, time, plan)
-    return {"needs": needs, "gains": time, "fault": fault, **projected, **_project_ordering_receiver(columns)}
+    return {
+        "needs": needs,
+        "gains": time,
+        "fault": fault,
+        **projected,
+        **_make_ordering_receiver_column(columns),
+    }
 
 
 def _project_log(columns: Columns, plan: StampPlan) -> Columns:
@@ -234,7 +240,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     source, count, *destinations = flat.items[0].flatten()
     sender = to_text(to_stamp_names(columns["sender"], source.type, plan.members))
     number = columns["number"].cast(pa.int64())
-    projected = {"sender": sender, "number": number, **_project_ordering_receiver(columns)}
+    projected = {"sender": sender, "number": number, **_make_ordering_receiver_column(columns)}
     is_needed = np.ones(len(source), dtype=bool)
     if destinations:
         (to,) = destinations

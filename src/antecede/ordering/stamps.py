@@ -74,7 +74,9 @@ class _PlacedCounts(NamedTuple):
     counts: Counts
 
 
-def read_entries(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
+def read_entry_stamps(
+    table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
+) -> Stamps:
     """Stamps with an entry for each process by its place."""
     lists = [read_counts(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
@@ -95,7 +97,9 @@ def read_entries(table: pa.Table, reading: Reading, group: Ints, group_count: in
     return _build_stamps(table, reading, group, group_count, faults, processes, placed)
 
 
-def read_pairs(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
+def read_pair_stamps(
+    table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
+) -> Stamps:
     """Stamps with counts for some processes, which are named."""
     lists = [read_counts(table["needs"], faults, "the stamp")]
     if "gains" in table.column_names:
@@ -124,7 +128,9 @@ def read_pairs(table: pa.Table, reading: Reading, group: Ints, group_count: int,
     return _build_stamps(table, reading, group, group_count, faults, processes, placed)
 
 
-def read_sequence(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
+def read_sequence_stamps(
+    table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
+) -> Stamps:
     """No stamp but the number of the message at its sender."""
     names, (code,) = encode_names(table["sender"])
     faults.add(code < 0, "there is no sender")
@@ -295,7 +301,9 @@ def _read_process_places(table: pa.Table, name: str, size: Ints, faults: Faults)
     return np.where(is_unknown, 0, place)
 
 
-def read_shared(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
+def read_shared_entry_stamps(
+    table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
+) -> Stamps:
     """Entries shared by several senders: one less is needed on the keys of the sender, which it counts on."""
     needs = read_counts(table["needs"], faults, "the stamp")
     keys = read_counts(table["keys"], faults, "the list of keys")
@@ -347,7 +355,9 @@ def _append_items_to_lists(
     return starts + more_starts, np.concatenate((items, more_items))[by_row]
 
 
-def read_parents(table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults) -> Stamps:
+def read_parent_stamps(
+    table: pa.Table, reading: Reading, group: Ints, group_count: int, faults: Faults
+) -> Stamps:
     """Ids of what must come before, and of what must have come; a list that is null has none."""
     starts, parent_names = read_name_lists(table["needs"])
     has_present = "present" in table.column_names

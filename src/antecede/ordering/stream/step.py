@@ -225,7 +225,7 @@ def recall_slot_memory(partition: PartitionRows, states: pa.Table, groups: StepG
 def _update_memory(partition: PartitionRows, memory: Memory, order: Ints, have: Ints) -> Memory:
     """The memory behind the rows that came out."""
     stamps = partition.stamps
-    behind = memory.add_delivered(stamps.own[order], stamps.message_key[order])
+    behind = memory.add_delivered_messages(stamps.own[order], stamps.message_key[order])
     assumed = memory.assumed.copy()
     if stamps.receiver_slot is not None and stamps.of_receiver is not None:
         slot = stamps.receiver_slot[order]

@@ -36,7 +36,7 @@ from antecede.formats.logs import (
 from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
-from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, locate_staged_file
+from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, make_staged_file_path
 from antecede.report.notebook import preview_files, render_result
 from antecede.scratch import make_scratch_folder
 from antecede.spark.reading.across import describe_ambiguous_causes, link_events_of_files
@@ -206,7 +206,7 @@ def _stage_files(
 
 def _check_staged_files_visible(folder: str, numbers: list[int]) -> None:
     """Refuse a folder in which the driver does not find what workers wrote."""
-    paths = (locate_staged_file(folder, "events", number) for number in numbers)
+    paths = (make_staged_file_path(folder, "events", number) for number in numbers)
     if not all(map(os.path.exists, paths)):
         raise CallerError(
             f"workers write what they read into {folder}, where this machine does not see it: name a folder "
