@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from antecede.report.dot import render_dot
-from antecede.report.window import DrawnLink, find_links, list_rows
+from antecede.report.window import DrawnLink, list_drawn_links, list_event_rows
 from tests.report.samples import ARROWS, TRIANGLE, Run, at, events, story
 
 HOSTILE = '</title></svg><script>alert(1)</script>"\'&\x00\x1b\u202e\n]]>\\N\\" -> x;'
@@ -19,7 +19,7 @@ def ends_of_kind(links, kind):
 
 def test_links_are_steps_and_messages() -> None:
     steps = [("a", "b"), ("a", "f")]
-    assert find_links(list_rows(events(*TRIANGLE)), ARROWS + steps) == [
+    assert list_drawn_links(list_event_rows(events(*TRIANGLE)), ARROWS + steps) == [
         DrawnLink("step", 0, 1),
         DrawnLink("step", 2, 3),
         DrawnLink("step", 4, 5),
@@ -31,22 +31,22 @@ def test_links_are_steps_and_messages() -> None:
 
 def test_an_arrival_waits_for_its_delivery_and_causes_nothing_else() -> None:
     told = "a send m, a send n, b receive n, b send k, b receive m, b deliver m, b deliver n, b receive m"
-    found = find_links(list_rows(story(told)), [("0", "5"), ("1", "6")])
+    found = list_drawn_links(list_event_rows(story(told)), [("0", "5"), ("1", "6")])
     assert ends_of_kind(found, "step") == {(0, 1), (3, 5), (5, 6)}
     assert ends_of_kind(found, "wait") == {(4, 5), (2, 6)}
     assert ends_of_kind(found, "message") == {(0, 4), (1, 2), (0, 7)}
 
 
 def test_who_is_delivered_twice_waited_once() -> None:
-    rows = list_rows(story("a send m, b receive m, b deliver m, b deliver m"))
-    found = find_links(rows, [("0", "2"), ("0", "3")])
+    rows = list_event_rows(story("a send m, b receive m, b deliver m, b deliver m"))
+    found = list_drawn_links(rows, [("0", "2"), ("0", "3")])
     assert ends_of_kind(found, "wait") == {(1, 2)}
     assert ends_of_kind(found, "message") == {(0, 1), (0, 3)}
 
 
 def test_a_cause_that_comes_later_is_drawn_and_not_taken_for_a_step() -> None:
-    rows = list_rows(events(*TRIANGLE))
-    assert DrawnLink("message", 1, 0) in find_links(rows, [("b", "a")])
+    rows = list_event_rows(events(*TRIANGLE))
+    assert DrawnLink("message", 1, 0) in list_drawn_links(rows, [("b", "a")])
 
 
 def test_where_nothing_is_delivered_a_receive_is_an_event_like_others() -> None:
@@ -55,7 +55,7 @@ def test_where_nothing_is_delivered_a_receive_is_an_event_like_others() -> None:
         at("b", "1", "receive", "m"),
         at("b", "2", "send", "n"),
     ]
-    assert find_links(list_rows(events(*rows)), [("0", "1")]) == [
+    assert list_drawn_links(list_event_rows(events(*rows)), [("0", "1")]) == [
         DrawnLink("step", 1, 2),
         DrawnLink("message", 0, 1),
     ]

@@ -13,7 +13,7 @@ from antecede.cli.sentences import (
     format_first_sentences,
     format_quarantined_rows,
 )
-from antecede.report.findings import MEANINGS, group_by_kind
+from antecede.report.findings import MEANINGS, group_findings_by_kind
 from antecede.report.text import pluralize
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
         yield _describe_trace_states(summary)
     if summary.uncounted:
         yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
-    tables = dict(group_by_kind(summary.sample))
+    tables = dict(group_findings_by_kind(summary.sample))
     for kind, count in summary.counts.items():
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"
         if kind == "missing" and summary.reasons:

@@ -87,10 +87,10 @@ def pack_texts(name: str, column: pa.Array, are_distinct: bool = False) -> list[
         encoded = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
         texts = encoded.dictionary
         codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy() + 1
-    lengths = _measure_texts(texts)
+    lengths = _measure_text_lengths(texts)
     if lengths.max(initial=0) > LONGEST or texts.offset:
         texts = pc.utf8_slice_codeunits(texts, 0, LONGEST + 1)
-        lengths = _measure_texts(texts)
+        lengths = _measure_text_lengths(texts)
     data = texts.buffers()[2]
     whole = b"" if data is None else data.to_pybytes()[: int(lengths.sum())]
     return [
@@ -100,7 +100,7 @@ def pack_texts(name: str, column: pa.Array, are_distinct: bool = False) -> list[
     ]
 
 
-def _measure_texts(texts: pa.Array) -> Numbers:
+def _measure_text_lengths(texts: pa.Array) -> Numbers:
     """The bytes of each text."""
     lengths: Numbers = pc.binary_length(texts).fill_null(0).to_numpy(zero_copy_only=False)
     return lengths
@@ -119,7 +119,7 @@ def pack_maps(name: str, column: pa.Array) -> list[RawBlock]:
     return [pack_numbers(name, lengths), *pack_texts(f"{name}-keys", keys), *packed]
 
 
-def pack_groups(groups: Sequence[BlockGroup], room_bytes: int) -> PackedBlocks:
+def pack_groups_that_fit(groups: Sequence[BlockGroup], room_bytes: int) -> PackedBlocks:
     """The elements of as many groups as there is room for, in bytes of the page; the first ones go first."""
     small = [group for group in groups if sum(len(block.data) for block in group.blocks) <= LARGEST_RAW]
     with ThreadPoolExecutor(2) as threads:

@@ -93,11 +93,11 @@ def build_chart(chart: Chart, rows: pa.Table | Sequence[Mapping[str, Any]]) -> a
     load_altair()
     import altair
 
-    values = _list_values(rows)
+    values = _list_rows_as_dicts(rows)
     data = altair.InlineData(values=values)
     base = altair.Chart().encode(**_encode_axes(chart, values))
     drawing = altair.layer(*_draw_layers(base, chart, values))
-    height = _choose_height(chart, values)
+    height = _choose_chart_height(chart, values)
     if not chart.facet:
         return drawing.properties(data=data, title=chart.title, width=WIDTH, height=height)
     # The data stand at the top: a part that had its own would show all rows.
@@ -139,14 +139,14 @@ def _find_vega_lite_version() -> str:
     return f"{major}.{minor}"
 
 
-def _list_values(rows: pa.Table | Sequence[Mapping[str, Any]]) -> ChartValues:
+def _list_rows_as_dicts(rows: pa.Table | Sequence[Mapping[str, Any]]) -> ChartValues:
     if isinstance(rows, pa.Table):
         listed: ChartValues = rows.to_pylist()
         return listed
     return [dict(row) for row in rows]
 
 
-def _choose_height(chart: Chart, values: ChartValues) -> int:
+def _choose_chart_height(chart: Chart, values: ChartValues) -> int:
     if chart.mark != "bar":
         return HEIGHT
     return BAR_HEIGHT * max(len({value[chart.y] for value in values}), 2)

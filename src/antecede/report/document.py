@@ -13,7 +13,7 @@ from antecede.report.text import escape_html
 def render_document(title: str, body: Sequence[str], script: str, kind: str = "") -> str:
     """The text of the file, to be saved as UTF-8. The script comes last; `kind` is its type."""
     style = read_asset("page.css")
-    hashes = f"style-src '{_hash_source(style)}'; script-src '{_hash_source(script)}'"
+    hashes = f"style-src '{_hash_for_content_policy(style)}'; script-src '{_hash_for_content_policy(script)}'"
     policy = f"default-src 'none'; {hashes}; base-uri 'none'"
     tag = f'<script type="{kind}">' if kind else "<script>"
     parts = [
@@ -34,7 +34,7 @@ def read_asset(name: str) -> str:
     return resources.files("antecede.report").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def _hash_source(text: str) -> str:
+def _hash_for_content_policy(text: str) -> str:
     """How a Content-Security-Policy names a script or a style sheet."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -10,12 +10,12 @@ from antecede.report.window import (
     Lane,
     Row,
     describe_event,
-    describe_place,
-    find_lane,
-    find_links,
-    is_late,
-    list_rows,
-    order_lanes,
+    describe_file_and_line,
+    get_lane_of_event,
+    is_late_event,
+    list_drawn_links,
+    list_event_rows,
+    number_lanes,
 )
 from antecede.tables import Copy
 
@@ -32,13 +32,13 @@ def render_dot(
 ) -> str:
     """The graph of these events, given causes first. Without edges, those that the events name themselves:
     the send of each message and the parents of each event."""
-    rows = list_rows(events)
+    rows = list_event_rows(events)
     if edges is None:
         edges = list_named_causes(rows)
     lines = ["digraph antecede {", "  fontname=sans; node [shape=box, fontname=sans]; edge [fontname=sans];"]
-    for lane, number in order_lanes(rows).items():
+    for lane, number in number_lanes(rows).items():
         lines += _render_cluster(rows, lane, number, late, ghosts)
-    for link in find_links(rows, edges):
+    for link in list_drawn_links(rows, edges):
         lines += _render_arrow(rows, link, late, ghosts)
     return "\n".join([*lines, "}", ""])
 
@@ -55,7 +55,7 @@ def list_named_causes(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return parents + messages
 
 
-def quote_dot(text: str) -> str:
+def quote_for_dot(text: str) -> str:
     """A string of Graphviz: backslashes and entities mean what they are, not what they stand for."""
     visible = format_visible_line(text)
     for sign, replacement in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
@@ -67,23 +67,25 @@ def _render_cluster(
     rows: Sequence[Row], lane: Lane, number: int, late: Collection[Copy], ghosts: Collection[str]
 ) -> list[str]:
     """The events of a process; those of no known process stand free."""
-    nodes = [_render_node(row, at, late, ghosts) for at, row in enumerate(rows) if find_lane(row) == lane]
+    nodes = [
+        _render_node(row, at, late, ghosts) for at, row in enumerate(rows) if get_lane_of_event(row) == lane
+    ]
     if lane.process is None:
         return nodes
     name = f"{lane.process} · {lane.execution}" if lane.execution else lane.process
-    return [f"  subgraph cluster_{number} {{", f"    label={quote_dot(name)};", *nodes, "  }"]
+    return [f"  subgraph cluster_{number} {{", f"    label={quote_for_dot(name)};", *nodes, "  }"]
 
 
 def _render_node(row: Row, at: int, late: Collection[Copy], ghosts: Collection[str]) -> str:
     label = describe_event(row)
-    if place := describe_place(row):
+    if place := describe_file_and_line(row):
         label += f" ({place})"
     style = ""
     if row["event"] in ghosts:
         style = f', style=dashed, color="{GREY}", fontcolor="{GREY}"'
-    elif is_late(row, late):
+    elif is_late_event(row, late):
         style = f', color="{RED}", fontcolor="{RED}"'
-    return f"    n{at} [label={quote_dot(label)}{style}];"
+    return f"    n{at} [label={quote_for_dot(label)}{style}];"
 
 
 def _render_arrow(
@@ -93,7 +95,7 @@ def _render_arrow(
     if link.source is None or link.target is None:
         return []
     style = list(STYLES[link.kind])
-    if link.kind != "step" and is_late(rows[link.target], late):
+    if link.kind != "step" and is_late_event(rows[link.target], late):
         style.append(f'color="{RED}"')
     if rows[link.source]["event"] in ghosts or rows[link.target]["event"] in ghosts:
         style.append(f'color="{GREY}"')

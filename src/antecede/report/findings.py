@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from antecede.report.gravity import find_gravity_group
+from antecede.report.gravity import find_severity_group
 from antecede.report.text import escape_html, format_total
-from antecede.report.window import describe_place
+from antecede.report.window import describe_file_and_line
 
 SHOWN_FINDINGS = 8
 """Findings of a kind that are shown before a fold."""
@@ -49,15 +49,15 @@ MEANINGS = {
 _RANKS = {kind: rank for rank, kind in enumerate(MEANINGS)}
 
 
-def rank_kind(kind: str) -> tuple[int, str]:
+def rank_kind_by_severity(kind: str) -> tuple[int, str]:
     """A key that sorts the worst kind first, and those that nobody knows last."""
     return _RANKS.get(kind, len(_RANKS)), kind
 
 
-def group_by_kind(findings: pa.Table) -> list[tuple[str, pa.Table]]:
+def group_findings_by_kind(findings: pa.Table) -> list[tuple[str, pa.Table]]:
     """The findings of each kind, the worst kind first."""
     kinds = pc.fill_null(findings["kind"], "unknown")
-    ranked = sorted(pc.unique(kinds).to_pylist(), key=rank_kind)
+    ranked = sorted(pc.unique(kinds).to_pylist(), key=rank_kind_by_severity)
     return [(kind, findings.filter(pc.equal(kinds, kind))) for kind in ranked]
 
 
@@ -72,20 +72,20 @@ def render_findings(findings: pa.Table, counts: Mapping[str, int]) -> str:
     names_executions = len(pc.unique(findings["execution"])) > 1
     kinds, sections = [], []
     numbered = 0
-    for number, (kind, table) in enumerate(group_by_kind(findings)):
+    for number, (kind, table) in enumerate(group_findings_by_kind(findings)):
         count = counts.get(kind, len(table))
         label = f"{escape_html(kind)} <b>{format_total(count)}</b>"
-        group = find_gravity_group(kind)
+        group = find_severity_group(kind)
         kinds.append(f'<li><a class="{group}" href="#kind-{number}">{label}</a></li>')
         rows = table.slice(0, LISTED_FINDINGS).to_pylist()
         items = [_render_finding(row, at, names_executions) for at, row in enumerate(rows, start=numbered)]
         numbered += len(items)
-        body = _render_kind(kind, items, count)
+        body = _render_findings_of_kind(kind, items, count)
         sections.append(f'<section class="kind {group}" id="kind-{number}"><h3>{label}</h3>{body}</section>')
     return f'<ul class="kinds">{"".join(kinds)}</ul>{"".join(sections)}'
 
 
-def _render_kind(kind: str, items: Sequence[str], count: int) -> str:
+def _render_findings_of_kind(kind: str, items: Sequence[str], count: int) -> str:
     """What a kind means, and its findings; long lists are folded."""
     body = f"<p>{MEANINGS[kind]}</p>" if kind in MEANINGS else ""
     body += f'<ol class="findings">{"".join(items[:SHOWN_FINDINGS])}</ol>'
@@ -104,18 +104,18 @@ def _render_finding(row: dict[str, Any], number: int, names_executions: bool) ->
     sentence = row["sentence"]
     if not sentence:
         sentence = " ".join(filter(None, (row["process"], row["kind"], row["message"])))
-    facts = [describe_place(row)]
+    facts = [describe_file_and_line(row)]
     if names_executions and row["execution"]:
         facts.append(f"execution {row['execution']}")
     spans = "".join(f"<span>{escape_html(fact)}</span>" for fact in facts if fact)
     data = f' data-rows="{" ".join(map(str, row["rows"]))}"' if row["rows"] else ""
     return (
         f'<li id="finding-{number}" tabindex="-1"{data}><p>{escape_html(sentence)}</p>'
-        f'<p class="facts">{spans}{_render_link(row, number)}</p></li>'
+        f'<p class="facts">{spans}{_render_picture_link(row, number)}</p></li>'
     )
 
 
-def _render_link(row: dict[str, Any], number: int) -> str:
+def _render_picture_link(row: dict[str, Any], number: int) -> str:
     """A link to the picture; or the names of the events that this page does not hold."""
     if row["rows"]:
         return f'<a class="show" href="#picture-{number}">picture</a>'

@@ -14,6 +14,6 @@ be right; and what is wrong with the records alone."""
 _GROUP_OF_KIND = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
 
 
-def find_gravity_group(kind: str) -> str:
+def find_severity_group(kind: str) -> str:
     """The group of a kind; one that nobody knows is not grave."""
     return _GROUP_OF_KIND.get(kind, "records")

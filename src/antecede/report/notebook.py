@@ -45,7 +45,7 @@ def preview_files(files: Sequence[Any], note: str | None) -> Preview:
     return Preview(note or "", columns, [file._asdict() for file in first])
 
 
-def render_columns(tables: Mapping[str, Sequence[str]]) -> str:
+def render_table_columns(tables: Mapping[str, Sequence[str]]) -> str:
     """The columns of tables whose rows nobody has asked for."""
     rows = [{"table": name, "columns": ", ".join(columns)} for name, columns in tables.items()]
     return render_result("computed when used", Preview("", ("table", "columns"), rows))
@@ -55,11 +55,11 @@ def _render_preview(preview: Preview) -> str:
     cells = "".join(f"<th>{escape_html(name, LONGEST_CELL)}</th>" for name in preview.columns)
     lines = [f"<tr>{cells}</tr>"]
     for row in preview.rows:
-        cells = "".join(f"<td>{_render_value(row[name])}</td>" for name in preview.columns)
+        cells = "".join(f"<td>{_render_cell(row[name])}</td>" for name in preview.columns)
         lines.append(f"<tr>{cells}</tr>")
     caption = escape_html(preview.caption)
     return f"<table><caption>{caption}</caption>{''.join(lines)}</table>"
 
 
-def _render_value(value: object) -> str:
+def _render_cell(value: object) -> str:
     return "" if value is None else escape_html(format_total(value), LONGEST_CELL)

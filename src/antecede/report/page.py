@@ -16,17 +16,17 @@ from antecede.report.blocks import (
     BlockGroup,
     PackedBlocks,
     RawBlock,
-    pack_groups,
+    pack_groups_that_fit,
     pack_maps,
     pack_numbers,
     pack_optional_numbers,
     pack_texts,
 )
 from antecede.report.document import read_asset, render_document
-from antecede.report.findings import group_by_kind, rank_kind, render_findings
-from antecede.report.gravity import GROUPS, find_gravity_group
+from antecede.report.findings import group_findings_by_kind, rank_kind_by_severity, render_findings
+from antecede.report.gravity import GROUPS, find_severity_group
 from antecede.report.marks import PlacedMarks, Rows, find_event_rows, locate_marked_findings
-from antecede.report.tallies import render_charts
+from antecede.report.tallies import render_finding_charts
 from antecede.report.text import escape_html, format_total, format_visible_line, natural_sort_key, pluralize
 from antecede.tables import LogView
 
@@ -50,7 +50,7 @@ def render_page(
     """The text of the page, to be saved as UTF-8. `counts` says how many findings of each kind there are, if
     these are not all."""
     if counts is None:
-        counts = {kind: len(table) for kind, table in group_by_kind(findings)}
+        counts = {kind: len(table) for kind, table in group_findings_by_kind(findings)}
     marks = locate_marked_findings(view)
     script = "".join(read_asset(name) for name in SCRIPTS)
     has_events = len(view.events) > 0
@@ -62,7 +62,7 @@ def render_page(
     ]
     tail = [
         _render_overview(view) if has_events else "",
-        render_charts(marks, counts),
+        render_finding_charts(marks, counts),
         '<div class="workbench">',
         read_asset("picture.html") if has_events else '<p class="none">No events were drawn.</p>',
         f'<section class="list"><h2>Findings <b>{format_total(sum(counts.values()))}</b></h2>',
@@ -72,7 +72,7 @@ def render_page(
     header = _render_log_facts(view, marks)
     used = sum(len(part.encode()) for part in (*head, *tail, header, script, read_asset("page.css")))
     packed = _pack_view(view, marks, LARGEST_PAGE - used - FRAME)
-    note = _render_left_out(view, packed)
+    note = _render_left_out_note(view, packed)
     body = [*head, note, *tail, header, *packed.elements]
     return render_document(title, body, script)
 
@@ -115,7 +115,7 @@ def _render_overview(view: LogView) -> str:
     )
 
 
-def _render_left_out(view: LogView, packed: PackedBlocks) -> str:
+def _render_left_out_note(view: LogView, packed: PackedBlocks) -> str:
     """What the page has not, in a sentence or two."""
     sentences = [view.left_out] if view.left_out else []
     if packed.left_out:
@@ -127,14 +127,14 @@ def _render_left_out(view: LogView, packed: PackedBlocks) -> str:
 def _render_log_facts(view: LogView, marks: PlacedMarks) -> str:
     """What static/store.js is told before it reads blocks. Nothing in it can end its element."""
     groups = list(GROUPS)
-    kinds = sorted(set(marks.kind), key=rank_kind)
+    kinds = sorted(set(marks.kind), key=rank_kind_by_severity)
     facts = {
         "events": len(view.events),
         "processes": [format_visible_line(name) for name in _list_processes(view)],
         "executions": [format_visible_line(name) for name in _list_executions(view)],
         "groups": groups,
         "kinds": [
-            {"name": format_visible_line(kind), "group": groups.index(find_gravity_group(kind))}
+            {"name": format_visible_line(kind), "group": groups.index(find_severity_group(kind))}
             for kind in kinds
         ],
     }
@@ -157,20 +157,20 @@ def _pack_view(view: LogView, marks: PlacedMarks, room_bytes: int) -> PackedBloc
         BlockGroup("clocks", pack_maps("clock", columns["clock"])),
         BlockGroup("fields", pack_maps("fields", columns["fields"])),
     ]
-    return pack_groups(groups, room_bytes)
+    return pack_groups_that_fit(groups, room_bytes)
 
 
 def _pack_overview_columns(view: LogView, marks: PlacedMarks) -> list[RawBlock]:
     """What the overview draws."""
     processes = pa.array(_list_processes(view), pa.string())
     executions = pa.array(_list_executions(view), pa.string())
-    process = _number_names(view, "process", processes, len(processes))
-    kind = _number_names(view, "kind", pa.array(ACTS), -1) + 1
-    kinds = sorted(set(marks.kind), key=rank_kind)
+    process = _encode_names_as_numbers(view, "process", processes, len(processes))
+    kind = _encode_names_as_numbers(view, "kind", pa.array(ACTS), -1) + 1
+    kinds = sorted(set(marks.kind), key=rank_kind_by_severity)
     return [
         pack_numbers("process", process),
         pack_numbers("act", kind),
-        pack_numbers("execution", _number_names(view, "execution", executions, 0)),
+        pack_numbers("execution", _encode_names_as_numbers(view, "execution", executions, 0)),
         pack_numbers("mark-rows", marks.row + 1),
         pack_numbers("mark-kinds", np.array([kinds.index(name) for name in marks.kind], dtype=np.int64)),
     ]
@@ -200,7 +200,7 @@ def _list_executions(view: LogView) -> list[str]:
     return [name or "" for name in pc.unique(view.events["execution"]).to_pylist()]
 
 
-def _number_names(view: LogView, column: str, names: pa.Array, missing: int) -> Rows:
+def _encode_names_as_numbers(view: LogView, column: str, names: pa.Array, missing: int) -> Rows:
     """The number of each row's name among these."""
     encoded = view.events[column].combine_chunks()
     if not isinstance(encoded, pa.DictionaryArray):

@@ -30,7 +30,7 @@ def render_diagram(events: Sequence[Event], width: int = 110) -> list[str]:
     column = max(_NARROW, min(_WIDE, (width - _TIME) // max(len(names), 1)))
     lines = []
     for event, label in _label_events(ordered):
-        lines.append(_draw_line(event, names, column, label))
+        lines.append(_draw_event_line(event, names, column, label))
     head = "".join(f"[bold]{name[: column - 1]:<{column}}[/]" for name in names)
     shown = [f"{'ms':>9}  {head}", *lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
@@ -99,7 +99,7 @@ def _label_delivery(event: Event, waited: float) -> _Label:
     return _Label(text, "red" if order else "green")
 
 
-def _draw_line(event: Event, names: Sequence[str], column: int, label: _Label) -> str:
+def _draw_event_line(event: Event, names: Sequence[str], column: int, label: _Label) -> str:
     """The life lines of all processes, the event on its own, and an arrow to an arrival."""
     at = source = names.index(event["process"])
     if event["kind"] == "receive" and event["sender"] in names:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from antecede.report.gravity import GROUPS, find_gravity_group
+from antecede.report.gravity import GROUPS, find_severity_group
 from antecede.report.marks import PlacedMarks
 from antecede.report.text import escape_html, format_total, natural_sort_key, pluralize
 
@@ -28,17 +28,17 @@ Tally = dict[str, int]
 """How many findings there are of each group of kinds."""
 
 
-def render_charts(marks: PlacedMarks, counts: Mapping[str, int]) -> str:
+def render_finding_charts(marks: PlacedMarks, counts: Mapping[str, int]) -> str:
     """The three charts, and a key to their colors; `counts` has the findings of each kind, all of them."""
     if not marks.kind:
         return ""
-    groups = [find_gravity_group(kind) for kind in marks.kind]
+    groups = [find_severity_group(kind) for kind in marks.kind]
     charts = [
-        _render_times(marks, groups),
-        _render_bars(
+        _render_time_chart(marks, groups),
+        _render_bar_chart(
             "by process", "process", _count_by_value_and_group(groups, marks.process, _format_process_name)
         ),
-        _render_bars(
+        _render_bar_chart(
             "by channel", "channel", _count_by_value_and_group(groups, marks.channel, _format_channel_name)
         ),
     ]
@@ -82,7 +82,7 @@ def _format_channel_name(value: object) -> str:
     return f"{_format_process_name(value[0])} → {_format_process_name(value[1])}"
 
 
-def _render_bars(title: str, word: str, tallies: list[tuple[str, Tally]]) -> str:
+def _render_bar_chart(title: str, word: str, tallies: list[tuple[str, Tally]]) -> str:
     """A table with a bar in each row."""
     head = f"<h3>{title}</h3>"
     if not tallies:
@@ -116,7 +116,7 @@ def _draw_bar(tally: Tally, longest: int) -> str:
     return "".join(parts)
 
 
-def _render_times(marks: PlacedMarks, groups: Sequence[str]) -> str:
+def _render_time_chart(marks: PlacedMarks, groups: Sequence[str]) -> str:
     """Columns over time or, where no event has one, over the places of events in their processes."""
     has_times = bool(np.isfinite(marks.time).any())
     values = marks.time if has_times else marks.position
@@ -133,7 +133,7 @@ def _render_times(marks: PlacedMarks, groups: Sequence[str]) -> str:
     for at, group in zip(slices, known_groups, strict=True):
         tallies[at][group] += 1
     most = max(sum(tally.values()) for tally in tallies)
-    labels = _format_times if has_times else _format_places
+    labels = _format_times if has_times else _format_event_positions
     columns = []
     for at, tally in enumerate(tallies):
         if tally:
@@ -175,5 +175,5 @@ def _format_times(times_ms: Sequence[float]) -> list[str]:
     return [f"{time_ms / 1000:,.3f} s" for time_ms in times_ms]
 
 
-def _format_places(places: Sequence[float]) -> list[str]:
+def _format_event_positions(places: Sequence[float]) -> list[str]:
     return [f"event {place:,.0f}" for place in places]

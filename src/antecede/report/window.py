@@ -36,27 +36,27 @@ class Lane(NamedTuple):
     process: str | None
 
 
-def list_rows(events: pa.Table) -> list[Row]:
+def list_event_rows(events: pa.Table) -> list[Row]:
     """The events as rows, with the columns that pictures use."""
     return list(events.select(COLUMNS).to_pylist())
 
 
-def find_lane(row: Row) -> Lane:
+def get_lane_of_event(row: Row) -> Lane:
     """The lane that an event stands on."""
     return Lane(row["execution"] or "", row["process"])
 
 
-def order_lanes(rows: Sequence[Row]) -> dict[Lane, int]:
+def number_lanes(rows: Sequence[Row]) -> dict[Lane, int]:
     """The number of each lane, from left to right: by name, p2 before p10, what has no process last."""
-    ordered = sorted({find_lane(row) for row in rows}, key=_lane_key)
+    ordered = sorted({get_lane_of_event(row) for row in rows}, key=_make_lane_sort_key)
     return {lane: number for number, lane in enumerate(ordered)}
 
 
-def _lane_key(lane: Lane) -> tuple[Any, ...]:
+def _make_lane_sort_key(lane: Lane) -> tuple[Any, ...]:
     return lane.process is None, natural_sort_key(lane.process or ""), natural_sort_key(lane.execution)
 
 
-def is_late(row: Row, late: Collection[Copy]) -> bool:
+def is_late_event(row: Row, late: Collection[Copy]) -> bool:
     """Whether an event is one of the late deliveries, or the arrival of one."""
     return row["kind"] != "send" and (row["process"], row["message"]) in late
 
@@ -68,27 +68,27 @@ def find_arrivals(rows: Sequence[Row]) -> set[int]:
     return {at for at, row in enumerate(rows) if row["kind"] == "receive" and row["clock"] is None}
 
 
-def find_links(rows: Sequence[Row], edges: Sequence[tuple[str, str]]) -> list[DrawnLink]:
+def list_drawn_links(rows: Sequence[Row], edges: Sequence[tuple[str, str]]) -> list[DrawnLink]:
     """All links of a window. A message goes to its arrival, and from there waits for its delivery."""
     arrivals = find_arrivals(rows)
     waits = _match_arrivals_to_deliveries(rows, arrivals)
     messages = [
-        *_link_edges(rows, edges, waits, arrivals),
-        *_link_arrivals(rows, arrivals),
+        *_link_causes_to_effects(rows, edges, waits, arrivals),
+        *_link_sends_to_arrivals(rows, arrivals),
     ]
     return [
-        *_link_steps(rows, arrivals),
+        *_link_consecutive_events(rows, arrivals),
         *(DrawnLink("wait", arrival, delivery) for delivery, arrival in waits.items()),
         *dict.fromkeys(messages),
     ]
 
 
-def _link_steps(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
+def _link_consecutive_events(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
     """From each event of a process to its next one."""
     last: dict[Lane, int] = {}
     steps = []
     for at, row in enumerate(rows):
-        lane = find_lane(row)
+        lane = get_lane_of_event(row)
         if lane.process is None or at in arrivals:
             continue
         if lane in last:
@@ -102,7 +102,7 @@ def _match_arrivals_to_deliveries(rows: Sequence[Row], arrivals: set[int]) -> di
     first: dict[tuple[Lane, str], int] = {}
     waits = {}
     for at, row in enumerate(rows):
-        copy = (find_lane(row), row["message"])
+        copy = (get_lane_of_event(row), row["message"])
         if at in arrivals:
             first.setdefault(copy, at)
         elif row["kind"] == "deliver" and copy in first:
@@ -110,7 +110,7 @@ def _match_arrivals_to_deliveries(rows: Sequence[Row], arrivals: set[int]) -> di
     return waits
 
 
-def _link_arrivals(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
+def _link_sends_to_arrivals(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
     """From the first send of a message to each of its arrivals."""
     sends: dict[str, int] = {}
     for at, row in enumerate(rows):
@@ -120,7 +120,7 @@ def _link_arrivals(rows: Sequence[Row], arrivals: set[int]) -> list[DrawnLink]:
     return [DrawnLink("message", sends[rows[at]["message"]], at) for at in known]
 
 
-def _link_edges(
+def _link_causes_to_effects(
     rows: Sequence[Row], edges: Sequence[tuple[str, str]], waits: dict[int, int], arrivals: set[int]
 ) -> list[DrawnLink]:
     """The caller's edges, but for those that the steps of a process say already."""
@@ -143,8 +143,8 @@ def _link_edges(
 
 def _is_implied_by_process_order(rows: Sequence[Row], source: int, target: int, arrivals: set[int]) -> bool:
     """Whether the order of a process already puts one event before the other."""
-    lane = find_lane(rows[source])
-    if lane.process is None or lane != find_lane(rows[target]) or source >= target:
+    lane = get_lane_of_event(rows[source])
+    if lane.process is None or lane != get_lane_of_event(rows[target]) or source >= target:
         return False
     return source not in arrivals and target not in arrivals
 
@@ -162,7 +162,7 @@ def describe_event(row: Row) -> str:
     return f"{who}: {format_visible_line(what)}"
 
 
-def describe_place(row: Row) -> str:
+def describe_file_and_line(row: Row) -> str:
     """The file and the line of a row, as far as they are known."""
     if row["file"] is None:
         return "" if row["line"] is None else f"line {row['line']}"

@@ -25,14 +25,14 @@ from antecede.auditing.summary import (
     RANKED_FINDINGS,
     SAMPLE,
     Summary,
-    nest_findings,
+    nest_findings_in_totals,
     rank_within_kind,
     sample_findings,
-    summarize,
+    summarize_audit,
 )
 from antecede.events.graph import build_event_graph
 from antecede.report.findings import LISTED_FINDINGS
-from antecede.report.notebook import SHOWN_FINDINGS, render_columns, render_verdict
+from antecede.report.notebook import SHOWN_FINDINGS, render_table_columns, render_verdict
 from antecede.report.page import render_page
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.auditing.distributed_audit import (
@@ -131,7 +131,7 @@ class SparkAudit:
         sampled = sample_findings(candidates, sample)
         traces = count_traces(self.totals) if known["spans"] else {}
         reasons = count_missing_causes_by_reason(self.ranked) if known["missing"] else {}
-        return summarize(known["executions"], known["counted"], known, sampled, traces, reasons)
+        return summarize_audit(known["executions"], known["counted"], known, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
         """Write a page (HTML) with the findings, and with the events around them to look at.
@@ -161,7 +161,7 @@ class SparkAudit:
         """For notebooks: the columns of the tables; and the verdict with some findings of each kind, in
         sessions that show DataFrames so (`spark.sql.repl.eagerEval.enabled`)."""
         if not is_eager_display_enabled(self.totals.sparkSession):
-            return render_columns({"findings": FINDINGS.names, "totals": self.totals.columns})
+            return render_table_columns({"findings": FINDINGS.names, "totals": self.totals.columns})
         summary = self.summary(SHOWN_FINDINGS)
         return render_verdict(summary.verdict, summary.sample)
 
@@ -247,5 +247,5 @@ def _judge_executions_of_partition(batches: Iterator[pa.RecordBatch]) -> Iterato
     # Popped, so that nobody here holds the strings of the table while the graph is judged.
     findings, totals = judge(build_event_graph(table.pop()))
     ranked = findings.append_column("rank", pa.array(rank_within_kind(findings)))
-    judged = nest_findings(ranked, totals).cast(JUDGED_EXECUTIONS)
+    judged = nest_findings_in_totals(ranked, totals).cast(JUDGED_EXECUTIONS)
     yield from judged.to_batches(max_chunksize=BATCH)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
 from antecede.ordering.added_columns import name_added_columns
-from antecede.report.notebook import SHOWN_ROWS, Preview, render_columns, render_result
+from antecede.report.notebook import SHOWN_ROWS, Preview, render_result, render_table_columns
 from antecede.spark.repl import is_eager_display_enabled
 
 ANSWER = "antecede answer"
@@ -140,7 +140,7 @@ class SparkOutcome:
         (`spark.sql.repl.eagerEval.enabled`)."""
         tables = self._tables._asdict()
         if not is_eager_display_enabled(self._plan.rows.sparkSession):
-            return render_columns({name: frame.columns for name, frame in tables.items()})
+            return render_table_columns({name: frame.columns for name, frame in tables.items()})
         counts = self.counts()
         previews = [
             Preview(name, frame.columns, [row.asDict() for row in frame.limit(SHOWN_ROWS).collect()])
