@@ -10,7 +10,7 @@ from antecede.protocols.registry import list_protocols
 from antecede.simulate.costs import CostFigure
 from antecede.simulate.replay import Replay
 from antecede.simulate.watch import Verdict
-from antecede.study.advice import Advice, give_advice
+from antecede.study.advice import Advice, advise_on_execution
 from antecede.study.compare import Comparison, ExecutionFacts, Variant, find_fitting_variants
 from antecede.study.compare_candidates import Candidate, find_avoided_false_causality
 from antecede.study.compare_preferences import parse_preferences
@@ -53,7 +53,7 @@ def advise(*replays: Replay, wishes=NO_WISHES, **facts: Any) -> Advice:
         "group": ["a", "b", "c"],
     }
     rows = [(Variant(one.protocol, one.options), one) for one in replays]
-    return give_advice(Comparison(ExecutionFacts(**usual | facts), rows), wishes)
+    return advise_on_execution(Comparison(ExecutionFacts(**usual | facts), rows), wishes)
 
 
 def test_a_winner_has_its_reason_its_price_and_the_line_to_use_it() -> None:

@@ -17,8 +17,8 @@ from antecede.study.mattern import (
     STUDY,
     draw_program,
     find_onset_ratio,
-    list_known_protocols,
     measure_share_of_blocking_programs,
+    select_known_protocols,
 )
 from tests.papers.programs_mattern import (
     FIG_1,
@@ -41,7 +41,7 @@ def test_figures_run_and_conclude(figure: Figure) -> None:
 
 
 def test_only_known_protocols_are_run() -> None:
-    assert list_known_protocols("matrix", "no such protocol") == ["matrix"]
+    assert select_known_protocols("matrix", "no such protocol") == ["matrix"]
 
 
 # -- delay over round trip ---------------------------------------------------------------------------

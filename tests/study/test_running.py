@@ -8,7 +8,7 @@ import pytest
 
 from antecede.core.errors import CallerError, SetupError
 from antecede.study import Point, Study, run_study
-from antecede.study.running import CellWork, run_in_process
+from antecede.study.running import CellWork, run_cells_in_process
 from antecede.study.store import FAILED
 from antecede.tables import COSTS
 from tests.study.small_study import SEEDS, count_cells, make_figure, make_study, measure_line
@@ -224,7 +224,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
 
 def test_an_engine_whose_workers_write_elsewhere_is_found_out(tmp_path):
     def spread(cells, work: CellWork):
-        run_in_process(cells[:-2], work)
+        run_cells_in_process(cells[:-2], work)
 
     with pytest.raises(SetupError, match=r"2 of 12 cells left no result"):
         run_study(make_study(), str(tmp_path), spread=spread)

@@ -73,7 +73,7 @@ def compare_command(
 
     Exit code: 0, 1 if some records cannot be read, 2 for wrong usage or logs without any communication.
     """
-    from antecede.study.advice import advise
+    from antecede.study.advice import advise_on_all_executions
     from antecede.study.compare_preferences import parse_preferences
 
     preferences = parse_preferences(weights, limit or [])
@@ -86,7 +86,7 @@ def compare_command(
     chosen = choose_engine(engine, inputs, master, out)
     folder = nullcontext() if out is None else open_output_folder(out, TABLES, files, overwrite)
     with folder as output, run_comparison(chosen, inputs, format, settings, master, staging) as run:
-        advice = advise(run.comparisons, preferences)
+        advice = advise_on_all_executions(run.comparisons, preferences)
         written = _write_outputs(run, advice, report, output)
     if json:
         print_json(build_comparison_json(run, advice) | {"written": written})

@@ -228,10 +228,10 @@ def _build_execution_json(advice: Advice) -> dict[str, Any]:
 
 
 def _build_candidate_json(candidate: Candidate) -> dict[str, Any]:
-    from antecede.study.compare_table import list_metrics
+    from antecede.study.compare_table import list_candidate_metrics
 
     replay = candidate.replay
-    metrics = {name: _build_estimate_json(value) for name, value in list_metrics(candidate).items()}
+    metrics = {name: _build_estimate_json(value) for name, value in list_candidate_metrics(candidate).items()}
     return {
         "name": candidate.variant.name,
         "protocol": candidate.variant.protocol,

@@ -109,9 +109,9 @@ def _choose_engine(wanted: str, master: str | None) -> Engine:
 @contextmanager
 def _open_engine(engine: Engine, master: str | None) -> Iterator[Spread]:
     if engine.name == "local":
-        from antecede.study.running import run_in_process
+        from antecede.study.running import run_cells_in_process
 
-        yield run_in_process
+        yield run_cells_in_process
         return
     with open_spark(master) as spark:
         from antecede.spark.cells import spread_over

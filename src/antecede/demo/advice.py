@@ -11,7 +11,7 @@ from antecede.cli.compare_runs import run_comparison
 from antecede.cli.compare_words import print_comparison
 from antecede.cli.engine import choose_engine
 from antecede.formats.settings import Settings
-from antecede.study.advice import give_advice
+from antecede.study.advice import advise_on_execution
 from antecede.study.compare_preferences import parse_preferences
 
 
@@ -23,5 +23,7 @@ def show_advice(console: Console, folder: Path, room: int = 0) -> None:
     engine = choose_engine("local", [log], None)
     with run_comparison(engine, [log], None, Settings(), None, None) as run:
         preferences = parse_preferences(None, [])
-        print_comparison(run, [give_advice(comparison, preferences) for comparison in run.comparisons])
+        print_comparison(
+            run, [advise_on_execution(comparison, preferences) for comparison in run.comparisons]
+        )
     console.print(f"Seconds in this process: {monotonic() - start:.0f}.", highlight=False)

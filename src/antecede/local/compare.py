@@ -10,7 +10,7 @@ import pyarrow as pa
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
 from antecede.events.graph import build_event_graph
 from antecede.local.arrow import to_arrow_table
-from antecede.study.advice import Advice, advise
+from antecede.study.advice import Advice, advise_on_all_executions
 from antecede.study.compare import ReplayCell, gather_comparisons, list_replay_cells, replay_cell
 from antecede.study.compare_preferences import make_preferences
 from antecede.study.compare_table import build_comparison_table
@@ -38,7 +38,7 @@ def compare(
     """
     preferences = make_preferences(weights, limits)
     comparisons = gather_comparisons(map(replay_cell, make_replay_cells(events)))
-    advice = advise(comparisons, preferences)
+    advice = advise_on_all_executions(comparisons, preferences)
     return CostReport(build_comparison_table(advice), advice)
 
 

@@ -15,7 +15,7 @@ from antecede.events.graph import build_event_graph
 from antecede.spark.arrow_batches import map_in_arrow
 from antecede.spark.event_columns import select_cause_columns
 from antecede.spark.partition_kernel import read_chosen_partition_count, repartition_by_key
-from antecede.study.advice import Advice, advise
+from antecede.study.advice import Advice, advise_on_all_executions
 from antecede.study.compare import (
     CellOutcome,
     Comparison,
@@ -55,7 +55,7 @@ def compare(
     Runs two jobs before it returns. What comes to the driver are a few numbers for each replay.
     """
     preferences = make_preferences(weights, limits)
-    advice = advise(compare_events(events), preferences)
+    advice = advise_on_all_executions(compare_events(events), preferences)
     return SparkCostReport(events.sparkSession.createDataFrame(build_comparison_table(advice)), advice)
 
 

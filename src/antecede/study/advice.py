@@ -17,7 +17,7 @@ from antecede.study.compare_candidates import (
     LEAST_STRETCHES,
     Candidate,
     drop_equal_variants,
-    estimate_figure,
+    estimate_cost_figure,
     explain_exclusion,
     find_pareto_front,
     rank_candidates,
@@ -49,7 +49,7 @@ class Advice(NamedTuple):
         return self.best[0] if len(self.best) == 1 else None
 
 
-def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
+def advise_on_execution(comparison: Comparison, preferences: Preferences) -> Advice:
     """The advice on one execution."""
     facts = comparison.facts
     if not comparison.rows:
@@ -59,7 +59,7 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     candidates = []
     for (variant, outcome), is_on_front in zip(comparison.rows, front, strict=True):
         reason = explain_exclusion(variant, outcome, preferences)
-        estimates = {name: estimate_figure(outcome, name) for name in WEIGHED}
+        estimates = {name: estimate_cost_figure(outcome, name) for name in WEIGHED}
         candidates.append(Candidate(variant, outcome, estimates, is_on_front, reason))
     eligible = drop_equal_variants([candidate for candidate in candidates if not candidate.reason])
     if not eligible:
@@ -77,14 +77,14 @@ def give_advice(comparison: Comparison, preferences: Preferences) -> Advice:
     )
 
 
-def advise(comparisons: Sequence[Comparison], preferences: Preferences) -> list[Advice]:
+def advise_on_all_executions(comparisons: Sequence[Comparison], preferences: Preferences) -> list[Advice]:
     """The advice on all executions; refuses logs in which nothing was sent, with the reason."""
     if not comparisons:
         raise CallerError("nothing to compare: the logs have no events")
     if not any(comparison.rows for comparison in comparisons):
         reasons = dict.fromkeys(note for comparison in comparisons for note in comparison.facts.notes)
         raise CallerError(f"nothing to compare: {'; '.join(list(reasons)[:3])}")
-    return [give_advice(comparison, preferences) for comparison in comparisons]
+    return [advise_on_execution(comparison, preferences) for comparison in comparisons]
 
 
 def _check_limit_units(facts: ExecutionFacts, preferences: Preferences) -> None:

@@ -102,8 +102,8 @@ def find_fitting_variants(recording: Recording) -> Fitting:
     for name, facts in list_protocols().items():
         reason = _explain_misfit(facts, recording)
         if reason is None:
-            some = _choose_options(facts, recording)
-            reason = _explain_refusal(name, some[0].options, recording)
+            some = _choose_option_variants(facts, recording)
+            reason = _explain_refused_options(name, some[0].options, recording)
             if reason is None:
                 variants += some
         if reason is not None:
@@ -139,7 +139,7 @@ def _find_hub_process(recording: Recording) -> int | None:
     return None
 
 
-def _choose_options(facts: Facts, recording: Recording) -> list[Variant]:
+def _choose_option_variants(facts: Facts, recording: Recording) -> list[Variant]:
     """The options that make sense here, by the names that the facts of a protocol list."""
     name, n = facts.name, len(recording.names)
     if facts.monitor:
@@ -167,7 +167,7 @@ def _choose_key_count(R: int, in_flight: float) -> int:
     return max(1, min(MOST_KEYS, round(best)))
 
 
-def _explain_refusal(name: str, options: dict[str, Any], recording: Recording) -> str | None:
+def _explain_refused_options(name: str, options: dict[str, Any], recording: Recording) -> str | None:
     """What a protocol says against this group, if anything."""
     try:
         endpoint(name, process=recording.names[0], group=recording.names, **options)

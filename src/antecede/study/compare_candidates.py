@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     reason: str
 
 
-def get_figure(replay: Replay, name: str) -> float:
+def get_cost_figure(replay: Replay, name: str) -> float:
     """One of the figures that limits know."""
     copies = max(replay.copies, 1)
     return {
@@ -46,14 +46,14 @@ def get_figure(replay: Replay, name: str) -> float:
     }[name]
 
 
-def estimate_figure(replay: Replay, name: str) -> Estimate:
+def estimate_cost_figure(replay: Replay, name: str) -> Estimate:
     """The figure of the whole run, and the interval that its stretches give."""
-    values = get_figure_by_stretch(replay, name)
+    values = list_cost_figures_by_stretch(replay, name)
     half = estimate_mean(values).half if len(values) >= LEAST_STRETCHES else math.nan
-    return Estimate(get_figure(replay, name), half, len(values))
+    return Estimate(get_cost_figure(replay, name), half, len(values))
 
 
-def get_figure_by_stretch(replay: Replay, name: str) -> list[float]:
+def list_cost_figures_by_stretch(replay: Replay, name: str) -> list[float]:
     return {"bytes": replay.bytes, "delay": replay.delay, "packets": replay.packets}[name]
 
 
@@ -68,7 +68,7 @@ def explain_exclusion(variant: Variant, outcome: Replay, preferences: Preference
     if not facts.exact and not bears_disorder:
         return f"order: {facts.order}"
     for name, limit in preferences.limits.items():
-        if get_figure(outcome, name) > limit.value:
+        if get_cost_figure(outcome, name) > limit.value:
             return f"beyond the limit {name}={limit.text}"
     return ""
 
@@ -98,7 +98,7 @@ def find_pareto_front(rows: list[tuple[Variant, Replay]]) -> list[bool]:
 
 def _list_pareto_costs(variant: Variant, outcome: Replay) -> list[float]:
     is_promised = list_protocols()[variant.protocol].exact and variant.orders_all
-    figures = [get_figure(outcome, name) for name in ("bytes", "delay", "packets", "early")]
+    figures = [get_cost_figure(outcome, name) for name in ("bytes", "delay", "packets", "early")]
     return [*figures, 0.0 if is_promised else 1.0]
 
 
@@ -122,7 +122,7 @@ def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], mea
     """
     scores = np.zeros((len(eligible), len(eligible[0].replay.bytes)))
     for name, weight in weights.items():
-        values = np.array([get_figure_by_stretch(candidate.replay, name) for candidate in eligible])
+        values = np.array([list_cost_figures_by_stretch(candidate.replay, name) for candidate in eligible])
         means = values.mean(axis=1)
         units = {"bytes": float(np.median(means)), "delay": mean_travel, "packets": 1.0}
         scores += weight * values / (units[name] or float(means.mean()) or 1.0)
@@ -148,7 +148,7 @@ def drop_equal_variants(candidates: list[Candidate]) -> list[Candidate]:
 
 def estimate_difference(first: Candidate, other: Candidate, name: str) -> Estimate:
     """How much more the first has, stretch by stretch."""
-    mine, theirs = (get_figure_by_stretch(one.replay, name) for one in (first, other))
+    mine, theirs = (list_cost_figures_by_stretch(one.replay, name) for one in (first, other))
     return estimate_mean([a - b for a, b in zip(mine, theirs, strict=True)])
 
 

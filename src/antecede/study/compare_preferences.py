@@ -40,8 +40,8 @@ class Preferences(NamedTuple):
 
 def parse_preferences(weights: str | None, limits: list[str]) -> Preferences:
     """Weights as bytes=1,delay=2 and limits as delay=50ms, from the command line."""
-    chosen = None if weights is None else _split_pairs(weights)
-    bounds = [pair for text in limits for pair in _split_pairs(text)]
+    chosen = None if weights is None else _split_name_value_pairs(weights)
+    bounds = [pair for text in limits for pair in _split_name_value_pairs(text)]
     return _build_preferences(chosen, bounds, "--weights", "--limit")
 
 
@@ -63,17 +63,17 @@ def _build_preferences(
     """Read names and values; the options are named where one of them is wrong."""
     chosen = dict(DEFAULT_WEIGHTS)
     if weights is not None:
-        _check_names(weights_option, weights, WEIGHED)
+        _check_names_and_values(weights_option, weights, WEIGHED)
         chosen = {name: _parse_weight(weights_option, name, text) for name, text in weights}
         if not any(chosen.values()):
             listed = ",".join(f"{name}={text}" for name, text in weights)
             raise CallerError(f"{weights_option} {listed}: at least one must be more than 0")
-    _check_names(limits_option, limits, LIMITED)
+    _check_names_and_values(limits_option, limits, LIMITED)
     bounds = {name: _parse_limit(limits_option, name, text) for name, text in limits}
     return Preferences(chosen, bounds)
 
 
-def _split_pairs(text: str) -> list[tuple[str, str]]:
+def _split_name_value_pairs(text: str) -> list[tuple[str, str]]:
     pairs = []
     for part in text.split(","):
         name, _, value = part.strip().partition("=")
@@ -81,7 +81,7 @@ def _split_pairs(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _check_names(option: str, pairs: Iterable[tuple[str, str]], known: tuple[str, ...]) -> None:
+def _check_names_and_values(option: str, pairs: Iterable[tuple[str, str]], known: tuple[str, ...]) -> None:
     """Refuse names that nobody knows or that come twice, and names without a value."""
     seen = set()
     for name, value in pairs:

@@ -44,7 +44,7 @@ def describe_winner(ranking: Ranking, facts: ExecutionFacts) -> str:
     clauses = [
         f"{first.variant.name}: {compare_candidates(first, ranking.rest[0], facts.unit)} here",
         *_describe_delay_of_small_stamps(first, ranking.rest, facts.unit),
-        _describe_price(first, ranking.rest, facts.unit),
+        _describe_savings_of_others(first, ranking.rest, facts.unit),
     ]
     return "; ".join(clauses) + "."
 
@@ -59,20 +59,20 @@ def _describe_delay_of_small_stamps(first: Candidate, rest: list[Candidate], uni
     return [f"{smallest.variant.name} adds {format_estimate(added)} {unit}"]
 
 
-def _describe_price(first: Candidate, rest: list[Candidate], unit: str) -> str:
+def _describe_savings_of_others(first: Candidate, rest: list[Candidate], unit: str) -> str:
     """Where another candidate is better, by how much, and what that one costs."""
     prices = []
     for name in WEIGHED:
         rival = min(rest, key=lambda one: one.estimates[name].mean)
         gain = estimate_difference(first, rival, name)
         if gain.low > 0:
-            prices.append(f"{rival.variant.name} saves {_format_amount(gain, name, unit)}")
+            prices.append(f"{rival.variant.name} saves {_format_amount_with_unit(gain, name, unit)}")
     if not prices:
         return "no other is measurably better in bytes, delay or packets"
     return "its price: " + ", ".join(prices)
 
 
-def _format_amount(amount: Estimate, name: str, unit: str) -> str:
+def _format_amount_with_unit(amount: Estimate, name: str, unit: str) -> str:
     words = {"bytes": "bytes", "delay": f"{unit} of delay", "packets": "packets"}
     return f"{format_estimate(amount)} {words[name]}"
 
@@ -92,7 +92,7 @@ def _compare_bytes(first: Candidate, other: Candidate) -> str:
             return f"{format_estimate(ratio)} times fewer bytes than"
     difference = estimate_difference(first, other, "bytes")
     if difference.high < 0:
-        return f"{format_estimate(_negate(difference))} fewer bytes than"
+        return f"{format_estimate(_negate_estimate(difference))} fewer bytes than"
     if difference.low > 0:
         return f"{format_estimate(difference)} more bytes than"
     return "about the bytes of"
@@ -105,11 +105,11 @@ def _compare_delays(first: Candidate, other: Candidate, unit: str) -> str:
     if difference.low > 0:
         return f"which adds {format_estimate(difference)} {unit}"
     if difference.high < 0:
-        return f"which saves {format_estimate(_negate(difference))} {unit}"
+        return f"which saves {format_estimate(_negate_estimate(difference))} {unit}"
     return "delays that cannot be told apart"
 
 
-def _negate(estimate: Estimate) -> Estimate:
+def _negate_estimate(estimate: Estimate) -> Estimate:
     return estimate._replace(mean=-estimate.mean)
 
 

@@ -23,9 +23,11 @@ def build_comparison_table(advice: Sequence[Advice]) -> pa.Table:
 def _list_comparison_rows(advice: Advice) -> Iterator[dict[str, Any]]:
     avoided = find_avoided_false_causality(advice.candidates) if advice.facts.declares else {}
     for candidate in advice.candidates:
-        metrics = list_metrics(candidate)
+        metrics = list_candidate_metrics(candidate)
         if candidate.variant.name in avoided:
-            metrics["false_causality_avoided"] = _make_plain_estimate(avoided[candidate.variant.name])
+            metrics["false_causality_avoided"] = _make_estimate_without_interval(
+                avoided[candidate.variant.name]
+            )
         is_known = candidate.replay.finished
         for metric, estimate in metrics.items():
             yield {
@@ -43,11 +45,11 @@ def _null_if_unknown(value: float, is_known: bool) -> float | None:
     return value if is_known and not math.isnan(value) else None
 
 
-def _make_plain_estimate(value: float) -> Estimate:
+def _make_estimate_without_interval(value: float) -> Estimate:
     return Estimate(value, math.nan, 1)
 
 
-def list_metrics(candidate: Candidate) -> dict[str, Estimate]:
+def list_candidate_metrics(candidate: Candidate) -> dict[str, Estimate]:
     """Every metric by name. Bytes and packets are for a message, delays for a copy, rates of all copies."""
     replay, estimates = candidate.replay, candidate.estimates
     copies = max(replay.copies, 1)
@@ -70,4 +72,4 @@ def list_metrics(candidate: Candidate) -> dict[str, Estimate]:
         "control_packets": estimates["packets"],
         "delay": estimates["delay"],
     }
-    return metrics | {name: _make_plain_estimate(value) for name, value in plain.items()}
+    return metrics | {name: _make_estimate_without_interval(value) for name, value in plain.items()}

@@ -171,17 +171,17 @@ class Results:
         """The points at which a metric was measured, in the order of the grid: all, or those with some
         protocol and some parameters."""
         return [
-            ResultPoint(runner, parameters, self._estimate(metric, [(parameters, values)]))
-            for runner, parameters, values in self._find_values(metric, protocol, wanted)
+            ResultPoint(runner, parameters, self._estimate_over_points(metric, [(parameters, values)]))
+            for runner, parameters, values in self._find_wanted_values(metric, protocol, wanted)
         ]
 
     def estimate(self, metric: str, protocol: str, **wanted: Any) -> Estimate:
         """The mean of a metric over everything measured at some parameters; unknown if nothing was. If that
         is at several points, the interval is that of their means, seed by seed: points share their seeds."""
-        found = self._find_values(metric, protocol, wanted)
-        return self._estimate(metric, [(parameters, values) for _, parameters, values in found])
+        found = self._find_wanted_values(metric, protocol, wanted)
+        return self._estimate_over_points(metric, [(parameters, values) for _, parameters, values in found])
 
-    def _find_values(
+    def _find_wanted_values(
         self, metric: str, protocol: str | None, wanted: Mapping[str, Any]
     ) -> Iterator[tuple[str, dict[str, Any], dict[int, float]]]:
         """The points of a metric that are wanted: protocol, parameters, and values by seed."""
@@ -191,7 +191,9 @@ class Results:
             if measured == metric and protocol in (None, runner) and is_wanted:
                 yield runner, parameters, values
 
-    def _estimate(self, metric: str, points: list[tuple[dict[str, Any], dict[int, float]]]) -> Estimate:
+    def _estimate_over_points(
+        self, metric: str, points: list[tuple[dict[str, Any], dict[int, float]]]
+    ) -> Estimate:
         by_seed: dict[int, list[float]] = defaultdict(list)
         trials = 0.0
         for parameters, values in points:

@@ -28,7 +28,7 @@ from antecede.simulate.run import Plan, run_with_recorder
 from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXCHANGE, EXPONENTIAL, find_rate_for_load, list_metrics, measure_plan
+from antecede.study.simulated import EXCHANGE, EXPONENTIAL, find_rate_for_load, list_run_metrics, measure_plan
 
 PROTOCOL = "semantic"
 BASE = "matrix"
@@ -157,11 +157,11 @@ class WaitingRecorder(Recorder):
         undelivered = self.addressed[process] & ~self.delivered[process] & ~(1 << message)
         false_causes: list[int] = []
         if self.is_semantic:
-            needs = self._read_needs(process, packet, message)
-            self._count_false_pairs(process, message, needs)
-            false_causes = self._list_false_causes(process, message, needs, undelivered)
+            needs = self._read_needed_message_counts(process, packet, message)
+            self._count_false_causes(process, message, needs)
+            false_causes = self._list_undelivered_false_causes(process, message, needs, undelivered)
             for cause in false_causes:
-                self.sums[f"{self._classify_by_age(message, cause)}_costly_pairs"] += 1
+                self.sums[f"{self._classify_cause_by_age(message, cause)}_costly_pairs"] += 1
         self.missing[process, message] = (self.past[message] & undelivered, false_causes)
         self.ideal.receive_message(process, message, self.addressed[process], self.past, self.queue.now)
 
@@ -185,16 +185,16 @@ class WaitingRecorder(Recorder):
         if false_causes and now > ready:
             # The wait ended with the last delivery, so all of it counts for that false cause.
             last = max(false_causes, key=lambda cause: self.deliveries[process, cause])
-            self.sums[f"{self._classify_by_age(message, last)}_wait"] += now - ready
+            self.sums[f"{self._classify_cause_by_age(message, last)}_wait"] += now - ready
 
-    def _read_needs(self, process: int, packet: Packet, message: int) -> Sequence[int]:
+    def _read_needed_message_counts(self, process: int, packet: Packet, message: int) -> Sequence[int]:
         """From its stamp, how many messages of each process a message waits for."""
         source = self.sender[message]
         stamp = Semantic.read_stamp(packet.kind, packet.stamp, source, process, self.n)
         needs, _ = Semantic.find_needs_and_gains(stamp, source, process)
         return needs
 
-    def _list_false_causes(
+    def _list_undelivered_false_causes(
         self, process: int, message: int, needs: Sequence[int], undelivered: int
     ) -> list[int]:
         """The false causes of a message that are still undelivered."""
@@ -202,13 +202,13 @@ class WaitingRecorder(Recorder):
         candidates = list_set_bits(undelivered & ~self.past[message] & from_others)
         return [cause for cause in candidates if self.places[process, cause] < needs[self.sender[cause]]]
 
-    def _count_false_pairs(self, process: int, message: int, needs: Sequence[int]) -> None:
+    def _count_false_causes(self, process: int, message: int, needs: Sequence[int]) -> None:
         """Count all false causes of a message, delivered or not, near and distant."""
         for other, number in enumerate(needs):
             if other != self.sender[message]:
-                self._count_false_pairs_from(other, process, message, number)
+                self._count_false_causes_from(other, process, message, number)
 
-    def _count_false_pairs_from(self, other: int, process: int, message: int, number: int) -> None:
+    def _count_false_causes_from(self, other: int, process: int, message: int, number: int) -> None:
         """Count those among the first `number` messages from another process, all of which are forced.
 
         All causes from there that are declared are among them, as the protocol keeps the declared order.
@@ -223,7 +223,7 @@ class WaitingRecorder(Recorder):
         self.sums["near_pairs"] += len(near) - near_declared
         self.sums["distant_pairs"] += first_near - (declared - near_declared)
 
-    def _classify_by_age(self, message: int, cause: int) -> str:
+    def _classify_cause_by_age(self, message: int, cause: int) -> str:
         """Where a cause comes from: the near or the distant past."""
         return "near" if self.sent[message] - self.sent[cause] < self.horizon_ms else "distant"
 
@@ -234,7 +234,7 @@ def run_and_record_waiting(plan: Plan, horizon_ms: float = 0) -> tuple[WaitingRe
         plan,
         lambda queue: WaitingRecorder(queue, plan.processes, plan.protocol, horizon_ms),
     )
-    return recorder, list_metrics(run)
+    return recorder, list_run_metrics(run)
 
 
 def measure_waiting(cell: Cell) -> Metrics:

@@ -18,7 +18,7 @@ from antecede.simulate.run import Plan, run_with_recorder
 from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Results, compare_estimates
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_metrics
+from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_run_metrics
 
 PROTOCOL = "monitor"
 FULL_ORDER = ("matrix", "optimal")
@@ -88,7 +88,7 @@ def measure_monitor_buffer(cell: Cell) -> Metrics:
         seed=cell.seed,
     )
     buffer, run = run_with_recorder(plan, BufferRecorder)
-    metrics = list_metrics(run)
+    metrics = list_run_metrics(run)
     reports = max(buffer.reports, 1)
     shown = ("control_bytes", "entries", "total_bytes", "early_rate", "late_rate")
     return {

@@ -30,7 +30,7 @@ from antecede.simulate.run import Plan, run_with_recorder
 from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_metrics
+from antecede.study.simulated import EXCHANGE, EXPONENTIAL, list_run_metrics
 
 PROTOCOL = "buffered"
 RIVALS = ("matrix", "optimal")
@@ -53,7 +53,7 @@ SUCCESSORS = {
 """Protocols without causes on the wire that came after, and what they do."""
 
 
-def list_known_protocols(*names: str) -> list[str]:
+def select_known_protocols(*names: str) -> list[str]:
     """Those protocols that this version has."""
     return [name for name in names if name in list_protocols()]
 
@@ -96,7 +96,7 @@ class ThroughputRecorder(Recorder):
 def measure_speed(plan: Plan) -> Metrics:
     """Run a plan: latency, the part of it that order adds, and how much of what is sent gets through."""
     recorder, run = run_with_recorder(plan, lambda queue: ThroughputRecorder())
-    metrics = list_metrics(run)
+    metrics = list_run_metrics(run)
     shown = ("held_back", "wait", "latency_p99", "control_bytes", "acks", "total_bytes", "early_rate")
     return {
         "latency": metrics["latency"],
@@ -107,7 +107,7 @@ def measure_speed(plan: Plan) -> Metrics:
     }
 
 
-def list_ratios(results: Results) -> list[float]:
+def list_measured_ratios(results: Results) -> list[float]:
     """The ratios at which something was measured."""
     return sorted({point.parameters["ratio"] for point in results.list_points("added")})
 
@@ -127,7 +127,7 @@ def find_onset_ratio(holds: dict[float, bool]) -> float | None:
 
 def list_points_by_ratio(scale: Scale) -> Iterator[Point]:
     """All protocols, from a network that is much faster than the processes to one that is much slower."""
-    protocols = [PROTOCOL, *RIVALS, *list_known_protocols("release", "eager", "acknowledged")]
+    protocols = [PROTOCOL, *RIVALS, *select_known_protocols("release", "eager", "acknowledged")]
     delays = [EXPONENTIAL] if scale == "quick" else [EXPONENTIAL, "gaussian:20,4"]
     return fill_grid(protocols, ratio=RATIOS[scale], delay=delays, messages=[MESSAGES[scale]])
 
@@ -142,7 +142,7 @@ def summarize_added_time_by_ratio(results: Results) -> str:
     sentences: list[str] = []
     noticed: dict[float, bool] = {}
     piled_up: dict[float, bool] = {}
-    for ratio in list_ratios(results):
+    for ratio in list_measured_ratios(results):
         own = results.estimate("added", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
         matrix = results.estimate("added", "matrix", ratio=ratio, delay=EXPONENTIAL)
         through = results.estimate("throughput", PROTOCOL, ratio=ratio, delay=EXPONENTIAL)
@@ -150,7 +150,7 @@ def summarize_added_time_by_ratio(results: Results) -> str:
         sentences.append(f"{ratio:g}: {own} ms, {compare_estimates(own, matrix)} matrix with {matrix}")
         noticed[ratio] = own.low > 0.1 * EXCHANGE
         piled_up[ratio] = through.is_below(rival)
-    least = min(list_ratios(results))
+    least = min(list_measured_ratios(results))
     own = results.estimate("latency", PROTOCOL, ratio=least, delay=EXPONENTIAL)
     matrix = results.estimate("latency", "matrix", ratio=least, delay=EXPONENTIAL)
     words = [
@@ -318,7 +318,7 @@ class StallRecorder(Recorder):
 
 def list_points_by_outage(scale: Scale) -> Iterator[Point]:
     """A process is never down, for a short and for a long time."""
-    protocols = [PROTOCOL, *RIVALS, *list_known_protocols("release", "eager", "acknowledged")]
+    protocols = [PROTOCOL, *RIVALS, *select_known_protocols("release", "eager", "acknowledged")]
     outages = [0.0, 300.0, 1000.0, 3000.0]
     if scale == "paper":
         outages.append(10000.0)
@@ -335,7 +335,7 @@ def measure_stalls_in_outage(cell: Cell) -> Metrics:
     messages = int(plan.rate * N * (START + watched + AFTER) / 1000)
     plan = make_plan(cell, network=network, messages=messages)
     recorder, run = run_with_recorder(plan, lambda queue: StallRecorder(queue, START + watched))
-    run_metrics = list_metrics(run)
+    run_metrics = list_run_metrics(run)
     durations = [duration for of_sender in recorder.stalls.values() for duration in of_sender]
     stalled_senders = len(recorder.stalls)
     metrics = {
@@ -407,7 +407,7 @@ def list_points_by_multicast_repair(scale: Scale) -> Iterator[Point]:
     common: dict[str, Any] = {"ratio": RATIOS[scale][:-1], "messages": [MESSAGES[scale] // 2]}
     for way, (protocol, _) in WAYS.items():
         yield from fill_grid([protocol], way=[way], **common)
-    for protocol in (*RIVALS, *list_known_protocols("eager", "acknowledged")):
+    for protocol in (*RIVALS, *select_known_protocols("eager", "acknowledged")):
         yield from fill_grid([protocol], way=[protocol], **common)
 
 
@@ -511,7 +511,7 @@ def list_points_by_selective_share(scale: Scale) -> Iterator[Point]:
     """More and more receives that name their sender."""
     lengths = [4] if scale == "quick" else [3, 4, 5]
     programs = [12] if scale == "quick" else [25]
-    protocols = [PROTOCOL, *list_known_protocols("release", "eager")]
+    protocols = [PROTOCOL, *select_known_protocols("release", "eager")]
     chances = [0.0, 0.5, 1.0] if scale == "quick" else [0.0, 0.25, 0.5, 0.75, 1.0]
     return fill_grid(protocols, messages=lengths, selective=chances, programs=programs)
 

@@ -90,7 +90,7 @@ def list_points_around_base(scale: Scale, **parameters: Any) -> Iterator[Point]:
     yield from fill_grid([PROTOCOL], **chosen | parameters)
 
 
-def fix_total_rate(points: Iterator[Point]) -> Iterator[Point]:
+def set_gaps_for_one_total_rate(points: Iterator[Point]) -> Iterator[Point]:
     """The same points, at 200 messages per second of all together."""
     for point in points:
         gap = 1000 * int(point.parameters["N"]) / TOTAL_RATE
@@ -102,7 +102,9 @@ def fix_total_rate(points: Iterator[Point]) -> Iterator[Point]:
 
 def list_points_by_key_count(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 for four group sizes, at 200 messages per second."""
-    return fix_total_rate(list_points_around_base(scale, N=[500, 1000, 1500, 2000], K=range(1, 9)))
+    return set_gaps_for_one_total_rate(
+        list_points_around_base(scale, N=[500, 1000, 1500, 2000], K=range(1, 9))
+    )
 
 
 def summarize_best_key_count(results: Results) -> str:
@@ -207,7 +209,9 @@ FIGURE_5 = Figure(
 
 def list_points_by_group_size_at_one_rate(scale: Scale) -> Iterator[Point]:
     """Groups of 50 to 2000, at 200 messages per second of all together."""
-    return fix_total_rate(list_points_around_base(scale, N=[50, 100, 200, 400, 700, 1000, 1500, 2000]))
+    return set_gaps_for_one_total_rate(
+        list_points_around_base(scale, N=[50, 100, 200, 400, 700, 1000, 1500, 2000])
+    )
 
 
 def summarize_error_rates_at_one_rate(results: Results) -> str:
@@ -239,7 +243,7 @@ BLOOM, DISTINCT = "theory: keys may coincide", "theory: K different keys"
 
 def list_points_of_theory_and_measurement(scale: Scale) -> Iterator[Point]:
     """K from 1 to 8 at N = 1000: measured with all detectors, and both forms of the theory."""
-    yield from fix_total_rate(list_points_around_base(scale, K=range(1, 9), detect=[True]))
+    yield from set_gaps_for_one_total_rate(list_points_around_base(scale, K=range(1, 9), detect=[True]))
     yield from fill_grid([BLOOM, DISTINCT], N=[1000], R=[100], K=range(1, 9))
 
 

@@ -22,7 +22,7 @@ from antecede.report.text import pluralize
 from antecede.scratch import replace_file
 from antecede.study.estimates import Results, format_parameter
 from antecede.study.experiment import Figure, Plot, Scale, Study
-from antecede.study.running import FinishedStudy, Spread, run_cells, run_in_process
+from antecede.study.running import FinishedStudy, Spread, run_cells, run_cells_in_process
 from antecede.study.store import CellStore
 
 SHOWN_METRICS = 8
@@ -39,7 +39,9 @@ class StudyRun(NamedTuple):
     written: dict[str, str]
 
 
-def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = run_in_process) -> StudyRun:
+def run_study(
+    study: Study, out: str, scale: Scale = "quick", spread: Spread = run_cells_in_process
+) -> StudyRun:
     """Run what is not finished of a study, and write its costs, its text and its page into a folder.
 
     Give the same folder to go on with a run that was stopped. `spread` is the engine: cells one after the
@@ -49,7 +51,7 @@ def run_study(study: Study, out: str, scale: Scale = "quick", spread: Spread = r
     finished = run_cells(study, store, scale, spread)
     # Costs come first: they are there whatever happens to the answers.
     written = {"costs": store.write_costs(finished.costs)}
-    answers = [answer_question(figure, finished.costs) for figure in study.figures]
+    answers = [answer_question_of_figure(figure, finished.costs) for figure in study.figures]
     run = StudyRun(study, scale, finished, answers, written)
     run.written.update(write_result(run, store.folder))
     return run
@@ -71,7 +73,7 @@ class FigureAnswer(NamedTuple):
     table: TextTable
 
 
-def answer_question(figure: Figure, costs: pa.Table) -> FigureAnswer:
+def answer_question_of_figure(figure: Figure, costs: pa.Table) -> FigureAnswer:
     """What one figure found, from the costs table alone."""
     results = Results.of_figure(costs, figure.name, figure.count_trials)
     if not results.metrics:

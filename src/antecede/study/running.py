@@ -69,7 +69,7 @@ def run_cells(study: Study, store: CellStore, scale: Scale, spread: Spread) -> F
     return FinishedStudy(store.collect_costs(cells), len(cells), len(unfinished), failures)
 
 
-def run_in_process(cells: Sequence[Cell], work: CellWork) -> None:
+def run_cells_in_process(cells: Sequence[Cell], work: CellWork) -> None:
     """The engine without Spark: one cell after the other."""
     for cell in cells:
         work(cell)

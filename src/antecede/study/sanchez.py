@@ -18,7 +18,7 @@ from antecede.simulate.run import Plan, run_with_recorder
 from antecede.simulate.trace import Recorder
 from antecede.study.estimates import Estimate, Results, compare_estimates, format_share
 from antecede.study.experiment import Cell, Figure, Metrics, Plot, Point, Scale, Study, fill_grid
-from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_metrics, measure_plan
+from antecede.study.simulated import EXPONENTIAL, find_rate_for_load, list_run_metrics, measure_plan
 
 PROTOCOL = "bounded"
 RIVALS = ("matrix", "pairs", "optimal", "predecessors")
@@ -180,7 +180,7 @@ def measure_extras_in_mixture(cell: Cell) -> Metrics:
     plan = make_plan(cell, k=rest)
     plan = plan.with_own_options({plan.names[0]: {"k": first}})
     counter, run = run_with_recorder(plan, lambda queue: PacketCounter())
-    metrics = list_metrics(run)
+    metrics = list_run_metrics(run)
     own = max(counter.sent[0], 1)
     others = max(counter.sent.total() - counter.sent[0], 1)
     name = plan.names[0]

@@ -17,10 +17,10 @@ def find_rate_for_load(in_flight: float) -> float:
 
 def measure_plan(plan: Plan) -> Metrics:
     """Run a plan and list everything that it cost."""
-    return list_metrics(simulate(plan))
+    return list_run_metrics(simulate(plan))
 
 
-def list_metrics(run: Run) -> Metrics:
+def list_run_metrics(run: Run) -> Metrics:
     """Per message unless the name says otherwise; times in milliseconds, sizes in bytes."""
     costs, verdict = run.costs, run.verdict
     deliveries = max(costs.deliveries, 1)

@@ -63,12 +63,12 @@ class _Log(NamedTuple):
 
 def find_traffic(graph: EventGraph) -> list[Traffic]:
     """The communication of every execution, in the order of their codes."""
-    log = _make_log(graph)
+    log = _prepare_log_arrays(graph)
     messages = _find_message_copies(graph)
     causes = _find_remote_causes(log)
     executions = graph.events.executions.to_pylist()
-    by_message = _group_by_execution(graph, messages)
-    by_cause = _group_by_execution(graph, causes)
+    by_message = _group_copies_by_execution(graph, messages)
+    by_cause = _group_copies_by_execution(graph, causes)
     traffic = []
     for code, name in enumerate(executions):
         own_messages = messages.select_copies(by_message[code])
@@ -77,7 +77,7 @@ def find_traffic(graph: EventGraph) -> list[Traffic]:
     return traffic
 
 
-def _make_log(graph: EventGraph) -> _Log:
+def _prepare_log_arrays(graph: EventGraph) -> _Log:
     table = graph.events.table
     logged_time = to_floats(get_column(table, "time"))
     is_parent = (graph.causes.known & PARENT) > 0
@@ -131,7 +131,7 @@ def _find_remote_causes(log: _Log) -> _Copies:
     return _Copies(source, process[target], target, target)
 
 
-def _group_by_execution(graph: EventGraph, copies: _Copies) -> list[Ints]:
+def _group_copies_by_execution(graph: EventGraph, copies: _Copies) -> list[Ints]:
     starts, items = group_by_key(graph.events.execution[copies.send], len(graph.events.executions))
     return [items[start:end] for start, end in pairwise(starts)]
 
@@ -350,7 +350,7 @@ def _find_declared_dependence(log: _Log, copies: _Copies, sends: Ints, notes: li
     lengths = np.asarray(pc.fill_null(pc.list_value_length(parents), -1), dtype=np.int64)
     if not is_message.all() or (lengths < 0).any() or not (lengths > 0).any():
         return depends_on
-    event_of_copy, event_of_message = _number_own_events(graph, copies, sends)
+    event_of_copy, event_of_message = _number_sends_and_deliveries(graph, copies, sends)
     process = graph.events.process
     unclear = 0
     for message, row in enumerate(sends.tolist()):
@@ -375,7 +375,7 @@ def _find_declared_dependence(log: _Log, copies: _Copies, sends: Ints, notes: li
     return depends_on
 
 
-def _number_own_events(
+def _number_sends_and_deliveries(
     graph: EventGraph, copies: _Copies, sends: Ints
 ) -> tuple[dict[tuple[int, int], int], dict[int, int]]:
     """The own events that can be named: deliveries, also by the send of what is delivered, and sends."""
