@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from antecede.auditing.sentences import KINDS, write_sentence
-from antecede.auditing.wording import LONGEST, Event, describe_place, shorten_name
+from antecede.auditing.wording import LONGEST, Event, describe_file_and_line, shorten_name
 
 SENT = Event("p1", "send", "m4", "p1#1", "a.log", 9)
 GOT = Event("p2", "deliver", "m4", "p2#1", "a.log", 12)
@@ -270,9 +270,9 @@ def test_long_and_hostile_names_are_made_fit_to_read():
     assert len(shorten_name("p" * 100)) == LONGEST
     assert shorten_name("a\x1b[31m\nb\u202e") == "a\ufffd[31m\ufffdb\ufffd"
     deep = Event(file="/var/log/" + "very/" * 20 + "deep/a.log", line=3)
-    assert describe_place(deep) == " (…/very/very/very/very/very/deep/a.log:3)"
-    assert describe_place(Event(file="x" * 99)) == " (…" + "x" * LONGEST + ")"
-    assert describe_place(Event(file="a\nb", line=0)) == " (a\ufffdb:0)"
+    assert describe_file_and_line(deep) == " (…/very/very/very/very/very/deep/a.log:3)"
+    assert describe_file_and_line(Event(file="x" * 99)) == " (…" + "x" * LONGEST + ")"
+    assert describe_file_and_line(Event(file="a\nb", line=0)) == " (a\ufffdb:0)"
     text = write_sentence(
         "missing", [Event("p" * 1000, "local", None, "e" * 1000, "f" * 1000, 1)], name="n" * 1000
     )

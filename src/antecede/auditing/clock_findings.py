@@ -54,7 +54,7 @@ def _find_concurrent_repeats(graph: EventGraph, faults: ClockFaults) -> NDArray[
     is_repeat = faults.kind == ClockFault.REPEAT
     event, other = faults.event[is_repeat], faults.other[is_repeat]
     is_concurrent = np.zeros(len(is_repeat), dtype=np.bool_)
-    is_concurrent[is_repeat] = ~are_comparable(*_take_clock_arrays(graph), event, other)
+    is_concurrent[is_repeat] = ~are_comparable(*_convert_clocks_for_kernels(graph), event, other)
     return is_concurrent
 
 
@@ -81,9 +81,9 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     }
     witness = [other, event]
     if kind == ClockFault.NOT_TRANSITIVE:
-        details["has"] = read_entries(*_take_clock_arrays(graph), event, slot).tolist()
+        details["has"] = read_entries(*_convert_clocks_for_kernels(graph), event, slot).tolist()
     elif kind in (ClockFault.SHRINKS, ClockFault.RESTART):
-        details["was"] = read_entries(*_take_clock_arrays(graph), other, slot).tolist()
+        details["was"] = read_entries(*_convert_clocks_for_kernels(graph), other, slot).tolist()
     elif kind == ClockFault.BEYOND:
         details["last"] = _find_largest_own_entries(graph)[slot].tolist()
         witness = [event]
@@ -92,7 +92,7 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     return build_finding_rows(KIND_OF_FAULT[kind], event, *witness, **details)
 
 
-def _take_clock_arrays(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
+def _convert_clocks_for_kernels(graph: EventGraph) -> tuple[Ints, Ints, Ints]:
     """The clocks as kernels want them."""
     starts, slots, counts = graph.events.clocks
     return starts, slots.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)

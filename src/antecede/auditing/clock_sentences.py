@@ -7,7 +7,7 @@ from typing import Any
 
 from antecede.auditing.wording import (
     Event,
-    describe_place,
+    describe_file_and_line,
     format_count,
     name_process,
     refer_to_event,
@@ -33,7 +33,7 @@ def _describe_skipped_count(*events: Event, value: int, own: int | None = None, 
     since = (
         "the log begins"
         if len(events) == 1
-        else f"after number {value - 1}{describe_place(events[0])} it goes on"
+        else f"after number {value - 1}{describe_file_and_line(events[0])} it goes on"
     )
     number = "a later one" if own is None else f"number {own}"
     process = name_process(event)
@@ -60,20 +60,20 @@ def _describe_uncounted_event(event: Event, **_: Any) -> str:
     return f"The clock of {refer_to_event(event)} does not count {name_process(event)} itself"
 
 
-def _describe_claim(event: Event, slot: str, value: int) -> str:
+def _describe_clock_claim(event: Event, slot: str, value: int) -> str:
     came = "1 event" if value == 1 else f"{value:,} events"
     return f"The clock of {refer_to_event(event)} says that {came} of {shorten_name(slot)} came before"
 
 
 def _describe_unknown_process(event: Event, slot: str, value: int, **_: Any) -> str:
-    return f"{_describe_claim(event, slot, value)}, but the log has none of {shorten_name(slot)}"
+    return f"{_describe_clock_claim(event, slot, value)}, but the log has none of {shorten_name(slot)}"
 
 
 def _describe_entry_beyond_last(
     event: Event, slot: str, value: int, last: int | None = None, **_: Any
 ) -> str:
     only = "fewer" if last is None else f"only to {last:,}"
-    return f"{_describe_claim(event, slot, value)}, but in the log {shorten_name(slot)} counts {only}"
+    return f"{_describe_clock_claim(event, slot, value)}, but in the log {shorten_name(slot)} counts {only}"
 
 
 def _describe_not_transitive_clock(

@@ -55,12 +55,12 @@ def judge_false_causality(graph: EventGraph, ordered_pairs: Ints) -> FalseCausal
     is_known = _find_executions_naming_dependencies(graph)
     if not is_known.any():
         return _make_unknown_false_causality(len(is_known))
-    events = _collect_events(graph, is_known)
+    events = _collect_events_with_dependencies(graph, is_known)
     waits = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
-    needless_waits = _sum_by_execution(events, _count_needless_waits(events), len(is_known))
+    needless_waits = _sum_counts_by_execution(events, _count_needless_waits(events), len(is_known))
     false_pairs = ordered_pairs - _count_dependent_pairs(graph, is_known)
     counts = {
-        "false-causality": _sum_by_execution(events, waits.needless, len(is_known)),
+        "false-causality": _sum_counts_by_execution(events, waits.needless, len(is_known)),
         "needless_waits": np.where(is_known, needless_waits, -1),
         "false_pairs": np.where(is_known & (ordered_pairs >= 0), false_pairs, -1),
     }
@@ -90,7 +90,7 @@ def _find_executions_naming_dependencies(graph: EventGraph) -> Bools:
     return is_known
 
 
-def _collect_events(graph: EventGraph, is_known: Bools) -> _Events:
+def _collect_events_with_dependencies(graph: EventGraph, is_known: Bools) -> _Events:
     """The events of these executions, with what orders them and what is meant to."""
     order = graph.causes.order
     rows = order[is_known[graph.events.execution[order]]]
@@ -133,7 +133,7 @@ def _count_needless_waits(events: _Events) -> Ints:
     return find_waits(events.linked, events.past, events.meant, asked, cap=0).needless
 
 
-def _sum_by_execution(events: _Events, counts: Ints, executions: int) -> Ints:
+def _sum_counts_by_execution(events: _Events, counts: Ints, executions: int) -> Ints:
     """The sum of what was counted for the events of each execution."""
     sums = np.zeros(executions, dtype=np.int64)
     np.add.at(sums, events.execution, counts)

@@ -64,7 +64,7 @@ def judge_deliveries(graph: EventGraph, steps: StepGraph) -> Lateness:
         counts={name: np.zeros(executions, dtype=np.int64) for name in COUNTED},
         deliveries_despite_loss=np.full(lost, -1, dtype=np.int64),
     )
-    sent = _find_sent_positions(graph, steps)
+    sent = _find_send_positions_of_deliveries(graph, steps)
     if (sent < 0).all():
         return lateness
     starts = np.unique(steps.starts)
@@ -74,7 +74,7 @@ def judge_deliveries(graph: EventGraph, steps: StepGraph) -> Lateness:
     return lateness
 
 
-def _find_sent_positions(graph: EventGraph, steps: StepGraph) -> Ints:
+def _find_send_positions_of_deliveries(graph: EventGraph, steps: StepGraph) -> Ints:
     """Of the first delivery of a message at each process, the position of its send; -1 elsewhere."""
     send = graph.messages.links.delivered_sends(graph.messages.act)[steps.rows]
     return np.where(send >= 0, steps.position[send], -1)
@@ -92,7 +92,7 @@ def _judge_executions(
         _judge_executions(graph, steps, sent, starts[middle:], lateness)
         return
     execution = graph.events.execution[block.rows]
-    _count_violations(execution, violations, lateness.counts)
+    _add_violations_to_counts(execution, violations, lateness.counts)
     if len(violations.late):
         lateness.parts.extend(_list_late_findings(execution, block, violations))
     _find_deliveries_despite_loss(graph, steps, block, lateness.deliveries_despite_loss)
@@ -129,7 +129,7 @@ def _find_block_violations(block: _Block, trace: LinkedTrace) -> OrderViolations
     )
 
 
-def _count_violations(execution: Ints, violations: OrderViolations, counts: dict[str, Ints]) -> None:
+def _add_violations_to_counts(execution: Ints, violations: OrderViolations, counts: dict[str, Ints]) -> None:
     """Add the violations of a block to the counts of its executions."""
     positions_of = {
         "late": violations.late,
@@ -194,7 +194,7 @@ def _find_deliveries_despite_loss(
     A copy counts as delivered behind the end. Copies are in the order of their sends, so that none of them
     is early itself.
     """
-    lost = _list_lost_in_block(graph, steps, block)
+    lost = _list_lost_copies_in_block(graph, steps, block)
     if not len(lost):
         return
     links = graph.messages.links
@@ -210,7 +210,7 @@ def _find_deliveries_despite_loss(
     deliveries_despite_loss[lost[by_copy[at[pairs]]]] = block.rows[violations.pair_early[pairs]]
 
 
-def _list_lost_in_block(graph: EventGraph, steps: StepGraph, block: _Block) -> Ints:
+def _list_lost_copies_in_block(graph: EventGraph, steps: StepGraph, block: _Block) -> Ints:
     """The lost copies that were sent in the block to somebody in it, by send.
 
     Those of an execution that lost very many are left out.

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from antecede.auditing.sentences import NOT_IN_LOG
 from antecede.auditing.summary import RANKED_FINDINGS
-from antecede.auditing.wording import Event, describe_place, shorten_name
+from antecede.auditing.wording import Event, describe_file_and_line, shorten_name
 from antecede.tables import OF_TRACE
 
 TRACE_STATES = ("traceState", "TraceState", "trace_state")
@@ -102,7 +102,7 @@ def _is_truncated_trace_id(one: str, other: str) -> bool:
 
 
 def _describe_cause_elsewhere(reason: str, own: str, other: str, seen: SeenEvent) -> str:
-    place = describe_place(Event(file=seen.file, line=seen.line))
+    place = describe_file_and_line(Event(file=seen.file, line=seen.line))
     name = f"trace {shorten_name(other)}" if seen.event.startswith("start of span") else shorten_name(other)
     if reason == "cut-id":
         cut, whole = sorted((own, other), key=lambda trace: len(trace.lstrip("0")))

@@ -21,7 +21,7 @@ KIND = "offset-time"
 
 def judge_send_times(graph: EventGraph) -> FindingRows:
     """For each process and each sender the message that was farthest behind, and how many were at all."""
-    deliveries = _list_timeless_deliveries(graph)
+    deliveries = _list_deliveries_without_time(graph)
     if not len(deliveries):
         return build_finding_rows(KIND, deliveries)
     time = to_floats(get_column(graph.events.table, "time"))
@@ -49,7 +49,7 @@ def judge_send_times(graph: EventGraph) -> FindingRows:
     )
 
 
-def _list_timeless_deliveries(graph: EventGraph) -> Ints:
+def _list_deliveries_without_time(graph: EventGraph) -> Ints:
     """First deliveries that have a place in their process and no time, of sends that have one, in order."""
     time = to_floats(get_column(graph.events.table, "time"))
     send = graph.messages.links.delivered_sends(graph.messages.act)

@@ -17,7 +17,7 @@ from antecede.auditing.wording import (
     Event,
     describe_act,
     describe_event,
-    describe_place,
+    describe_file_and_line,
     format_count,
     name_message,
     name_process,
@@ -43,15 +43,14 @@ def write_sentence(kind: str, events: list[Event], **detail: Any) -> str:
     )
 
 
-def _describe_segment(line: list[Event]) -> str:
+def _describe_steps_of_process(line: list[Event]) -> str:
     """What a process did first and last on a chain."""
     first, last = line[0], line[-1]
     if len(line) == 1:
         return f"{name_process(first)} {describe_act(first, HEARD)}"
     if first.kind == last.kind == "send":
-        return (
-            f"{name_process(first)} {describe_act(first)} before {name_message(last)}{describe_place(last)}"
-        )
+        then = f"{name_message(last)}{describe_file_and_line(last)}"
+        return f"{name_process(first)} {describe_act(first)} before {then}"
     return f"{name_process(first)} {describe_act(first, HEARD)} before it {describe_act(last, HEARD)}"
 
 
@@ -62,7 +61,7 @@ def _describe_chain(events: list[Event]) -> str:
         return f"{describe_event(events[0])} before {describe_event(events[1])}, through many messages"
     if len(lines) > 1 and len(lines[0]) == 1 and lines[1][0].message == lines[0][0].message:
         lines = lines[1:]
-    first, last = _describe_segment(lines[0]), _describe_segment(lines[-1])
+    first, last = _describe_steps_of_process(lines[0]), _describe_steps_of_process(lines[-1])
     if len(lines) == 1:
         return first
     if len(lines) == 2:
@@ -93,7 +92,7 @@ def _describe_fifo_violation(*events: Event, **_: Any) -> str:
             f"{describe_event(late)} only after something that its sender sent later; {describe_event(early)}"
         )
     head = f"{name_process(late)} delivered {name_message(early)} before {name_message(late)}"
-    later = f"{name_message(chain[-1])}{describe_place(chain[-1])}"
+    later = f"{name_message(chain[-1])}{describe_file_and_line(chain[-1])}"
     return f"{head}, though {describe_event(chain[0])} before {later}"
 
 
@@ -117,25 +116,28 @@ def _describe_orphan_delivery(delivery: Event, **_: Any) -> str:
 
 
 def _describe_duplicate_delivery(first: Event, again: Event, **_: Any) -> str:
-    return f"{describe_event(again)} again, after it had it before{describe_place(first)}"
+    return f"{describe_event(again)} again, after it had it before{describe_file_and_line(first)}"
 
 
 def _describe_delivery_before_send(*events: Event, **_: Any) -> str:
     """The delivery and the send, in any order."""
     delivery, send = sorted(events, key=lambda event: event.kind == "send")
-    return f"{describe_event(delivery)} before {name_process(send)} sent it{describe_place(send)}"
+    return f"{describe_event(delivery)} before {name_process(send)} sent it{describe_file_and_line(send)}"
 
 
 def _describe_resent_message(first: Event, again: Event, **_: Any) -> str:
-    return f"{describe_event(again)}, which {name_process(first)} had sent before{describe_place(first)}"
+    return (
+        f"{describe_event(again)}, which {name_process(first)} had sent before{describe_file_and_line(first)}"
+    )
 
 
 def _describe_misdelivery(send: Event, delivery: Event, **_: Any) -> str:
-    return f"{describe_event(delivery)}, which {name_process(send)} had not sent to it{describe_place(send)}"
+    where = describe_file_and_line(send)
+    return f"{describe_event(delivery)}, which {name_process(send)} had not sent to it{where}"
 
 
 def _describe_wrong_sender(send: Event, delivery: Event, sender: str, **_: Any) -> str:
-    truth = f"{name_process(send)} sent it{describe_place(send)}"
+    truth = f"{name_process(send)} sent it{describe_file_and_line(send)}"
     return f"{describe_event(delivery)} as a message of {shorten_name(sender)}, but {truth}"
 
 
@@ -179,8 +181,10 @@ def _describe_send_time_offset(
     apart = ""
     if ahead.time is not None and send.time is not None:
         apart = f" {_format_time_difference(ahead.time, send.time)} ms"
-    worst = f"{name_message(send)}{describe_place(delivery)} was sent{apart} before {name_message(ahead)}"
-    return f"{head}{spread}; at worst {worst} of {name_process(ahead)}{describe_place(ahead)}"
+    worst = (
+        f"{name_message(send)}{describe_file_and_line(delivery)} was sent{apart} before {name_message(ahead)}"
+    )
+    return f"{head}{spread}; at worst {worst} of {name_process(ahead)}{describe_file_and_line(ahead)}"
 
 
 def _format_time_difference(later_ms: float, earlier_ms: float) -> str:

@@ -21,7 +21,7 @@ def find_log_end(totals: pa.Table) -> TraceEnd:
     since, until = _read_time_ranges(totals)
     is_complete = _find_complete_traces(totals)
     lengths = (until - since)[is_complete]
-    return TraceEnd(None, _find_largest(until), _find_largest(lengths))
+    return TraceEnd(None, _find_largest_or_none(until), _find_largest_or_none(lengths))
 
 
 def count_traces(totals: pa.Table) -> dict[str, int]:
@@ -51,6 +51,6 @@ def _read_time_ranges(totals: pa.Table) -> tuple[Floats, Floats]:
     return to_floats(get_column(totals, "since")), to_floats(get_column(totals, "until"))
 
 
-def _find_largest(values: Floats) -> float | None:
+def _find_largest_or_none(values: Floats) -> float | None:
     known = values[~np.isnan(values)]
     return float(known.max()) if len(known) else None

@@ -56,10 +56,10 @@ def build_view(source: ViewSource, summary: Summary) -> LogView:
     size = summary.totals["events"]
     if size <= HELD_EVENTS:
         graph = source.fetch_graph()
-        events, links = _sort_events_with_links(graph, _list_ghosts(graph))
+        events, links = _sort_events_with_links(graph, _list_ghosts_of_missing_causes(graph))
         return LogView(events, links, marks, events)
     graph = build_event_graph(fetch_events_around_findings(source, summary))
-    absent = _list_ghosts(graph)
+    absent = _list_ghosts_of_missing_causes(graph)
     events, links = _sort_events_with_links(graph, absent.filter(_find_absent_from_log(source, absent)))
     left_out = (
         f"This page holds {len(graph.events.table):,} of the {size:,} events: those around findings of each "
@@ -68,7 +68,7 @@ def build_view(source: ViewSource, summary: Summary) -> LogView:
     return LogView(events, links, marks, _locate_witness_ends(source, marks), left_out)
 
 
-def _list_ghosts(graph: EventGraph) -> pa.Table:
+def _list_ghosts_of_missing_causes(graph: EventGraph) -> pa.Table:
     """What events name and the log has not: each once, as execution, event, and the first row to name it."""
     ghosts = graph.causes.ghosts.group_by(["execution", "event"]).aggregate([("row", "min")])
     return ghosts.rename_columns({"row_min": "row"}).sort_by([("row", "ascending"), ("event", "ascending")])

@@ -43,7 +43,7 @@ def shorten_name(name: object) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 14]}…{text[-13:]}"
 
 
-def describe_place(event: Event) -> str:
+def describe_file_and_line(event: Event) -> str:
     """The file and the line, in brackets behind a blank; nothing if neither is known."""
     line = None if event.line is None else f"line {event.line}"
     if event.file is None:
@@ -70,14 +70,14 @@ def name_event(event: Event) -> str:
 def describe_act(event: Event, verbs: dict[str, str] = VERBS) -> str:
     """What its process did, and where this stands."""
     if event.kind in verbs and (event.message is not None or event.event is None):
-        return f"{verbs[event.kind]} {name_message(event)}{describe_place(event)}"
-    return f"did {name_event(event)}{describe_place(event)}"
+        return f"{verbs[event.kind]} {name_message(event)}{describe_file_and_line(event)}"
+    return f"did {name_event(event)}{describe_file_and_line(event)}"
 
 
 def describe_event(event: Event) -> str:
     """An event by itself: who, what and where."""
     if event.process is None and event.kind not in VERBS:
-        return f"{name_event(event)}{describe_place(event)}"
+        return f"{name_event(event)}{describe_file_and_line(event)}"
     return f"{name_process(event)} {describe_act(event)}"
 
 
@@ -85,10 +85,10 @@ def refer_to_event(event: Event) -> str:
     """An event as a thing: p1's e7 (a.log:3)."""
     if event.message is not None and event.kind in VERBS:
         what = {"send": "send", "deliver": "delivery", "receive": "receipt"}[event.kind]
-        return f"{name_process(event)}'s {what} of {name_message(event)}{describe_place(event)}"
+        return f"{name_process(event)}'s {what} of {name_message(event)}{describe_file_and_line(event)}"
     owner = "" if event.process is None else f"{name_process(event)}'s "
     what = "event" if event.event is None and owner else name_event(event)
-    return f"{owner}{what}{describe_place(event)}"
+    return f"{owner}{what}{describe_file_and_line(event)}"
 
 
 def format_count(count: int, thing: str) -> str:

@@ -20,7 +20,7 @@ from antecede.auditing.missing_causes import (
     explain_missing_cause,
     strip_trace_from_id,
 )
-from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize
+from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize_audit
 from antecede.auditing.trace_ends import count_traces, find_log_end
 from antecede.auditing.views import HELD_EVENTS
 from antecede.auditing.wording import REASONS
@@ -58,7 +58,7 @@ class Audit:
         ranked = self.findings.append_column("rank", ranks)
         sampled = sample_findings(ranked, sample)
         traces, reasons = count_traces(self.totals), _count_missing_reasons(self.findings)
-        return summarize(len(self.totals), counted, sums, sampled, traces, reasons)
+        return summarize_audit(len(self.totals), counted, sums, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:
         """Write a page (HTML) with the findings, and with the events around them to look at.

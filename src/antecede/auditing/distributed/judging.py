@@ -87,7 +87,7 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     execution = to_integers(get_column(table, "execution"), -1)
     first, last = int(execution[0]), int(execution[-1])
     executions = pa.array(catalog.executions[first : last + 1], pa.string())
-    names = _encode_names(table, execution, catalog)
+    names = _encode_named_processes(table, execution, catalog)
     process = to_integers(get_column(table, "process"), -1)
     process = process - process[0]
     execution = execution - first
@@ -95,7 +95,7 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     counts = to_integers(entries.items[0], 0) if entries.items else names.clock_slots
     clocks, own = clean_clocks_and_find_own_entries(entries.starts, names.clock_slots, counts, process)
     sender = np.full(len(table), -1, dtype=np.int64)
-    sender[_find_non_null(get_column(table, "wrong_sender"))] = names.wrong_sender
+    sender[_mark_non_null(get_column(table, "wrong_sender"))] = names.wrong_sender
     no_receivers = (np.zeros(len(table) + 1, dtype=np.int64), sender[:0])
     who = Actors(process, names.names, sender, no_receivers, clocks, own)
     act = to_integers(get_column(table, "act"), OTHER)
@@ -105,14 +105,14 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     return assemble_event_graph(events, find_process_and_clock_orders(events), links, ids)
 
 
-def _encode_names(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> _Names:
+def _encode_named_processes(table: pa.Table, execution: Ints, catalog: ProcessCatalog) -> _Names:
     """Codes for all processes that are named anywhere."""
     lost, strangers = (
         flatten_lists(get_column(table, "lost_receivers")),
         flatten_lists(get_column(table, "clock_strangers")),
     )
     wrong = get_column(table, "wrong_sender")
-    is_wrong = _find_non_null(wrong)
+    is_wrong = _mark_non_null(wrong)
     named = [
         lost.items[0] if lost.items else _STRINGS,
         wrong.drop_null(),
@@ -145,7 +145,7 @@ def _number_processes_without_events(scope: Ints, name: pa.Array) -> tuple[pa.Ar
     return names.take(pa.array(keys % width)), number
 
 
-def _find_non_null(array: pa.Array) -> Bools:
+def _mark_non_null(array: pa.Array) -> Bools:
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
@@ -172,7 +172,7 @@ def _read_message_links(table: pa.Table, first_row: int, names: _Names) -> Messa
         arrival=arrival,
         original=original,
         misdelivered=get_column(table, "is_misdelivered").to_numpy(zero_copy_only=False),
-        wrong_sender=_find_non_null(get_column(table, "wrong_sender")),
+        wrong_sender=_mark_non_null(get_column(table, "wrong_sender")),
         lost_send=lost_send[order],
         lost_receiver=names.lost_receiver[order],
     )

@@ -125,13 +125,13 @@ def _encode_clocks(clocks: FlatLists, execution: Ints, catalog: ProcessCatalog) 
     strangers_of_event = np.bincount(clocks.rows[is_stranger], minlength=events)
     strangers = keys.filter(pa.array(is_stranger))
     return {
-        "clock_processes": _make_lists(clocks.starts, pa.array(code, mask=is_stranger)),
-        "clock_strangers": _make_lists(starts_of_lengths(strangers_of_event), strangers),
-        "clock_counts": _make_lists(clocks.starts, counts),
+        "clock_processes": _build_list_array(clocks.starts, pa.array(code, mask=is_stranger)),
+        "clock_strangers": _build_list_array(starts_of_lengths(strangers_of_event), strangers),
+        "clock_counts": _build_list_array(clocks.starts, counts),
     }
 
 
-def _make_lists(starts: Ints, items: pa.Array) -> pa.ListArray:
+def _build_list_array(starts: Ints, items: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), items)
 
 
@@ -156,10 +156,10 @@ def _name_lost_receivers(links: MessageLinks, who: Actors, named: FlatLists) -> 
     """For each send, the processes that lack its message; one without a name, if none was named."""
     starts = starts_of_lengths(np.bincount(links.lost_send, minlength=len(who.process)))
     if not named.items or not len(named.items[0]):
-        return _make_lists(starts, pa.nulls(len(links.lost_send), pa.string()))
+        return _build_list_array(starts, pa.nulls(len(links.lost_send), pa.string()))
     item = _find_lost_receiver_items(links, who, named.rows)
     names = named.items[0].take(pa.array(item, mask=links.lost_receiver < 0))
-    return _make_lists(starts, names)
+    return _build_list_array(starts, names)
 
 
 def _find_lost_receiver_items(links: MessageLinks, who: Actors, send_of_item: Ints) -> Ints:
