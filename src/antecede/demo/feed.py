@@ -60,7 +60,7 @@ class Feed:
         self._times: Floats = landed["landed"].to_numpy()
         self._begin = time.time() * 1000
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="shop", daemon=True)
+        self._thread = threading.Thread(target=self._write_copies_as_they_land, name="shop", daemon=True)
         self.rows = 0
         """How many have landed."""
 
@@ -89,7 +89,7 @@ class Feed:
         """How long the shop has been open."""
         return time.time() - self._begin / 1000
 
-    def _run(self) -> None:
+    def _write_copies_as_they_land(self) -> None:
         while not self.is_done and not self._is_over.is_set():
             self._write_copies_until(1000 * self.seconds_open)
             self._is_over.wait(_PAUSE)

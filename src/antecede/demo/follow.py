@@ -96,13 +96,13 @@ def show_live_shop(
     with open_session(**SHORT_RUN) as spark, _run_jobs(spark, folder, sorting) as raise_job_error:
         viewer = _Viewer(console, folder, events, feed, sorting)
         feed.write_first_copies()
-        viewer.wait_until_warm(raise_job_error)
+        viewer.wait_for_first_batches(raise_job_error)
         feed.start()
         try:
-            viewer.watch(look_every_seconds, raise_job_error)
+            viewer.watch_until_all_is_out(look_every_seconds, raise_job_error)
         finally:
             feed.stop()
-        last = viewer.audit_outputs()
+        last = viewer.audit_and_print_outputs()
     _print_conclusion(console, last, len(landed))
     return last
 
@@ -144,21 +144,21 @@ class _Viewer:
         self._feed, self._sorting = feed, sorting
         self._last_look = 0.0
 
-    def wait_until_warm(self, raise_job_error: Callable[[], None]) -> None:
+    def wait_for_first_batches(self, raise_job_error: Callable[[], None]) -> None:
         """Wait until both jobs have done a micro-batch: the first takes long."""
         with self._console.status("Spark warms up"):
-            while not (self._count_ordered() and self._sorting.batches):
+            while not (self._count_ordered_rows() and self._sorting.batches):
                 raise_job_error()
                 time.sleep(0.1)
         self._last_look = time.time() * 1000
 
-    def watch(self, look_every_seconds: float, raise_job_error: Callable[[], None]) -> None:
+    def watch_until_all_is_out(self, look_every_seconds: float, raise_job_error: Callable[[], None]) -> None:
         """Look now and then, until all that has landed is out, or far too much time has passed."""
         next_look = look_every_seconds
         deadline = None
         with self._console.status("") as status:
             while deadline is None or (
-                self._count_ordered() < self._feed.rows and time.monotonic() < deadline
+                self._count_ordered_rows() < self._feed.rows and time.monotonic() < deadline
             ):
                 raise_job_error()
                 if deadline is None and self._feed.is_done:
@@ -166,20 +166,20 @@ class _Viewer:
                 status.update(self._describe_progress())
                 if self._feed.seconds_open >= next_look:
                     next_look += look_every_seconds
-                    self.audit_outputs()
+                    self.audit_and_print_outputs()
                 time.sleep(0.2)
 
-    def _count_ordered(self) -> int:
+    def _count_ordered_rows(self) -> int:
         mark = read_newest_mark(self._folder / "checkpoint")
         return 0 if mark is None else mark.totals.ordered
 
     def _describe_progress(self) -> str:
         mark = read_newest_mark(self._folder / "checkpoint")
         held = 0 if mark is None else mark.held_rows
-        words = f"{self._feed.rows:,} landed, {self._count_ordered():,} out, {held:,} held"
+        words = f"{self._feed.rows:,} landed, {self._count_ordered_rows():,} out, {held:,} held"
         return f"{self._feed.seconds_open:.0f} s: {words}"
 
-    def audit_outputs(self) -> Look:
+    def audit_and_print_outputs(self) -> Look:
         """Audit what has come out so far, and tell."""
         checkpoint = self._folder / "checkpoint"
         mark = read_newest_mark(checkpoint)

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from antecede.cli.steps import show_spark_stages
 from antecede.cli.work import Work
-from antecede.demo.shop import LAKE, PEOPLE, name_room, write_shop
+from antecede.demo.shop import LAKE, PEOPLE, name_room, write_shop_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,15 +71,15 @@ def show_lake(
         f"{rooms * messages:,} messages. Their clocks disagree, and copies of all messages land in a lake.\n"
     )
     with Work("rooms simulated", rooms) as work:
-        write_shop(folder, rooms, messages, work.advance)
+        write_shop_tables(folder, rooms, messages, work.advance)
     with open_session(**SHORT_RUN) as spark:
         console.print(
             f"engine: spark (Spark {spark.version}, embedded, on all cores of this machine)", highlight=False
         )
         story = _audit_three_orders(spark, folder, rooms * messages)
-        console.print(_make_table(story.readings, rooms * messages))
-        _explain(console, story)
-        place = _write_page(spark, folder)
+        console.print(_make_table_of_readings(story.readings, rooms * messages))
+        _print_seconds_and_example(console, story)
+        place = _write_page_of_first_room(spark, folder)
     console.print(
         f"A page with pictures of what went wrong in {name_room(0)}: {place}", soft_wrap=True, highlight=False
     )
@@ -95,9 +95,9 @@ def _audit_three_orders(spark: SparkSession, folder: Path, messages: int) -> Lak
     ordered = _put_in_causal_order(spark, landed, folder)
     ordering_seconds = monotonic() - start
     readers = [
-        _make_reader(LAKE, landed, "landed"),
-        _make_reader(BY_TIME, landed, "time"),
-        _make_reader(CAUSAL, ordered, "position"),
+        _make_reader_events(LAKE, landed, "landed"),
+        _make_reader_events(BY_TIME, landed, "time"),
+        _make_reader_events(CAUSAL, ordered, "position"),
     ]
     events = spark.read.parquet(str(folder / "events")).select(*LOGGED)
     for reader in readers:
@@ -108,7 +108,7 @@ def _audit_three_orders(spark: SparkSession, folder: Path, messages: int) -> Lak
     with show_spark_stages(spark, "auditing three orders"), audit(events, number=number) as spark_audit:
         summary = spark_audit.summary()
         readings = _count_late_by_reader(spark_audit)
-        example = _find_example(spark_audit)
+        example = _find_example_of_late_message(spark_audit)
     return LakeStory(readings, example, summary, ordering_seconds, monotonic() - start)
 
 
@@ -124,7 +124,7 @@ def _count_late_by_reader(spark_audit: SparkAudit) -> list[LakeReading]:
     ]
 
 
-def _find_example(spark_audit: SparkAudit) -> str:
+def _find_example_of_late_message(spark_audit: SparkAudit) -> str:
     """The sentence of a message that landed late, "" if there is none."""
     late = spark_audit.findings.where("kind = 'late'")
     row = late.where(late["process"] == LAKE).select("sentence").first()
@@ -145,7 +145,7 @@ def _put_in_causal_order(spark: SparkSession, landed: DataFrame, folder: Path) -
     return ordered
 
 
-def _make_reader(name: str, messages: DataFrame, column: str) -> DataFrame:
+def _make_reader_events(name: str, messages: DataFrame, column: str) -> DataFrame:
     """Who reads the lake in the order of a column, as a process to which the messages are delivered so."""
     place = f"row_number() over (partition by room order by {column}, message)"
     placed = messages.selectExpr("room", "message", "text", f"cast({place} - 1 as bigint) as index")
@@ -160,7 +160,7 @@ def _make_reader(name: str, messages: DataFrame, column: str) -> DataFrame:
     )
 
 
-def _make_table(readings: list[LakeReading], messages: int) -> Table:
+def _make_table_of_readings(readings: list[LakeReading], messages: int) -> Table:
     table = Table(title="Who reads the lake in this order ...", title_justify="left", title_style="bold")
     for name in ("order", "messages behind their effects", "of all"):
         table.add_column(name, justify="left" if name == "order" else "right")
@@ -171,7 +171,7 @@ def _make_table(readings: list[LakeReading], messages: int) -> Table:
     return table
 
 
-def _explain(console: Console, story: LakeStory) -> None:
+def _print_seconds_and_example(console: Console, story: LakeStory) -> None:
     """How long it took, and one finding in words."""
     console.print(
         f"Seconds on Spark: {story.ordering_seconds:.0f} to put the messages in causal order, "
@@ -184,14 +184,14 @@ def _explain(console: Console, story: LakeStory) -> None:
     console.print(f"{times:,} times a clock says that an effect came before its cause.", highlight=False)
 
 
-def _write_page(spark: SparkSession, folder: Path) -> Path:
+def _write_page_of_first_room(spark: SparkSession, folder: Path) -> Path:
     """A page of the first room, as it landed, with pictures of what went wrong."""
     import antecede
 
     room = name_room(0)
     people = spark.read.parquet(str(folder / "events")).where(f"execution = '{room}'").select(*LOGGED)
     landed = spark.read.parquet(str(folder / "landed")).where(f"room = '{room}'")
-    events = people.unionByName(_make_reader(LAKE, landed, "landed"), allowMissingColumns=True)
+    events = people.unionByName(_make_reader_events(LAKE, landed, "landed"), allowMissingColumns=True)
     place = folder / "page.html"
     antecede.audit(events.toArrow()).page(place, f"The shop's lake, as it landed: {room}")
     return place

@@ -103,7 +103,7 @@ class RoomLog(NamedTuple):
         return np.equal(self.person, self.sender)
 
 
-def write_shop(
+def write_shop_tables(
     folder: Path,
     rooms: int,
     messages: int,
@@ -135,7 +135,7 @@ def make_room_tables(
     skew = draws.normal(0, SKEW, len(PEOPLE))
     time = log.time + skew[log.person]
     name = name_room(room)
-    return _make_events(name, log, time), _make_copies(name, log, time, draws)
+    return _make_table_of_events(name, log, time), _make_table_of_copies(name, log, time, draws)
 
 
 def name_room(room: int) -> str:
@@ -163,7 +163,7 @@ def _simulate_room(room: int, messages: int) -> RoomLog:
     )
 
 
-def _make_copies(
+def _make_table_of_copies(
     name: str,
     log: RoomLog,
     time: Floats,
@@ -175,7 +175,7 @@ def _make_copies(
     sayings = draws.integers(0, len(SAYINGS), len(sends))
     columns = {
         "room": _repeat_text(name, len(sends)),
-        "sender": _name_people(log.person[sends]),
+        "sender": _look_up_names_of_people(log.person[sends]),
         "message": _name_messages(log.message[sends]),
         "text": pa.array(SAYINGS).take(pa.array(sayings)),
         "time": pa.array(time[sends]),
@@ -185,11 +185,11 @@ def _make_copies(
     return pa.table(columns, schema=LANDED).sort_by("landed")
 
 
-def _make_events(name: str, log: RoomLog, time: Floats) -> pa.Table:
+def _make_table_of_events(name: str, log: RoomLog, time: Floats) -> pa.Table:
     """The events as the people logged them, without clocks: names, own positions, and wrong times."""
     size = len(log.person)
-    index = _number_own_events(log.person)
-    people, numbers = _name_people(log.person), pc.cast(pa.array(index), pa.string())
+    index = _number_events_by_person(log.person)
+    people, numbers = _look_up_names_of_people(log.person), pc.cast(pa.array(index), pa.string())
     others = pa.array([[*(p for p in PEOPLE if p != one), LAKE] for one in PEOPLE])
     kinds = pa.array(["deliver", "send"])
     columns = {
@@ -210,7 +210,7 @@ def _repeat_text(text: str, size: int) -> pa.Array:
     return pa.repeat(pa.scalar(text), size)
 
 
-def _name_people(person: Ints) -> pa.Array:
+def _look_up_names_of_people(person: Ints) -> pa.Array:
     return pa.array(PEOPLE).take(pa.array(person))
 
 
@@ -218,7 +218,7 @@ def _name_messages(message: Ints) -> pa.Array:
     return pc.binary_join_element_wise("m", pc.cast(pa.array(message), pa.string()), "")
 
 
-def _number_own_events(person: Ints) -> Ints:
+def _number_events_by_person(person: Ints) -> Ints:
     """The place of each event among those of its process."""
     places = np.empty(len(person), dtype=np.int64)
     for one in range(len(PEOPLE)):

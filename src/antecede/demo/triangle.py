@@ -169,7 +169,7 @@ def print_play(console: Console, title: str, play: Play) -> None:
     console.print(table)
 
 
-def show_protocols(console: Console) -> None:
+def show_protocols_on_triangle(console: Console) -> None:
     """Play the triangle through the protocols, sum up, and go on to the bad network."""
     console.print(
         "[bold]P1[/] sends x to P3, then y to P2; P2 answers y with z to P3; the network is slow with x.\n"
@@ -186,10 +186,10 @@ def show_protocols(console: Console) -> None:
         waited = ", ".join(play.waited) or "nobody"
         summary.add_row(protocol, ", ".join(play.order), kept, waited, str(play.packets), str(play.control))
     console.print(summary)
-    compare_on_bad_network(console)
+    compare_protocols_on_bad_network(console)
 
 
-def compare_on_bad_network(console: Console) -> None:
+def compare_protocols_on_bad_network(console: Console) -> None:
     """The same traffic over the same bad network, under several protocols."""
     console.print(
         "\n[bold]Six processes in three regions[/], 600 messages to random others, over a network that loses "
