@@ -34,7 +34,7 @@ def assemble_events(columns: Mapping[str, pa.Array], lines: pa.Array, file: str)
         if column is None:
             column = pa.nulls(size, field.type)
         elif field.name in NAME_COLUMNS:
-            column = _empty_to_null(column)
+            column = _empty_texts_to_null(column)
         arrays.append(column)
     events = pa.Table.from_arrays(arrays, schema=EVENTS)
     if events["process"].null_count:
@@ -55,7 +55,7 @@ def _fill_nulls(events: pa.Table, name: str, default: pa.Scalar | pa.Array) -> p
     return events.set_column(position, EVENTS.field(position), column)
 
 
-def _empty_to_null(names: pa.Array) -> pa.Array:
+def _empty_texts_to_null(names: pa.Array) -> pa.Array:
     is_empty = pc.equal(names, "")
     return pc.if_else(is_empty, None, names) if pc.any(is_empty).as_py() else names
 

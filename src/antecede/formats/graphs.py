@@ -18,7 +18,7 @@ def require_name(record: dict[str, Any], *keys: str) -> str:
 
 
 def find_text(record: dict[str, Any], *keys: str) -> str | None:
-    """The same, or None."""
+    """The first of these fields that the record has, as a text; None if it has none."""
     for key in keys:
         value = record.get(key)
         if type(value) is str and value:

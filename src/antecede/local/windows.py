@@ -125,12 +125,12 @@ class _LocalSource:
         by_index = _measure_distances(self._index, span.get("at"))
         by_line = _measure_distances(self._line, span.get("line"))
         if span.get("radius") is not None:
-            inside &= self._is_nearby(span, by_index, by_line)
+            inside &= self._find_nearby_rows(span, by_index, by_line)
         rows = np.flatnonzero(inside)
         distance = np.where(by_index[rows] < 0, by_line[rows], by_index[rows])
         return list(zip(rows.tolist(), np.maximum(distance, 0).tolist(), strict=True))
 
-    def _is_nearby(self, span: Row, by_index: Ints, by_line: Ints) -> Bools:
+    def _find_nearby_rows(self, span: Row, by_index: Ints, by_line: Ints) -> Bools:
         """Which rows are near by their index in the process of the span; or else, having none, by line."""
         near_by_index = (by_index >= 0) & (by_index <= span["radius"])
         if span.get("process") is not None:

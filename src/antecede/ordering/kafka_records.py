@@ -27,7 +27,7 @@ from antecede.ordering.text_stamps import (
     list_stamp_kinds,
     match_stamp_kinds,
 )
-from antecede.ordering.text_tables import REASON, TextPlan, TextQuestion, convert_record, make_user_column
+from antecede.ordering.text_tables import REASON, TextPlan, TextQuestion, convert_record, make_record_column
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 KAFKA_COLUMNS = {
@@ -61,7 +61,7 @@ class RecordPlan(NamedTuple):
         return pa.schema({**named, **KAFKA_COLUMNS, REASON: pa.string()})
 
 
-def list_asked_columns(options: MessageOptions) -> list[str]:
+def list_columns_of_options(options: MessageOptions) -> list[str]:
     """The columns to be made of headers and values: those that options name, or that a form needs."""
     names = [options.group, options.id, options.number, options.receiver, options.arrival, options.time]
     if options.id is None:
@@ -111,7 +111,7 @@ def plan_records(options: MessageOptions, stamp_kind: str) -> RecordPlan:
         name for name in (options.arrival, options.time) if name is not None and name not in KAFKA_COLUMNS
     )
     columns: dict[str, Any] = {}
-    for name in list_asked_columns(options):
+    for name in list_columns_of_options(options):
         columns[name] = "double" if name in moments else "string"
     kinds = list_possible_stamp_kinds(options)
     question = TextQuestion(options.sender, options.stamp, options.number, kinds, None)
@@ -126,10 +126,10 @@ def parse_records(batches: Iterable[pa.RecordBatch], plan: RecordPlan) -> Iterat
         records, reasons = [], []
         values, headers = batch["kafka_value"].to_pylist(), batch["kafka_headers"].to_pylist()
         for value, listed in zip(values, headers, strict=True):
-            record, reason = _make_row(value, listed, asked, plan)
+            record, reason = _make_message_row(value, listed, asked, plan)
             records.append(record if reason is None else {})
             reasons.append(reason)
-        columns = [make_user_column(records, name, plan.text) for name in asked]
+        columns = [make_record_column(records, name, plan.text) for name in asked]
         columns += [make_kafka_column(batch, name) for name in KAFKA_COLUMNS]
         columns.append(pa.array(reasons, pa.string()))
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -143,7 +143,7 @@ def make_kafka_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return batch[name].cast(KAFKA_COLUMNS[name])
 
 
-def _make_row(
+def _make_message_row(
     value: bytes | None, headers: list[dict[str, Any]] | None, asked: list[str], plan: RecordPlan
 ) -> tuple[dict[str, Any], str | None]:
     record, reason = _read_record(value, headers, asked)

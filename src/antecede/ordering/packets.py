@@ -11,7 +11,7 @@ from antecede.core.errors import InputError
 from antecede.core.gate import Pairs
 from antecede.kernels.ragged import Ints, Rows
 from antecede.ordering.columns import Faults, read_integers
-from antecede.ordering.slots import Places, make_single_places, number_slots
+from antecede.ordering.slots import Places, assign_slot_numbers, make_one_place_per_row
 from antecede.ordering.stamps import (
     Reading,
     Stamps,
@@ -50,8 +50,8 @@ def read_packet_stamps(
     need_places = Places(needs.starts, needs.slots.astype(np.int64))
     gain_places = Places(gains.starts, gains.slots.astype(np.int64))
     past_places = Places(past.starts, past.slots.astype(np.int64))
-    places = [make_single_places(np.maximum(source, 0)), need_places, gain_places, past_places]
-    slots, (own_places, *pair_places) = number_slots(group, group_count, len(labels), places, labels)
+    places = [make_one_place_per_row(np.maximum(source, 0)), need_places, gain_places, past_places]
+    slots, (own_places, *pair_places) = assign_slot_numbers(group, group_count, len(labels), places, labels)
     own = own_places.slots
     needs, gains, past = (
         numbered.list_slot_count_pairs(rows.counts)

@@ -245,9 +245,9 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     if destinations:
         (to,) = destinations
         receiver = to_stamp_names(columns["receiver"], to.type.value_type, plan.members)
-        is_needed = _has_receiver_among(to, receiver, flat.rows)
+        is_needed = _find_entries_for_receiver(to, receiver, flat.rows)
         past = _make_pairs(flat.starts, True, source, count, stamp)
-        projected["past"] = _add_own_past(past, sender, number)
+        projected["past"] = _add_previous_message_of_sender(past, sender, number)
         is_odd = _find_rows_with_null(flat, source, count, to) | _find_rows_with_null_name(flat, to)
         fault = "the stamp has an entry without a sender, a number or destinations"
         projected["fault"] = _describe_first_fault(*_list_receiver_faults(columns, receiver), (is_odd, fault))
@@ -258,7 +258,7 @@ def _project_log(columns: Columns, plan: StampPlan) -> Columns:
     return projected
 
 
-def _has_receiver_among(destinations: pa.Array, receiver: pa.Array, row_of_entry: Ints) -> Bools:
+def _find_entries_for_receiver(destinations: pa.Array, receiver: pa.Array, row_of_entry: Ints) -> Bools:
     """Which entries have the receiver of their row among their destinations."""
     flat = flatten_lists(destinations)
     entry_of_name = flat.rows
@@ -267,7 +267,7 @@ def _has_receiver_among(destinations: pa.Array, receiver: pa.Array, row_of_entry
     return np.bincount(entries, minlength=len(destinations)) > 0
 
 
-def _add_own_past(past: pa.Array, sender: pa.Array, number: pa.Array) -> pa.Array:
+def _add_previous_message_of_sender(past: pa.Array, sender: pa.Array, number: pa.Array) -> pa.Array:
     """The past with one more entry in each row: the sender's message before this one."""
     flat = flatten_lists(past)
     entries = flat.items[0]

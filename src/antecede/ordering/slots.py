@@ -113,7 +113,7 @@ class NumberedPlaces(NamedTuple):
         return Rows(self.starts, slots, counts)
 
 
-def number_slots(
+def assign_slot_numbers(
     group: Ints, group_count: int, width: int, parts: Sequence[Places], labels: pa.Array | None
 ) -> tuple[Slots, list[NumberedPlaces]]:
     """The slots of several columns of places, with one numbering."""
@@ -121,7 +121,7 @@ def number_slots(
     in_use = sum(int(part.starts[-1]) for part in parts)
     if group_count * width <= _SPARE * in_use + _FEW:
         dtype = choose_unsigned_type(group_count * width)
-        numbered = [_number_places(part, group, width, dtype) for part in parts]
+        numbered = [_assign_slots_to_places(part, group, width, dtype) for part in parts]
         return Slots(group_count * width, width, None, labels), numbered
     keys = [part.make_slot_keys(group, width, np.int64) for part in parts]
     used, slots = np.unique(np.concatenate(keys), return_inverse=True)
@@ -133,13 +133,13 @@ def number_slots(
     return Slots(len(used), width, used, labels), numbered
 
 
-def _number_places(part: Places, group: Ints, width: int, dtype: Any) -> NumberedPlaces:
+def _assign_slots_to_places(part: Places, group: Ints, width: int, dtype: Any) -> NumberedPlaces:
     """The slots of places where every place of every group has one."""
     if part.places is None:
         return NumberedPlaces(part.starts, group * width, width)
     return NumberedPlaces(part.starts, part.make_slot_keys(group, width, dtype))
 
 
-def make_single_places(place: Ints) -> Places:
+def make_one_place_per_row(place: Ints) -> Places:
     """One place for each row."""
     return Places(np.arange(len(place) + 1), place)

@@ -25,7 +25,7 @@ from antecede.ordering.columns import (
     read_name_lists,
 )
 from antecede.ordering.presence import NamedRows, find_absent_keys
-from antecede.ordering.slots import Places, Slots, make_single_places, number_slots
+from antecede.ordering.slots import Places, Slots, assign_slot_numbers, make_one_place_per_row
 
 
 class Reading(NamedTuple):
@@ -136,7 +136,7 @@ def read_sequence_stamps(
     faults.add(code < 0, "there is no sender")
     sender = np.maximum(code, 0)
     before = np.maximum(read_integers(table["number"], 0) - 1, 0)
-    needs = _PlacedCounts(make_single_places(sender), before)
+    needs = _PlacedCounts(make_one_place_per_row(sender), before)
     processes = _Processes(sender, None, len(names), names)
     return _build_stamps(table, reading, group, group_count, faults, processes, [needs])
 
@@ -156,8 +156,8 @@ def _build_stamps(
     needs_list, *other_lists = lists
     if reading.counted:
         needs_list.counts[needs_list.places.find_entries_of_process(processes.sender, good)] -= 1
-    places = [make_single_places(processes.sender), *(part.places for part in lists)]
-    slots, (own_places, need_places, *other_places) = number_slots(
+    places = [make_one_place_per_row(processes.sender), *(part.places for part in lists)]
+    slots, (own_places, need_places, *other_places) = assign_slot_numbers(
         group, group_count, processes.width, places, processes.labels
     )
     own = own_places.slots.astype(np.int64)
@@ -310,7 +310,7 @@ def read_shared_entry_stamps(
     lengths = np.diff(needs.starts)
     size = _find_stamp_sizes(lengths, group, None)
     _check_stamp_lengths(lengths, size, faults)
-    _check_keys(needs, keys, size, faults)
+    _check_sender_keys(needs, keys, size, faults)
     key_rows, key = keys.rows, keys.counts.astype(np.int64)
     is_good = ~faults.bad[key_rows]
     total = sum_counts_by_row(Rows(needs.starts, needs.counts, needs.counts))
@@ -319,7 +319,7 @@ def read_shared_entry_stamps(
     width = int(size.max(initial=0))
     key_places = Places(keys.starts, np.minimum(key, max(width - 1, 0)))
     places = [Places(needs.starts, None), key_places]
-    slots, (need_numbers, key_numbers) = number_slots(group, group_count, width, places, None)
+    slots, (need_numbers, key_numbers) = assign_slot_numbers(group, group_count, width, places, None)
     _, (sender,) = encode_names(table["sender"])
     faults.add(sender < 0, "there is no sender")
     own = group * (int(sender.max(initial=0)) + 1) + np.maximum(sender, 0)
@@ -330,7 +330,7 @@ def read_shared_entry_stamps(
     return Stamps(need_rows, gains, slots, own, number, number, add=True)
 
 
-def _check_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults) -> None:
+def _check_sender_keys(needs: CountLists, keys: CountLists, size: Ints, faults: Faults) -> None:
     """Each key is a place, is named once, and its entry counts this message."""
     rows, key = keys.rows, keys.counts.astype(np.int64)
     faults.add(np.diff(keys.starts) == 0, "there are no keys")
@@ -383,8 +383,8 @@ def read_parent_stamps(
     own_names = names.take(pa.array(own_id[selves]))
     faults.add(selves, join_texts("names itself as its parent: ", own_names))
     parent_places = Places(starts, np.maximum(parent, 0))
-    places = [make_single_places(np.maximum(own_id, 0)), parent_places]
-    slots, (own_places, need_places) = number_slots(group, group_count, len(names), places, names)
+    places = [make_one_place_per_row(np.maximum(own_id, 0)), parent_places]
+    slots, (own_places, need_places) = assign_slot_numbers(group, group_count, len(names), places, names)
     own = own_places.slots.astype(np.int64)
     ones = np.ones(len(own), dtype=np.int64)
     needs = need_places.pair_with_counts(np.ones(len(parent), dtype=np.uint16))

@@ -291,7 +291,7 @@ def _check_no_new_columns(rows: list[_Row], plan: TextPlan) -> None:
 
 def _make_row_batch(rows: list[_Row], plan: TextPlan, schema: pa.Schema) -> pa.RecordBatch:
     records, reasons = _convert_rows(rows, plan)
-    columns = [make_user_column(records, name, plan) for name in plan.columns]
+    columns = [make_record_column(records, name, plan) for name in plan.columns]
     raws = [None if reason is None else row.text for row, reason in zip(rows, reasons, strict=True)]
     places = ([row.file for row in rows], [row.line for row in rows], raws, reasons)
     columns += [pa.array(values, kind) for values, kind in zip(places, PLACE_TYPES.values(), strict=True)]
@@ -323,7 +323,7 @@ def convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, An
     return record, reason
 
 
-def make_user_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -> pa.Array:
+def make_record_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -> pa.Array:
     """A column of records that were converted."""
     values = [record.get(name) for record in records]
     question = plan.question
