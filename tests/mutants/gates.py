@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Queueing(Gate[T], kw_only=True):
     """Nothing passes without being offered, found and taken: for gates that do one of these otherwise."""
 
-    def pass_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
+    def let_through_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
         return False
 
 

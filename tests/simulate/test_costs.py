@@ -10,7 +10,7 @@ import pytest
 
 from antecede.protocols.registry import count_stamp_entries
 from antecede.simulate.applications import Wish
-from antecede.simulate.costs import CostFigure, Costs, summarize_counts, summarize_values_and_zeros
+from antecede.simulate.costs import CostFigure, Costs, summarize_counted_values, summarize_values_and_zeros
 from antecede.simulate.network import Network
 from antecede.simulate.oracle import Oracle, list_set_bits
 from antecede.simulate.run import Plan, Run, Simulation
@@ -166,7 +166,7 @@ def test_a_needless_wait_is_the_part_that_causality_does_not_explain() -> None:
 
 def test_nothing_costs_nothing() -> None:
     assert (
-        summarize_counts(Counter())
+        summarize_counted_values(Counter())
         == summarize_values_and_zeros(array("d"), 0)
         == summarize_values_and_zeros(array("d"), 7)
         == CostFigure(0.0, 0.0)
@@ -179,7 +179,7 @@ def test_mean_and_the_value_that_99_of_100_do_not_exceed(size: int) -> None:
     values = [random.randrange(40) for _ in range(size)]
     expected = CostFigure(sum(values) / size, float(sorted(values)[ceil(99 * size / 100) - 1]))
     for found in (
-        summarize_counts(Counter(values)),
+        summarize_counted_values(Counter(values)),
         summarize_values_and_zeros(array("d", [x for x in values if x]), size),
     ):
         assert found.mean == pytest.approx(expected.mean)

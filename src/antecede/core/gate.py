@@ -52,7 +52,7 @@ class Gate(msgspec.Struct, Generic[T], kw_only=True):
         self._file_by_unmet_need(arrival, item)
         return arrival
 
-    def pass_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
+    def let_through_if_ready(self, needs: Pairs, gains: Pairs) -> bool:
         """Whether this need not wait: then it is let through, as if it were offered and taken at once."""
         if self.ready:
             return False

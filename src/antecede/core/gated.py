@@ -64,7 +64,7 @@ class Gated(Endpoint, kw_only=True):
 
     def _accept_packet(self, packet: Packet, stamp: Any) -> Delivery | None:
         needs, gains = self._find_local_needs_and_gains(self.index[packet.source], stamp)
-        if not self.manual and self.gate.pass_if_ready(needs, gains):
+        if not self.manual and self.gate.let_through_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
         return None

@@ -135,9 +135,9 @@ class Station:
         """The application has dealt with all deliveries up to this number."""
         handed = self.handed
         while handed and handed[0].number <= number:
-            self._return_credit(handed.popleft())
+            self._decrement_unsettled_count(handed.popleft())
         while self.queue and self.queue[0].number <= number:  # when inputs are applied again
-            self._return_credit(self.queue.popleft())
+            self._decrement_unsettled_count(self.queue.popleft())
 
     def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
         """Remember who a peer is."""
@@ -289,7 +289,7 @@ class Station:
         )
         self.queue.append(item)
 
-    def _return_credit(self, item: HandUp) -> None:
+    def _decrement_unsettled_count(self, item: HandUp) -> None:
         if item.owner:
             self.channels[item.owner].unsettled -= 1
             self.touched[item.owner] = None

@@ -62,7 +62,7 @@ class ConnectionOwner(Protocol):
     def continue_writing(self, connection: "Connection") -> None:
         """What was written has left; more may be written."""
 
-    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+    def report_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
 
 
@@ -227,7 +227,7 @@ class Connection(ByteProtocol):
             self._refuse_and_close("handshake", claim + reason)
 
     def _refuse_and_close(self, kind: str, reason: str) -> None:
-        self.owner.count_refusal(kind, self.peer, reason)
+        self.owner.report_refusal(kind, self.peer, reason)
         self.close(reason)
 
     def _close_unfinished_handshake(self) -> None:

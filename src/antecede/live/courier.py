@@ -70,7 +70,7 @@ class Courier(Protocol):
     def peers(self) -> Mapping[str, PeerSide]:
         """The other members."""
 
-    def attach(self, node: NodeSide) -> None:
+    def attach_node(self, node: NodeSide) -> None:
         """Serve this node."""
 
     async def open(self, listen: str | None) -> None:
@@ -88,11 +88,11 @@ class Courier(Protocol):
     def add_peer(self, name: str, address: str | None) -> None:
         """Carry packets to and from a newcomer, too."""
 
-    def exclude(self, name: str) -> None:
+    def exclude_peer(self, name: str) -> None:
         """Have nothing to do with a member any more."""
 
-    def schedule_flush(self) -> None:
+    def schedule_transmission(self) -> None:
         """Transmit at the end of this turn what is there to transmit."""
 
-    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+    def report_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""

@@ -82,7 +82,7 @@ class Hub:
         """Where peers reach this node."""
         return self.listener.address if self.listener else None
 
-    def attach(self, node: NodeSide) -> None:
+    def attach_node(self, node: NodeSide) -> None:
         """Serve this node."""
         self.node = node
 
@@ -134,7 +134,7 @@ class Hub:
         peer = self.peers[name] = NodePeer(name, address, self.station.channels[name], self.settings.window)
         self._begin_dialling(peer)
 
-    def exclude(self, name: str) -> None:
+    def exclude_peer(self, name: str) -> None:
         """Have no connection with a member any more."""
         connection = self.peers[name].connection
         if connection is not None:
@@ -142,15 +142,15 @@ class Hub:
 
     # -- what goes out -----------------------------------------------------------------------------
 
-    def schedule_flush(self) -> None:
+    def schedule_transmission(self) -> None:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
             self._loop.call_soon(self._transmit_to_touched_peers)
 
-    def _schedule_flush_to(self, peer: str) -> None:
+    def _schedule_transmission_to(self, peer: str) -> None:
         self.station.touched[peer] = None
-        self.schedule_flush()
+        self.schedule_transmission()
 
     def _transmit_to_touched_peers(self) -> None:
         self._flush_planned = False
@@ -234,7 +234,7 @@ class Hub:
         else:
             self.node.wake_senders()
         if peer.channel.waiting:
-            self._schedule_flush_to(peer.name)
+            self._schedule_transmission_to(peer.name)
 
     def end_session(self, connection: Connection, reason: str) -> None:
         """A connection is gone."""
@@ -248,11 +248,11 @@ class Hub:
 
     def continue_writing(self, connection: Connection) -> None:
         """There is room on a connection again."""
-        self._schedule_flush_to(connection.peer)
+        self._schedule_transmission_to(connection.peer)
 
-    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+    def report_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
-        self.refusals.note_refusal(kind, peer, reason)
+        self.refusals.count_and_log_refusal(kind, peer, reason)
 
     # -- how connections come about ----------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class Hub:
         ]
         if len(strangers) >= self.settings.most_strangers:
             # The oldest has had its time: who belongs here is through with its handshake long before.
-            self.count_refusal("flood", "", "too many connections that do not say who they are")
+            self.report_refusal("flood", "", "too many connections that do not say who they are")
             strangers[0].close("too many strangers")
         if self.closing:
             connection.close("this node was closed")

@@ -95,7 +95,7 @@ class Node:
         self._room = SendersRoom(station, courier.settings.window)
         self._sends_in_turn = 0
         self._is_leaving = False
-        courier.attach(self)
+        courier.attach_node(self)
         if pipeline is not None:
             pipeline.report = self._process_applied_input
             pipeline.release = self._release_effects_of_durable_inputs
@@ -293,7 +293,7 @@ class Node:
             await self._pipeline.stop(reason)
         await self._courier.close()
         if self._events is not None:
-            self._close_events(self._events)
+            self._flush_and_close_events(self._events)
 
     # -- changes -----------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class Node:
         if isinstance(change, AdmitInput) and change.peer not in self._courier.peers:
             self._courier.add_peer(change.peer, change.address)
         elif isinstance(change, DismissInput | ExcludeInput):
-            self._courier.exclude(change.peer)
+            self._courier.exclude_peer(change.peer)
 
     async def _sleep_or_raise_failure(self) -> None:
         if self._failure is not None:
@@ -336,7 +336,7 @@ class Node:
         number = self.station.send(data, to, options)
         if self._events is not None:
             self._events.add_send(number, self._list_receivers(to))
-        self._courier.schedule_flush()
+        self._courier.schedule_transmission()
         if self.station.queue:
             self._wake_consumer()
         return number
@@ -361,7 +361,7 @@ class Node:
         before = self.station.channels[source].received
         refused = self.station.receive_parcels(source, record.first, record.parcels)
         self._write_arrival_events(source, before, (record.first, record.parcels))
-        self._count_refusals(source, refused)
+        self._report_refusals(source, refused)
         self._transmit_and_wake_waiters()
 
     def record_peer_incarnation(self, peer: str, incarnation: bytes) -> None:
@@ -399,9 +399,9 @@ class Node:
                 message = int.from_bytes(payload[:NAME_BYTES], "big")
                 self._events.add_arrival(source, message)
 
-    def _count_refusals(self, source: str, reasons: list[str]) -> None:
+    def _report_refusals(self, source: str, reasons: list[str]) -> None:
         for reason in reasons:
-            self._courier.count_refusal("packet", source, reason)
+            self._courier.report_refusal("packet", source, reason)
 
     def _list_receivers(self, to: list[str] | None) -> list[str]:
         channels = self.station.channels
@@ -414,7 +414,7 @@ class Node:
         """Something durable was applied: count and write down what came of it."""
         if isinstance(node_input, ParcelsInput):
             reasons = [str(applied.error)] if applied.error else applied.refused
-            self._count_refusals(node_input.source, reasons)
+            self._report_refusals(node_input.source, reasons)
             if numbered is not None:
                 self._write_arrival_events(node_input.source, applied.before, numbered)
         elif isinstance(node_input, SendInput) and self._events is not None and applied.error is None:
@@ -429,7 +429,7 @@ class Node:
 
     def _transmit_and_wake_waiters(self) -> None:
         """Let out what followed from inputs."""
-        self._courier.schedule_flush()
+        self._courier.schedule_transmission()
         if self.station.queue:
             self._wake_consumer()
         self._room.wake_waiting_senders()
@@ -464,14 +464,14 @@ class Node:
             self.station.acknowledge_up_to(number)
         else:
             self._pipeline.acknowledge_up_to(number)
-        self._courier.schedule_flush()
+        self._courier.schedule_transmission()
         self._room.wake_waiting_senders()
 
     async def _acknowledge_durably(self, number: int) -> None:
         if self._pipeline is None:
             self._acknowledge_up_to(number)
         else:
-            self._courier.schedule_flush()
+            self._courier.schedule_transmission()
             await self._pipeline.acknowledge_durably(number)
 
     # -- the end -----------------------------------------------------------------------------------
@@ -496,7 +496,7 @@ class Node:
         if self._events is not None:
             self._events.close()
 
-    def _close_events(self, events: EventFile) -> None:
+    def _flush_and_close_events(self, events: EventFile) -> None:
         has_failed = not isinstance(self._failure, NodeClosedError)
         try:
             events.flush()

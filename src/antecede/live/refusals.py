@@ -15,7 +15,7 @@ class Refusals:
         self.process = process
         self.counts: dict[tuple[str, str], int] = {}
 
-    def note_refusal(self, kind: str, peer: str, reason: str) -> None:
+    def count_and_log_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Count one more, and log the first of its kind from a peer."""
         key = kind, peer
         before = self.counts.get(key, 0)

@@ -58,7 +58,7 @@ class Bounded(VectorGated, kw_only=True):
     m: Counts = msgspec.field(default_factory=make_empty_counts)
 
     def _init_state(self) -> None:
-        least = self._find_least_threshold()
+        least = self._find_least_allowed_k()
         if self.k < least:
             raise CallerError(
                 f"k={self.k} is too small: with {self.n} processes and rule {self.rule!r} the extra messages "
@@ -67,7 +67,7 @@ class Bounded(VectorGated, kw_only=True):
         self.m = make_zero_counts(self.n, self.n)
         self._zero_slot_counts(self.n)
 
-    def _find_least_threshold(self) -> int:
+    def _find_least_allowed_k(self) -> int:
         """The smallest k with which the extras end."""
         never_cleared = self.n - 1 if self.own_row else 0
         return never_cleared + 1 if self.rule == ">=" else never_cleared

@@ -135,7 +135,7 @@ class Sharing(VectorGated, kw_only=True):
         if known.has(stamp.number):
             return None  # came with the state of the sponsor
         needs, gains = self._find_local_needs_and_gains(NOBODY, stamp)
-        if not self.manual and self.gate.pass_if_ready(needs, gains):
+        if not self.manual and self.gate.let_through_if_ready(needs, gains):
             return self._deliver_packet(packet, stamp)
         self.stamps[self.gate.offer(packet, needs, gains)] = stamp
         return None

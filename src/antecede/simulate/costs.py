@@ -70,8 +70,8 @@ class CostTally:
             deliveries=deliveries,
             packets=self.packets.total(),
             arrivals=self.arrivals,
-            control_bytes=summarize_counts(self.stamp_sizes),
-            entries=summarize_counts(self.stamp_entries),
+            control_bytes=summarize_counted_values(self.stamp_sizes),
+            entries=summarize_counted_values(self.stamp_entries),
             extras=self.packets["extra"] / per_message,
             acks=self._count_control_packets() / per_message,
             control_packet_bytes=self.control_size / per_message,
@@ -90,7 +90,7 @@ class CostTally:
         return self.packets.total() - self.packets["message"] - self.packets["extra"]
 
 
-def summarize_counts(counter: Counter[int]) -> CostFigure:
+def summarize_counted_values(counter: Counter[int]) -> CostFigure:
     """Of values that are counted."""
     if not counter:
         return CostFigure(0.0, 0.0)

@@ -24,7 +24,7 @@ from antecede.kernels.arrays import group_by_key
 from antecede.kernels.ragged import Ints
 from antecede.protocols.registry import endpoint, list_protocols
 from antecede.simulate.applications import Wish
-from antecede.simulate.costs import CostFigure, summarize_counts
+from antecede.simulate.costs import CostFigure, summarize_counted_values
 from antecede.simulate.direct import DirectCarrier
 from antecede.simulate.queue import Queue
 from antecede.simulate.recording import EVERYTHING, NOTHING, Floats, Recording
@@ -343,7 +343,7 @@ class _Replay:
             unsent=recording.messages - self.watch.messages,
             undelivered=int(np.isnan(self.applications.delivered).sum()),
             is_overgrown=is_overgrown,
-            control_bytes=summarize_counts(tally.stamp_sizes),
+            control_bytes=summarize_counted_values(tally.stamp_sizes),
             total_bytes=sum(self.watch.bytes) / max(recording.messages, 1),
             extras=costs.extras + self.watch.relayed / max(recording.messages, 1),
             acks=costs.acks,

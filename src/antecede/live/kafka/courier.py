@@ -143,7 +143,7 @@ class KafkaCourier:
         """The inbox of this process."""
         return f"kafka://{','.join(self._inboxes.brokers)}/{self._inboxes.topics[self.station.process]}"
 
-    def attach(self, node: NodeSide) -> None:
+    def attach_node(self, node: NodeSide) -> None:
         """Serve this node."""
         self.node = node
 
@@ -179,11 +179,11 @@ class KafkaCourier:
         """Refused before."""
         self.check_address(address)
 
-    def exclude(self, name: str) -> None:
+    def exclude_peer(self, name: str) -> None:
         """Read nothing more from a member."""
         self._pause_or_resume_reading(self.peers[name])
 
-    def schedule_flush(self) -> None:
+    def schedule_transmission(self) -> None:
         """Transmit at the end of this turn what is there to transmit."""
         if not self._flush_planned:
             self._flush_planned = True
@@ -202,9 +202,9 @@ class KafkaCourier:
             peer.wake.set()
             self._pause_or_resume_reading(peer)
 
-    def count_refusal(self, kind: str, peer: str, reason: str) -> None:
+    def report_refusal(self, kind: str, peer: str, reason: str) -> None:
         """Something was refused."""
-        self.refusals.note_refusal(kind, peer, reason)
+        self.refusals.count_and_log_refusal(kind, peer, reason)
 
     # -- sessions ----------------------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ class KafkaCourier:
             f"the log of its packets has offsets {first_offset} to {end_offset}, and {peer.position} was "
             "to be read next: the broker has deleted or lost records"
         )
-        self.count_refusal("deleted", peer.name, reason)
+        self.report_refusal("deleted", peer.name, reason)
 
     def _pause_or_resume_reading(self, peer: InboxPeer) -> None:
         """Read from a peer while a quarter of its window is free: so much is read at once, at most."""
@@ -343,7 +343,7 @@ class KafkaCourier:
             try:
                 letter = self._form.parse_letter(peer.name, record.headers, record.value)
             except InputError as error:
-                self.count_refusal("letter", "", str(error))
+                self.report_refusal("letter", "", str(error))
                 continue
             if self._accept_letter(peer, letter) and letter.parcel is not None:
                 parcels.append(letter.parcel)
@@ -358,14 +358,14 @@ class KafkaCourier:
             return False
         if peer.life not in (b"", letter.life) and peer.has_exchanged_packets():
             reason = "has come back without its memory: exclude it, or give it its journal back"
-            self.count_refusal("memory", peer.name, reason)
+            self.report_refusal("memory", peer.name, reason)
             return False
         peer.heard = self._loop.time()
         if letter.to_life != self._life:
             if letter.parcel is None:
                 self._schedule_hello(peer, letter.life)
             else:
-                self.count_refusal("life", peer.name, "wrote to an earlier life of this process")
+                self.report_refusal("life", peer.name, "wrote to an earlier life of this process")
             return False
         self._record_peer_incarnation(peer, letter.life)
         if letter.parcel is None or letter.number <= peer.accepted:
@@ -375,7 +375,7 @@ class KafkaCourier:
                 f"packets {peer.accepted + 1} to {letter.number - 1} are not in the log: the broker has "
                 "deleted or lost them, and nothing that comes behind them is taken"
             )
-            self.count_refusal("gap", peer.name, reason)
+            self.report_refusal("gap", peer.name, reason)
             return False
         peer.accepted = letter.number
         return True

@@ -49,7 +49,7 @@ def make_certificates(folder: Path, members: list[str], days: int) -> bool:
         _check_member_name(name)
     if len(set(members)) < len(members):
         raise CallerError("a member is named twice")
-    is_new = not _has_authority(folder)
+    is_new = not _has_authority_files(folder)
     _check_files_absent(folder, [*members, "ca"] if is_new else members)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = _make_authority() if is_new else _read_authority(folder)
@@ -69,7 +69,7 @@ def _check_member_name(name: str) -> None:
         )
 
 
-def _has_authority(folder: Path) -> bool:
+def _has_authority_files(folder: Path) -> bool:
     return (folder / "ca.pem").exists() and (folder / "ca.key").exists()
 
 

@@ -93,7 +93,7 @@ class Session:
             "ready", process=self.node.process, protocol=protocol, address=self.node.address
         )
         if self.owns:
-            self._become_consumer()
+            self._start_consuming_deliveries()
         reading = self._start_task(self._read_commands())
         ending = self._start_task(self.desk.closed.wait())
         try:
@@ -168,7 +168,7 @@ class Session:
         elif isinstance(command, StatusCommand):
             await self.write_event("status", id=command.id, **convert_status_to_dict(self.node.status()))
         elif isinstance(command, ReceiveCommand):
-            self._become_consumer()
+            self._start_consuming_deliveries()
             await self.write_event("receiving", id=command.id)
         elif isinstance(command, ExcludeCommand):
             await self.node.exclude(command.member)
@@ -208,7 +208,7 @@ class Session:
 
     # -- deliveries --------------------------------------------------------------------------------
 
-    def _become_consumer(self) -> None:
+    def _start_consuming_deliveries(self) -> None:
         if self.desk.consumer is not None:
             raise CallerError("deliveries go to one connection, and there is one: close that first")
         self.desk.consumer = self
