@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels.lateness import find_violations
-from antecede.kernels.links import DELIVER, SEND, add_bridges
+from antecede.kernels.links import DELIVER, SEND, add_bridge_events
 from tests.kernels.traces import events, link_trace, violations
 
 
 def find_bridged(trace, edges, n):
     source, target = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    trace, origin = add_bridges(link_trace(trace), source, target)
+    trace, origin = add_bridge_events(link_trace(trace), source, target)
     verdict = find_violations(trace, n)
     late, early = origin[verdict.late], origin[verdict.early]
     assert (late >= 0).all()
@@ -44,4 +44,4 @@ def test_an_edge_makes_a_message_late_that_would_not_be():
 
 def test_an_edge_must_go_forward():
     with pytest.raises(CallerError, match="does not come before its effect"):
-        add_bridges(link_trace([(0, SEND, 0), (1, DELIVER, 0)]), [1], [0])
+        add_bridge_events(link_trace([(0, SEND, 0), (1, DELIVER, 0)]), [1], [0])

@@ -6,7 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antecede.kernels.causes import are_comparable, clean_clock_rows, look_up_names, merge_edges, read_entries
+from antecede.kernels.causes import (
+    are_clocks_comparable,
+    clean_clock_rows,
+    look_up_name_codes,
+    merge_edges,
+    read_clock_entries,
+)
 
 clocks = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 3)), max_size=5), max_size=6)
 
@@ -32,7 +38,7 @@ def test_clean_clocks(rows):
 def test_entries_and_comparison(rows):
     clock, array = as_dicts(rows), clean_clock_rows(*flat(rows))
     row, slot = (part.ravel() for part in np.meshgrid(np.arange(len(rows)), np.arange(5)))
-    assert read_entries(*array, row, slot).tolist() == [
+    assert read_clock_entries(*array, row, slot).tolist() == [
         clock[r].get(s, 0) for r, s in zip(row, slot, strict=True)
     ]
     one, two = (part.ravel() for part in np.meshgrid(np.arange(len(rows)), np.arange(len(rows))))
@@ -41,7 +47,7 @@ def test_entries_and_comparison(rows):
         above = {clock[a].get(q, 0) - clock[b].get(q, 0) > 0 for q in clock[a] | clock[b]
                  if clock[a].get(q, 0) != clock[b].get(q, 0)}  # fmt: skip
         want.append(len(above) < 2)
-    assert are_comparable(*array, one, two).tolist() == want
+    assert are_clocks_comparable(*array, one, two).tolist() == want
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.sampled_from([1, 2, 4])), max_size=20))
@@ -64,4 +70,4 @@ def test_names_mean_something_else_in_each_scope():
     name = np.array([3, 5, 3, -1, 5])
     first = np.array([0, 2, 3])
     names = np.array([5, 3, 3])
-    assert look_up_names(scope, name, first, names, 6).tolist() == [1, 0, 2, -1, -1]
+    assert look_up_name_codes(scope, name, first, names, 6).tolist() == [1, 0, 2, -1, -1]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from antecede.core.errors import CallerError
 from antecede.kernels import false_causality as semantics
 from antecede.kernels.delivery_pass import SWEEPS, assign_message_slots
-from antecede.kernels.false_causality import Waits, find_waits
+from antecede.kernels.false_causality import Waits, find_needless_waits
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.pair_counts import count_pairs_by_bits
 from antecede.kernels.witness import CauseGraph, build_cause_graph
@@ -74,7 +74,7 @@ def test_needless_waits_are_the_definition(seed, n, size):
     random = Random(seed)
     trace = events(random, n, size)
     own = draw_named_causes(random, trace)
-    found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace))
+    found = find_needless_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (list_waits(found), found.meant.sum()) == (pairs, meant)
     assert found.needless.tolist() == [sum(pair[0] == event for pair in pairs) for event in range(size)]
@@ -90,7 +90,7 @@ def test_bits_are_swept_and_used_again():
         for g in (build_trace_graph(events_of), rows(own, trace))
     ]
     assert (assign_message_slots(events_of.sent, left, sum(t.rows for t in tables))[0] & SWEEPS).any()
-    found = find_waits(events_of, build_trace_graph(events_of), rows(own, trace))
+    found = find_needless_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (list_waits(found), found.meant.sum()) == (pairs, meant)
     assert len(pairs) > 1000
@@ -144,7 +144,9 @@ def test_both_oracles_agree_at_every_arrival(seed, n, steps):
     for there, message in causal.list_undelivered_messages():  # what is never delivered is due for ever
         assert isinstance(there, int)
         step(there, DELIVER, message, 0)
-    found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace), asked)
+    found = find_needless_waits(
+        link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace), asked
+    )
     assert (list_waits(found), found.meant.sum()) == (sorted(needless), meant)
 
 
@@ -161,7 +163,7 @@ def test_simulated_conversations(protocol):
     ]
     own = [[place[parent] for parent in row["parents"] or []] for row in steps]
     assert sum(map(len, own)) > 100
-    found = find_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace))
+    found = find_needless_waits(link_trace(trace), build_trace_graph(link_trace(trace)), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (list_waits(found), found.meant.sum()) == (pairs, meant)
     assert bool(pairs) == (protocol != "matrix")
@@ -188,8 +190,8 @@ def test_beyond_the_cap_pairs_are_only_counted():
     found = link_trace(trace)
     nothing = rows([[] for _ in trace], trace)
     whole, capped = (
-        find_waits(found, build_trace_graph(found), nothing),
-        find_waits(found, build_trace_graph(found), nothing, cap=5),
+        find_needless_waits(found, build_trace_graph(found), nothing),
+        find_needless_waits(found, build_trace_graph(found), nothing, cap=5),
     )
     assert whole.needless.sum() > 20 and len(capped.at) == 5
     assert capped.needless.tolist() == whole.needless.tolist()
@@ -198,9 +200,9 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 def test_nothing_waits_in_an_empty_trace_and_other_graphs_are_refused():
     empty = link_trace([])
-    found = find_waits(empty, build_cause_graph([], [], []), build_cause_graph([], [], []))
+    found = find_needless_waits(empty, build_cause_graph([], [], []), build_cause_graph([], [], []))
     assert (len(found.needless), len(found.meant), len(found.at)) == (0, 0, 0)
     with pytest.raises(CallerError, match="graphs of the 0 events"):
-        find_waits(empty, build_cause_graph([0], [], []), build_cause_graph([], [], []))
+        find_needless_waits(empty, build_cause_graph([0], [], []), build_cause_graph([], [], []))
     with pytest.raises(CallerError, match="judged has 1 entries"):
-        find_waits(empty, build_cause_graph([], [], []), build_cause_graph([], [], []), [0])
+        find_needless_waits(empty, build_cause_graph([], [], []), build_cause_graph([], [], []), [0])

@@ -144,15 +144,15 @@ def test_faults_of_rows(seed, size, processes, messages):
     act = np.array([row["act"] for row in rows])
     groups = messages_of(rows)
     sends = [[i for i in members if rows[i]["act"] == SEND] for members in groups]
-    assert set(links.resent(act).tolist()) == {i for group in sends for i in group[1:]}
+    assert set(links.list_repeated_sends(act).tolist()) == {i for group in sends for i in group[1:]}
     wanted = set()
     for members in groups:
         if not any(rows[i]["act"] == SEND for i in members):
             deliveries = [i for i in members if rows[i]["act"] == DELIVER]
             firsts = {rows[i]["process"]: i for i in reversed(deliveries)}
             wanted |= set(firsts.values())
-    assert set(links.orphans(act).tolist()) == wanted
-    assert set(links.duplicates().tolist()) == {i for i, _ in by_definition(rows)["original"]}
+    assert set(links.list_orphan_deliveries(act).tolist()) == wanted
+    assert set(links.list_duplicate_deliveries().tolist()) == {i for i, _ in by_definition(rows)["original"]}
 
 
 def test_ids_counted_by_each_sender_are_several_messages():

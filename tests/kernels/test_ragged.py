@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.arrays import number_in_scopes
+from antecede.kernels.arrays import number_names_by_scope
 from antecede.kernels.ragged import (
     compress_codes,
     expand_ranges,
-    find_places,
+    find_places_among_chosen,
     invert_permutation,
     join_keys,
     list_item_rows,
@@ -70,14 +70,14 @@ def test_items_know_the_row_they_are_of(lengths: list[int]) -> None:
 def test_places_among_the_chosen(order: list[int], number: int) -> None:
     chosen = order[:number]
     expected = [chosen.index(k) if k in chosen else -1 for k in range(9)]
-    assert find_places(np.array(chosen, dtype=np.int64), 9).tolist() == expected
+    assert find_places_among_chosen(np.array(chosen, dtype=np.int64), 9).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 4))))
 def test_names_are_numbered_in_each_scope(pairs: list[tuple[int, int]]) -> None:
     pairs.sort(key=lambda pair: pair[0])
     scope, name = (np.array([pair[k] for pair in pairs], dtype=np.int64) for k in (0, 1))
-    codes, first = number_in_scopes(scope, name, 5)
+    codes, first = number_names_by_scope(scope, name, 5)
     seen = list(dict.fromkeys(pair for pair in pairs if pair[1] >= 0))
     assert codes.tolist() == [seen.index(pair) if pair[1] >= 0 else -1 for pair in pairs]
     assert first.tolist() == [pairs.index(pair) for pair in seen]

@@ -59,7 +59,7 @@ def link_trace(trace: list[Event]) -> LinkedTrace:
     nobody = np.full(len(trace), -1, dtype=np.int64)
     no_receivers = np.zeros(len(trace) + 1, dtype=np.int64)
     rows = MessageRows(message, act, process, process, positions, nobody, no_receivers, nobody[:0])
-    return build_linked_trace(process, match_messages(rows).delivered_sends(act))
+    return build_linked_trace(process, match_messages(rows).find_sends_of_deliveries(act))
 
 
 def build_trace_graph(trace: LinkedTrace) -> CauseGraph:

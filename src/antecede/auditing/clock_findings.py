@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from antecede.auditing.findings import FindingRows, build_finding_rows
 from antecede.events.graph import EventGraph
-from antecede.kernels.causes import MESSAGE, PARENT, are_comparable, read_entries
+from antecede.kernels.causes import MESSAGE, PARENT, are_clocks_comparable, read_clock_entries
 from antecede.kernels.clock_rules import ClockFault, ClockFaults, find_clock_faults
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints, join_keys
@@ -54,7 +54,7 @@ def _find_concurrent_repeats(graph: EventGraph, faults: ClockFaults) -> NDArray[
     is_repeat = faults.kind == ClockFault.REPEAT
     event, other = faults.event[is_repeat], faults.other[is_repeat]
     is_concurrent = np.zeros(len(is_repeat), dtype=np.bool_)
-    is_concurrent[is_repeat] = ~are_comparable(*_convert_clocks_for_kernels(graph), event, other)
+    is_concurrent[is_repeat] = ~are_clocks_comparable(*_convert_clocks_for_kernels(graph), event, other)
     return is_concurrent
 
 
@@ -81,9 +81,9 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     }
     witness = [other, event]
     if kind == ClockFault.NOT_TRANSITIVE:
-        details["has"] = read_entries(*_convert_clocks_for_kernels(graph), event, slot).tolist()
+        details["has"] = read_clock_entries(*_convert_clocks_for_kernels(graph), event, slot).tolist()
     elif kind in (ClockFault.SHRINKS, ClockFault.RESTART):
-        details["was"] = read_entries(*_convert_clocks_for_kernels(graph), other, slot).tolist()
+        details["was"] = read_clock_entries(*_convert_clocks_for_kernels(graph), other, slot).tolist()
     elif kind == ClockFault.BEYOND:
         details["last"] = _find_largest_own_entries(graph)[slot].tolist()
         witness = [event]

@@ -17,10 +17,10 @@ from antecede.auditing.findings import MOST_REPORTED, FindingRows, build_finding
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph
 from antecede.kernels.causes import MESSAGE, PARENT
-from antecede.kernels.false_causality import Waits, find_waits
+from antecede.kernels.false_causality import Waits, find_needless_waits
 from antecede.kernels.links import DELIVER, SEND, LinkedTrace, build_linked_trace
 from antecede.kernels.pair_counts import count_ordered_pairs
-from antecede.kernels.ragged import Ints, compress_codes, find_places, rank_within_runs
+from antecede.kernels.ragged import Ints, compress_codes, find_places_among_chosen, rank_within_runs
 from antecede.kernels.witness import CauseGraph, build_cause_graph, find_chains
 
 PAIRS = 2**20
@@ -56,7 +56,7 @@ def judge_false_causality(graph: EventGraph, ordered_pairs: Ints) -> FalseCausal
     if not is_known.any():
         return _make_unknown_false_causality(len(is_known))
     events = _collect_events_with_dependencies(graph, is_known)
-    waits = find_waits(events.linked, events.past, events.meant, cap=PAIRS)
+    waits = find_needless_waits(events.linked, events.past, events.meant, cap=PAIRS)
     needless_waits = _sum_counts_by_execution(events, _count_needless_waits(events), len(is_known))
     false_pairs = ordered_pairs - _count_dependent_pairs(graph, is_known)
     counts = {
@@ -94,9 +94,9 @@ def _collect_events_with_dependencies(graph: EventGraph, is_known: Bools) -> _Ev
     """The events of these executions, with what orders them and what is meant to."""
     order = graph.causes.order
     rows = order[is_known[graph.events.execution[order]]]
-    position = find_places(rows, len(order))
+    position = find_places_among_chosen(rows, len(order))
     source, target, known_from = _list_edges_among(graph, rows)
-    send = graph.messages.links.delivered_sends(graph.messages.act)[rows]
+    send = graph.messages.links.find_sends_of_deliveries(graph.messages.act)[rows]
     sent = np.where(send >= 0, position[send], -1)
     process = compress_codes(graph.events.process[rows]).codes
     track = compress_codes(graph.events.track[rows]).codes
@@ -117,7 +117,7 @@ def _collect_events_with_dependencies(graph: EventGraph, is_known: Bools) -> _Ev
 
 def _list_edges_among(graph: EventGraph, rows: Ints) -> tuple[Ints, Ints, Ints]:
     """The edges among these rows, by their positions, and what each is known from."""
-    position = find_places(rows, len(graph.causes.order))
+    position = find_places_among_chosen(rows, len(graph.causes.order))
     source, target = (position[side] for side in graph.causes.edges)
     is_inside = (source >= 0) & (target >= 0)
     known_from = graph.causes.known[is_inside].astype(np.int64)
@@ -130,7 +130,7 @@ def _count_needless_waits(events: _Events) -> Ints:
     early = np.flatnonzero((asked >= 0) & (events.arrival >= 0))
     asked[events.arrival[early]] = asked[early]
     asked[early] = -1
-    return find_waits(events.linked, events.past, events.meant, asked, cap=0).needless
+    return find_needless_waits(events.linked, events.past, events.meant, asked, cap=0).needless
 
 
 def _sum_counts_by_execution(events: _Events, counts: Ints, executions: int) -> Ints:

@@ -15,7 +15,7 @@ from antecede.auditing.findings import MOST_REPORTED, FindingRows
 from antecede.auditing.steps import StepGraph
 from antecede.events.graph import EventGraph
 from antecede.kernels.lateness import OrderViolations, find_violations
-from antecede.kernels.links import LinkedTrace, add_bridges, build_linked_trace
+from antecede.kernels.links import LinkedTrace, add_bridge_events, build_linked_trace
 from antecede.kernels.ragged import (
     Ints,
     compress_codes,
@@ -76,7 +76,7 @@ def judge_deliveries(graph: EventGraph, steps: StepGraph) -> Lateness:
 
 def _find_send_positions_of_deliveries(graph: EventGraph, steps: StepGraph) -> Ints:
     """Of the first delivery of a message at each process, the position of its send; -1 elsewhere."""
-    send = graph.messages.links.delivered_sends(graph.messages.act)[steps.rows]
+    send = graph.messages.links.find_sends_of_deliveries(graph.messages.act)[steps.rows]
     return np.where(send >= 0, steps.position[send], -1)
 
 
@@ -118,7 +118,7 @@ def _find_block_violations(block: _Block, trace: LinkedTrace) -> OrderViolations
     """The violations in a trace that begins with the block; causes besides messages carry a past too."""
     is_extra = trace.process[block.source] != trace.process[block.target]
     is_extra &= trace.sent[block.target] != block.source
-    whole_trace, origin = add_bridges(trace, block.source[is_extra], block.target[is_extra])
+    whole_trace, origin = add_bridge_events(trace, block.source[is_extra], block.target[is_extra])
     violations = find_violations(whole_trace, len(block.tracks), PAIRS)
     return violations._replace(
         late=origin[violations.late],

@@ -13,9 +13,9 @@ def judge_messages(graph: EventGraph) -> list[FindingRows]:
     """All of them but lost copies, for which `late_findings` seeks what came in spite of them."""
     links, (send, delivery) = graph.messages.links, graph.causes.unsent
     orphans, copies, again = (
-        links.orphans(graph.messages.act),
-        links.duplicates(),
-        links.resent(graph.messages.act),
+        links.list_orphan_deliveries(graph.messages.act),
+        links.list_duplicate_deliveries(),
+        links.list_repeated_sends(graph.messages.act),
     )
     by_message = graph.messages.act[send] == SEND
     astray = np.flatnonzero(links.misdelivered)

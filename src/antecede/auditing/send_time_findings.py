@@ -52,7 +52,7 @@ def judge_send_times(graph: EventGraph) -> FindingRows:
 def _list_deliveries_without_time(graph: EventGraph) -> Ints:
     """First deliveries that have a place in their process and no time, of sends that have one, in order."""
     time = to_floats(get_column(graph.events.table, "time"))
-    send = graph.messages.links.delivered_sends(graph.messages.act)
+    send = graph.messages.links.find_sends_of_deliveries(graph.messages.act)
     is_chosen = (graph.messages.act == DELIVER) & (send >= 0) & np.isnan(time)
     is_chosen &= graph.events.track < len(graph.events.process_names)
     rows = np.flatnonzero(is_chosen)

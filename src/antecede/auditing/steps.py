@@ -8,7 +8,7 @@ import numpy as np
 
 from antecede.events.graph import EventGraph
 from antecede.kernels.arrays import group_by_key
-from antecede.kernels.ragged import Ints, find_places
+from antecede.kernels.ragged import Ints, find_places_among_chosen
 
 
 class StepGraph(NamedTuple):
@@ -25,7 +25,7 @@ def number_steps_in_order(graph: EventGraph) -> StepGraph:
     """Leave out what is no step; on a cycle an edge may run back, and is left out too."""
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]
-    position = find_places(rows, len(order))
+    position = find_places_among_chosen(rows, len(order))
     source, target = (position[side] for side in graph.causes.edges)
     is_forward = (source >= 0) & (source < target)
     if not is_forward.all():

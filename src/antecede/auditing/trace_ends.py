@@ -24,7 +24,7 @@ def find_log_end(totals: pa.Table) -> TraceEnd:
     return TraceEnd(None, _find_largest_or_none(until), _find_largest_or_none(lengths))
 
 
-def count_traces(totals: pa.Table) -> dict[str, int]:
+def count_traces_by_state(totals: pa.Table) -> dict[str, int]:
     """How many executions with spans there are of each state; nothing if no execution has spans."""
     is_trace = to_integers(get_column(totals, "spans"), 0) > 0
     if not is_trace.any():

@@ -6,7 +6,7 @@ import pyarrow as pa
 from antecede.core.errors import CallerError
 from antecede.events.columns import decode_columns, get_column
 from antecede.events.graph import EventGraph, build_event_graph
-from antecede.kernels.ragged import Ints, find_places, starts_of_lengths
+from antecede.kernels.ragged import Ints, find_places_among_chosen, starts_of_lengths
 from antecede.kernels.vector_clocks import Clocks, compute_clocks
 from antecede.tables import EVENTS
 
@@ -21,7 +21,7 @@ def add_clocks(table: pa.Table) -> pa.Table:
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]
     _refuse_unordered_events(graph, rows)
-    position = find_places(rows, len(order))
+    position = find_places_among_chosen(rows, len(order))
     source, target = (position[side] for side in graph.causes.edges)
     is_among_steps = (source >= 0) & (target >= 0)
     source, target = source[is_among_steps], target[is_among_steps]

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.events.columns import decode_names, encode_names_by_appearance, flatten_lists, get_column
-from antecede.kernels.arrays import ScopedCodes, number_in_scopes
-from antecede.kernels.causes import look_up_names
+from antecede.kernels.arrays import ScopedCodes, number_names_by_scope
+from antecede.kernels.causes import look_up_name_codes
 from antecede.kernels.histories import Edges
 from antecede.kernels.ragged import Ints, join_keys
 from antecede.kernels.row_hashes import mix_texts_into_hashes
@@ -41,7 +41,7 @@ def link_events_by_ids(table: pa.Table, execution: Ints, executions: pa.Array) -
     if not len(parents) and not _may_have_repeated_ids(execution, events):
         return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), (_NONE, _NONE))
     names, (event, parent) = encode_names_by_appearance([events, parents])
-    ids = number_in_scopes(execution, event, len(names))
+    ids = number_names_by_scope(execution, event, len(names))
     doubles = _find_reused_ids(ids)
     if not len(parent):
         return IdLinks(Edges(_NONE, _NONE), _NONE, GHOSTS.empty_table(), doubles)
@@ -49,7 +49,7 @@ def link_events_by_ids(table: pa.Table, execution: Ints, executions: pa.Array) -
     # The ids of execution x are those with the codes first_code[x]..first_code[x + 1]-1.
     execution_of_id, name_of_id = execution[ids.first], event[ids.first]
     first_code = np.searchsorted(execution_of_id, np.arange(len(executions) + 1))
-    parent_id = look_up_names(execution[child], parent, first_code, name_of_id, len(names))
+    parent_id = look_up_name_codes(execution[child], parent, first_code, name_of_id, len(names))
     is_known = parent_id >= 0
     is_itself = (event[child] == parent) & (parent >= 0)
     is_edge = is_known & ~is_itself

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from antecede.events.columns import Bools, encode_names_by_appearance, get_column
 from antecede.events.processes import Actors
-from antecede.kernels.arrays import number_in_scopes
+from antecede.kernels.arrays import number_names_by_scope
 from antecede.kernels.histories import Edges
 from antecede.kernels.linking import ARRIVE, MessageLinks, MessageRows, match_messages
 from antecede.kernels.links import DELIVER, OTHER, SEND
@@ -39,7 +39,7 @@ def match_events_by_message(
     names, (name,) = encode_names_by_appearance([get_column(table, "message")])
     named = np.flatnonzero((name >= 0) & (act != OTHER))
     code = np.full(len(table), -1, dtype=np.int64)
-    numbered = number_in_scopes(execution[named], name[named], len(names))
+    numbered = number_names_by_scope(execution[named], name[named], len(names))
     code[named] = numbered.codes
     starts, receivers = who.receivers
     rows = MessageRows(

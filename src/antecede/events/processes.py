@@ -15,7 +15,7 @@ from antecede.events.columns import (
     get_column,
     to_integers,
 )
-from antecede.kernels.causes import clean_clock_rows, look_up_names
+from antecede.kernels.causes import clean_clock_rows, look_up_name_codes
 from antecede.kernels.ragged import Ints, Rows, join_keys, list_item_rows
 
 _NO_NAMES = pa.array([], pa.string())
@@ -87,7 +87,7 @@ def _assign_codes_to_mentions(
     first_code = np.searchsorted(acting.execution, np.arange(executions + 1))
     codes, strangers = [], []
     for mention in mentions:
-        code = look_up_names(mention.execution, mention.name, first_code, acting.name, size)
+        code = look_up_name_codes(mention.execution, mention.name, first_code, acting.name, size)
         is_stranger = (code < 0) & (mention.name >= 0)
         codes.append(code)
         execution, name = mention.execution[is_stranger], mention.name[is_stranger]

@@ -50,7 +50,7 @@ class ScopedCodes(NamedTuple):
 
 
 @compiled
-def number_in_scopes(scope: Ints, name: Ints, names: int) -> ScopedCodes:
+def number_names_by_scope(scope: Ints, name: Ints, names: int) -> ScopedCodes:
     """Number the names (0..names-1, or -1) of each scope for itself; the items of a scope stand together."""
     codes = np.full(len(name), -1, dtype=np.int64)
     first = np.empty(len(name), dtype=np.int64)

@@ -73,7 +73,7 @@ def count_ones(word: np.uint64) -> int:
 
 
 @inlined
-def bit_mask(slot: int) -> np.uint64:
+def make_bit_mask(slot: int) -> np.uint64:
     """The word in which only the bit of the slot is 1."""
     return _ONE << (np.uint64(slot) & _LOW_SIX_BITS)
 
@@ -81,19 +81,19 @@ def bit_mask(slot: int) -> np.uint64:
 @inlined
 def has_bit(row: BitSets, slot: int) -> bool:
     """Whether a slot is in a set."""
-    return bool(row[slot >> 6] & bit_mask(slot))
+    return bool(row[slot >> 6] & make_bit_mask(slot))
 
 
 @inlined
 def add_bit(row: BitSets, slot: int) -> None:
     """Put a slot into a set."""
-    row[slot >> 6] |= bit_mask(slot)
+    row[slot >> 6] |= make_bit_mask(slot)
 
 
 @inlined
 def drop_bit(row: BitSets, slot: int) -> None:
     """Take a slot out of a set."""
-    row[slot >> 6] &= ~bit_mask(slot)
+    row[slot >> 6] &= ~make_bit_mask(slot)
 
 
 @compiled
@@ -195,9 +195,9 @@ def sweep_sets(sets: BitSets, alive: BitSets) -> None:
 
 
 @compiled
-def address_message(slot: int, targets: Ints, due: BitSets) -> None:
+def mark_message_due(slot: int, targets: Ints, due: BitSets) -> None:
     """A message is sent: it is due at each of its targets."""
-    word, mask = slot >> 6, bit_mask(slot)
+    word, mask = slot >> 6, make_bit_mask(slot)
     for target in targets:
         due[target, word] |= mask
 

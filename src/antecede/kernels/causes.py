@@ -41,13 +41,13 @@ def merge_edges(
     known = np.concatenate(origins)
     starts, items = group_by_key(np.where(source == target, -1, target), size)
     source, known = source[items], known[items]
-    is_first = _merge_repeats(starts, source, known)
+    is_first = _merge_repeated_edges(starts, source, known)
     target = np.repeat(np.arange(size), np.diff(starts))
     return MergedEdges(Edges(source[is_first], target[is_first]), known[is_first])
 
 
 @compiled
-def _merge_repeats(
+def _merge_repeated_edges(
     starts: Ints,
     source: Ints,
     known: Flags,
@@ -69,7 +69,7 @@ def _merge_repeats(
 
 
 @compiled
-def look_up_names(
+def look_up_name_codes(
     scope: Ints,
     name: Ints,
     first: Ints,
@@ -129,7 +129,7 @@ def clean_clock_rows(
 
 
 @compiled
-def read_entries(
+def read_clock_entries(
     starts: Ints,
     slots: Ints,
     counts: Ints,
@@ -147,7 +147,7 @@ def read_entries(
 
 
 @compiled
-def are_comparable(
+def are_clocks_comparable(
     starts: Ints,
     slots: Ints,
     counts: Ints,

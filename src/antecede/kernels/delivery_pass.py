@@ -22,7 +22,6 @@ from antecede.kernels.bits import (
     FREE,
     BitSets,
     add_bit,
-    address_message,
     append_bit_pairs,
     copy_bits,
     count_ones,
@@ -31,6 +30,7 @@ from antecede.kernels.bits import (
     free_dead_slots,
     has_bit,
     is_sweep_worthwhile,
+    mark_message_due,
     merge_past_of_message,
     pop_free_slot,
     push_slot,
@@ -174,7 +174,7 @@ def _add_sent_message(
     """A message with this slot is sent."""
     add_bit(sets[PAST, here], slot)
     add_bit(sets[OWN, here], slot)
-    address_message(slot, targets, sets[DUE])
+    mark_message_due(slot, targets, sets[DUE])
 
 
 @compiled

@@ -32,13 +32,13 @@ from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.bits import (
     BitSets,
     add_bit,
-    address_message,
     append_bit_pairs,
-    bit_mask,
     copy_bits,
     count_ones,
     count_words,
     drop_bit,
+    make_bit_mask,
+    mark_message_due,
     merge_bits,
     sweep_sets,
 )
@@ -87,7 +87,7 @@ class _Deliveries(NamedTuple):
     slots: int
 
 
-def find_waits(
+def find_needless_waits(
     trace: LinkedTrace,
     past: CauseGraph,
     meant: CauseGraph,
@@ -172,7 +172,7 @@ def _carry_past_and_meant(
         if send >= 0:
             carried = before_rows[past.row[send]]
             needs = meant_rows[meant.row[send]]
-            split = _find_needless_waits(slots[send], carried, needs, due[here], unmeant)
+            split = _split_awaited_messages(slots[send], carried, needs, due[here], unmeant)
             needless[event], wanted[event] = split
             if needless[event] and listed < cap:
                 pairs, listed = append_bit_pairs(event, unmeant, names, pairs, listed, cap)
@@ -180,7 +180,7 @@ def _carry_past_and_meant(
         _merge_cause_sets(event, meant, meant_rows, depends)
         if action == SENDS:
             names[slot] = event
-            address_message(slot, targets[starts[event] : starts[event + 1]], due)
+            mark_message_due(slot, targets[starts[event] : starts[event + 1]], due)
             add_bit(before, slot)
             add_bit(depends, slot)
             add_bit(alive, slot)
@@ -196,7 +196,7 @@ def _carry_past_and_meant(
 
 
 @compiled
-def _find_needless_waits(
+def _split_awaited_messages(
     own: int, carried: BitSets, needs: BitSets, due: BitSets, unmeant: BitSets
 ) -> tuple[int, int]:
     """Write down what a message waits for without need; returns how many, and how many it does need."""
@@ -204,7 +204,7 @@ def _find_needless_waits(
     for w in range(len(due)):
         awaited = carried[w] & due[w]
         if own >= 0 and own >> 6 == w:
-            awaited &= ~bit_mask(own)  # a message does not wait for itself
+            awaited &= ~make_bit_mask(own)  # a message does not wait for itself
         unmeant[w] = awaited & ~needs[w]
         if awaited:
             needless += count_ones(unmeant[w])

@@ -30,7 +30,16 @@ from numpy.typing import ArrayLike
 
 from antecede.core.errors import CallerError
 from antecede.kernels.compiled import compiled, inlined
-from antecede.kernels.ragged import Counts, Ints, Rows, Runs, check_rows, check_runs, find_slots, take_rows
+from antecede.kernels.ragged import (
+    Counts,
+    Ints,
+    Rows,
+    Runs,
+    check_rows,
+    check_runs,
+    find_slots,
+    take_pairs_of_rows,
+)
 
 _AT, _END, _BELOW, _SHIFT = 0, 1, 2, 3
 _LIMIT = 2**63
@@ -84,9 +93,9 @@ def release_items(
         raise CallerError("the gains add up to more than 64 bits can count")
     shelf = _make_shelf(state, needs, gains, add, rows)
     order = np.empty(len(rows), dtype=np.int64)
-    slots, shifts = needs.slots_or_shifts(rows)
+    slots, shifts = needs.get_slots_or_shifts(rows)
     shelf.places[:, _SHIFT] = shifts
-    taken = _deliver_all(state, slots, needs.counts, gains, add, shelf, rows, order)
+    taken = _deliver_ready_items(state, slots, needs.counts, gains, add, shelf, rows, order)
     held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
     missing = find_slots(needs, shelf.places[held, _AT], rows[held])
     return Released(rows[order[:taken]], rows[held], missing, state)
@@ -118,12 +127,12 @@ def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
 def _make_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: Ints) -> _Shelf:
     """An empty shelf with the stops that suit the batch."""
     items = len(rows)
-    widths = _find_slot_ranges(have, gains.slots, gains.counts, add)
+    widths = _compute_slot_rises(have, gains.slots, gains.counts, add)
     stops = np.empty(0, dtype=np.int64)
     if widths.sum(dtype=np.float64) > _SPREAD * items + len(have):
-        reached = take_rows(needs, rows) if add else gains
+        reached = take_pairs_of_rows(needs, rows) if add else gains
         widths = np.bincount(reached.slots, minlength=len(have))
-        stops = _sort_counts(widths, reached.slots, reached.counts)
+        stops = _sort_counts_by_slot(widths, reached.slots, reached.counts)
     first = np.concatenate(([0], np.cumsum(widths)))
     places = np.zeros((items, 4), dtype=np.int64)
     places[:, _AT] = needs.starts[rows]
@@ -134,7 +143,7 @@ def _make_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: In
 
 
 @compiled
-def _find_slot_ranges(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
+def _compute_slot_rises(have: Ints, slots: Counts, counts: Counts, add: bool) -> Ints:
     """How far each slot could rise."""
     top = have.copy()
     for k in range(len(slots)):
@@ -144,7 +153,7 @@ def _find_slot_ranges(have: Ints, slots: Counts, counts: Counts, add: bool) -> I
 
 
 @compiled
-def _sort_counts(widths: Ints, slots: Counts, counts: Counts) -> Ints:
+def _sort_counts_by_slot(widths: Ints, slots: Counts, counts: Counts) -> Ints:
     """The counts, sorted within each slot."""
     stops = np.empty(len(slots), dtype=np.int64)
     ends = np.cumsum(widths) - widths
@@ -157,7 +166,7 @@ def _sort_counts(widths: Ints, slots: Counts, counts: Counts) -> Ints:
 
 
 @compiled
-def _deliver_all(
+def _deliver_ready_items(
     have: Ints, slots: Counts, counts: Counts, gains: Rows, add: bool, shelf: _Shelf, rows: Ints, order: Ints
 ) -> int:
     """Let the items arrive one by one, counted by arrival; returns how many were delivered."""

@@ -50,7 +50,7 @@ def order_events(by_rank: Ints, steps: Sequence[EdgePart], arrivals: Edges, hand
     in_order = sort_topologically(size, *merged.edges, [rank])
     if not len(in_order.stuck):
         return LinearOrder(merged, no_edges, no_cycles, in_order)
-    kept_steps, unsent = _leave_out_unsent(size, steps, rank)
+    kept_steps, unsent = _separate_deliveries_before_sends(size, steps, rank)
     is_sent = ~np.isin(handovers.target, unsent.target)
     kept_handovers = (handovers.source[is_sent], handovers.target[is_sent], MESSAGE)
     merged = merge_edges(size, [kept_steps, (*arrivals, MESSAGE), kept_handovers])
@@ -58,7 +58,9 @@ def order_events(by_rank: Ints, steps: Sequence[EdgePart], arrivals: Edges, hand
     return LinearOrder(merged, unsent, cycles, sort_topologically(size, *merged.edges, [rank]))
 
 
-def _leave_out_unsent(size: int, steps: Sequence[EdgePart], rank: Ints) -> tuple[KnownEdges, Edges]:
+def _separate_deliveries_before_sends(
+    size: int, steps: Sequence[EdgePart], rank: Ints
+) -> tuple[KnownEdges, Edges]:
     """The steps without messages that were delivered before they were sent, and these."""
     merged = merge_edges(size, steps)
     source, target = merged.edges

@@ -7,11 +7,13 @@ Theory of operation. Codes are dense, so rows are put into the order of their me
 then memory is read in sequence, and the rows of message m are those at starts[m]..starts[m + 1]-1. Every
 message is settled by itself:
 
-1. `_split_codes`: ids may be counted by each sender. Where several processes send an id, and everything that
-   came under it names one of them as its sender, these are several messages and get codes of their own.
-2. `_find_first_sends`, `_find_first_alike`: the first send of a message; its first delivery and its first
-   arrival at each process; the first copy on each track.
-3. `_check_addresses`: deliveries where nobody sent the message to, or that name somebody who did not send it.
+1. `_split_messages_by_sender`: ids may be counted by each sender. Where several processes send an id, and
+   everything that came under it names one of them as its sender, these are several messages and get codes of
+   their own.
+2. `_find_first_sends`, `_find_first_with_same_key`: the first send of a message; its first delivery and its
+   first arrival at each process; the first copy on each track.
+3. `_find_wrong_addresses`: deliveries where nobody sent the message to, or that name somebody who did not
+   send it.
 4. `_list_lost_copies`: receivers that the first send names and that have no delivery.
 
 "At each process" costs no memory for each message: an array over processes holds the message that last
@@ -71,35 +73,35 @@ class MessageLinks(NamedTuple):
     lost_send: Ints  # of each copy that never came, the send; by send, then by receiver
     lost_receiver: Ints  # and the process that lacks it; -1 where none was named and none has it
 
-    def delivered_sends(self, act: Ints) -> Ints:
+    def find_sends_of_deliveries(self, act: Ints) -> Ints:
         """Of the first delivery of a message at each process, the send; -1 for all other rows."""
         is_first = (act == DELIVER) & (self.original < 0)
         return np.where(is_first, self.send, -1)
 
-    def resent(self, act: Ints) -> Ints:
+    def list_repeated_sends(self, act: Ints) -> Ints:
         """The sends that are not the first of their message."""
         again = (self.send >= 0) & (self.send != np.arange(len(self.send)))
         return np.flatnonzero(again & (act == SEND))
 
-    def orphans(self, act: Ints) -> Ints:
+    def list_orphan_deliveries(self, act: Ints) -> Ints:
         """The first deliveries of messages that nobody sent."""
         unsent = (self.send < 0) & (self.code >= 0) & (self.original < 0)
         return np.flatnonzero(unsent & (act == DELIVER))
 
-    def duplicates(self) -> Ints:
+    def list_duplicate_deliveries(self) -> Ints:
         """The deliveries of what was delivered at their process before."""
         return np.flatnonzero(self.original >= 0)
 
 
 def match_messages(rows: MessageRows) -> MessageLinks:
     """Match all rows."""
-    rows = _check_rows(rows)
+    rows = _check_message_rows(rows)
     widest = max(rows.process.max(initial=-1), rows.sender.max(initial=-1), rows.receivers.max(initial=-1))
     processes, tracks = int(widest) + 1, int(rows.track.max(initial=-1)) + 1
     size = int(rows.code.max(initial=-1)) + 1
     starts, items = group_by_key(rows.code, size)
-    by_message = _take_rows(rows, items)
-    split_size = _split_codes(
+    by_message = _take_message_rows(rows, items)
+    split_size = _split_messages_by_sender(
         starts, by_message.code, by_message.act, by_message.process, by_message.sender, processes
     )
     if split_size > size:
@@ -107,12 +109,12 @@ def match_messages(rows: MessageRows) -> MessageLinks:
         code[items] = by_message.code
         rows = rows._replace(code=code)
         starts, items = group_by_key(code, split_size)
-        by_message = _take_rows(rows, items)
-    links = _link_rows(by_message, starts, processes, tracks)
+        by_message = _take_message_rows(rows, items)
+    links = _link_rows_by_message(by_message, starts, processes, tracks)
     return _restore_row_order(links, items, rows.code)
 
 
-def _take_rows(rows: MessageRows, items: Ints) -> MessageRows:
+def _take_message_rows(rows: MessageRows, items: Ints) -> MessageRows:
     """These rows, in this order."""
     # Two columns at a time: each is read at random, which is slow, and `take` lets other threads run.
     with ThreadPoolExecutor(1) as other_thread:
@@ -130,20 +132,20 @@ def _take_receivers(rows: MessageRows, items: Ints) -> tuple[Ints, Ints]:
     return starts_of_lengths(lengths), rows.receivers.take(places)
 
 
-def _link_rows(rows: MessageRows, starts: Ints, processes: int, tracks: int) -> MessageLinks:
+def _link_rows_by_message(rows: MessageRows, starts: Ints, processes: int, tracks: int) -> MessageLinks:
     """The links of rows that are in the order of their messages."""
     code, act, process, track, place, sender, receiver_starts, receivers = rows
     positions = np.arange(len(code))
     is_delivery, is_arrival, is_copy = act == DELIVER, act == ARRIVE, act != SEND
     first_send = _find_first_sends(starts, act, process, place)
-    first_delivery = _find_first_alike(starts, is_delivery, process, place, processes)
-    first_arrival = _find_first_alike(starts, is_arrival, process, place, processes)
-    first_copy = _find_first_alike(starts, is_copy, track, place, tracks)
+    first_delivery = _find_first_with_same_key(starts, is_delivery, process, place, processes)
+    first_arrival = _find_first_with_same_key(starts, is_arrival, process, place, processes)
+    first_copy = _find_first_with_same_key(starts, is_copy, track, place, tracks)
     send = first_send[code]
     is_first_delivery = is_delivery & (first_delivery == positions)
     arrival = np.where(is_first_delivery, first_arrival, -1)
     came_before = (place[arrival] < place) | ((place[arrival] == place) & (arrival < positions))
-    misdelivered, wrong_sender = _check_addresses(
+    misdelivered, wrong_sender = _find_wrong_addresses(
         starts, act, process, sender, receiver_starts, receivers, processes
     )
     lost_send, lost_receiver = _list_lost_copies(
@@ -197,7 +199,7 @@ def _restore_row_order(links: MessageLinks, items: Ints, code: Ints) -> MessageL
     )
 
 
-def _check_rows(rows: MessageRows) -> MessageRows:
+def _check_message_rows(rows: MessageRows) -> MessageRows:
     """The rows, fit for compiled code; rows of OTHER lose their codes."""
     size = len(rows.code)
     act = check_integers(rows.act, "act", 0, 4, size)
@@ -218,7 +220,9 @@ def _check_rows(rows: MessageRows) -> MessageRows:
 
 
 @compiled
-def _split_codes(starts: Ints, code: Ints, act: Ints, process: Ints, sender: Ints, processes: int) -> int:
+def _split_messages_by_sender(
+    starts: Ints, code: Ints, act: Ints, process: Ints, sender: Ints, processes: int
+) -> int:
     """Give new codes to messages of one id and several senders; returns how many codes there are then."""
     size = len(starts) - 1
     new_size = size
@@ -262,7 +266,7 @@ def _find_first_sends(starts: Ints, act: Ints, process: Ints, place: Ints) -> In
 
 
 @compiled
-def _find_first_alike(starts: Ints, is_candidate: Bools, key: Ints, place: Ints, keys: int) -> Ints:
+def _find_first_with_same_key(starts: Ints, is_candidate: Bools, key: Ints, place: Ints, keys: int) -> Ints:
     """Of each row, the first candidate of its message with its key (its process or track), or -1."""
     found = np.full(len(key), -1, dtype=np.int64)
     stamp = np.full(keys, -1, dtype=np.int64)
@@ -280,7 +284,7 @@ def _find_first_alike(starts: Ints, is_candidate: Bools, key: Ints, place: Ints,
 
 
 @compiled
-def _check_addresses(
+def _find_wrong_addresses(
     starts: Ints,
     act: Ints,
     process: Ints,

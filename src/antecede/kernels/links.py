@@ -23,8 +23,8 @@ class LinkedTrace(NamedTuple):
 
     A delivery has its `sent`, a send that is delivered somewhere has its `until`. All else is -1: local
     events, sends that are delivered nowhere, and the deliveries that say nothing (a second copy, an orphan).
-    A delivery without a sender hands on a past and is not judged (see `add_bridges`). To have causes counted
-    that were never delivered, add a delivery of each lost copy behind the last event.
+    A delivery without a sender hands on a past and is not judged (see `add_bridge_events`). To have causes
+    counted that were never delivered, add a delivery of each lost copy behind the last event.
     """
 
     process: Ints
@@ -56,7 +56,7 @@ class BridgedTrace(NamedTuple):
     origin: Ints
 
 
-def add_bridges(trace: LinkedTrace, source: ArrayLike, target: ArrayLike) -> BridgedTrace:
+def add_bridge_events(trace: LinkedTrace, source: ArrayLike, target: ArrayLike) -> BridgedTrace:
     """The trace with causes that no message in it explains: what clocks or named parents tell besides.
 
     Behind each source comes an event that sends its past, before each target one that takes it, for every

@@ -36,7 +36,7 @@ class Rows(NamedTuple):
             raise CallerError(f"rows are made of (slot, count) pairs of 64-bit integers: {error}") from None
         return cls(starts, flat[:, 0].copy(), flat[:, 1].copy())
 
-    def slots_or_shifts(self, items: Ints) -> tuple[Counts, Ints]:
+    def get_slots_or_shifts(self, items: Ints) -> tuple[Counts, Ints]:
         """What tells compiled code the slot of a pair: the slots, and for each of the items a zero."""
         return self.slots, np.zeros(len(items), dtype=np.int64)
 
@@ -50,7 +50,7 @@ class Runs(NamedTuple):
     first: Ints
     counts: Counts
 
-    def slots_or_shifts(self, items: Ints) -> tuple[Counts, Ints]:
+    def get_slots_or_shifts(self, items: Ints) -> tuple[Counts, Ints]:
         """What tells compiled code the slot of a pair: no slots, and for each item slot minus place."""
         return np.empty(0, dtype=np.uint16), self.first[items] - self.starts[items]
 
@@ -58,7 +58,7 @@ class Runs(NamedTuple):
 def check_rows(rows: Rows, name: str, slots: int) -> Rows:
     """The rows, fit for compiled code, which checks no bounds; `slots` is how many slots there are."""
     starts, places, counts = (
-        _check_flat(array, f"{name}.{field}") for field, array in rows._asdict().items()
+        _check_flat_integers(array, f"{name}.{field}") for field, array in rows._asdict().items()
     )
     pairs = len(places)
     if pairs != len(counts):
@@ -71,7 +71,9 @@ def check_rows(rows: Rows, name: str, slots: int) -> Rows:
 
 def check_runs(runs: Runs, name: str, slots: int, items: Ints) -> Runs:
     """The runs, fit for compiled code that reads those of the given items alone."""
-    starts, first, counts = (_check_flat(array, f"{name}.{field}") for field, array in runs._asdict().items())
+    starts, first, counts = (
+        _check_flat_integers(array, f"{name}.{field}") for field, array in runs._asdict().items()
+    )
     _check_starts(starts, counts, name)
     if len(first) != len(starts) - 1:
         raise CallerError(f"{name} has {len(starts) - 1} items and {len(first)} first slots: give one each")
@@ -90,7 +92,7 @@ def _check_starts(starts: Counts, counts: Counts, name: str) -> None:
         raise CallerError(f"{name}.counts must not be negative, and the least is {counts.min()}")
 
 
-def _check_flat(array: Counts, name: str) -> Counts:
+def _check_flat_integers(array: Counts, name: str) -> Counts:
     array = np.asarray(array)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.dtype == np.uint64:
         raise CallerError(f"{name} must be a flat array of integers, not {array.dtype} {array.shape}")
@@ -116,7 +118,7 @@ def make_minus_ones(size: int) -> Ints:
     return np.full(size, -1, dtype=np.int64)
 
 
-def find_places(chosen: Ints, size: int) -> Ints:
+def find_places_among_chosen(chosen: Ints, size: int) -> Ints:
     """The place of each of the numbers 0..size-1 among the chosen ones, -1 for those that are not."""
     places = make_minus_ones(size)
     places[chosen] = np.arange(len(chosen))
@@ -134,12 +136,12 @@ def expand_ranges(first: Ints, lengths: Ints) -> Ints:
 
 def find_slots(pairs: Rows | Runs, places: Ints, rows: Ints) -> Ints:
     """The slots of the pairs at the given places, each of which lies in its row."""
-    slots, shifts = pairs.slots_or_shifts(rows)
+    slots, shifts = pairs.get_slots_or_shifts(rows)
     found: Ints = slots[places].astype(np.int64) if len(slots) else places + shifts
     return found
 
 
-def take_rows(pairs: Rows | Runs, rows: Ints) -> Rows:
+def take_pairs_of_rows(pairs: Rows | Runs, rows: Ints) -> Rows:
     """The pairs of the given rows, one row behind the other."""
     lengths = pairs.starts[rows + 1] - pairs.starts[rows]
     places = expand_ranges(pairs.starts[rows], lengths)

@@ -72,7 +72,7 @@ class _SlotPlaces(NamedTuple):
 
 def select_unmet_needs(needs: Rows | Runs, held: Ints, have: Ints) -> Rows:
     """The needs of the held rows that are not met."""
-    slots, shifts = needs.slots_or_shifts(held)
+    slots, shifts = needs.get_slots_or_shifts(held)
     return Rows(*_select_unmet_pairs(needs.starts, slots, shifts, needs.counts, held, have))
 
 

@@ -48,7 +48,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from antecede.kernels.bits import BitSets, bit_mask, count_ones
+from antecede.kernels.bits import BitSets, count_ones, make_bit_mask
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints
 
@@ -195,8 +195,8 @@ def _send_message(state: SharedState, block: SharedBlock, word: int, b: int) -> 
         state.have[sender, entry] += 1
     for w in range(state.pasts.shape[1]):
         state.pasts[slot, w] = state.history[sender, w]
-    state.history[sender, word] |= bit_mask(b)
-    state.delivered[sender, word] |= bit_mask(b)
+    state.history[sender, word] |= make_bit_mask(b)
+    state.delivered[sender, word] |= make_bit_mask(b)
 
 
 @compiled
@@ -291,7 +291,7 @@ def _judge_and_deliver(
     counts: Ints,
 ) -> int:
     """Judge a delivery, then make it."""
-    word, bit = slot >> 6, bit_mask(slot)
+    word, bit = slot >> 6, make_bit_mask(slot)
     verdict = 0
     overtaken = 0
     for w in range(pasts.shape[1]):
@@ -401,7 +401,7 @@ def _find_suspecting_detectors(state: SharedState, process: int, slot: int) -> i
     alarms = 1
     for other in range(len(senders)):
         is_from_another = senders[other] != process and senders[other] != NOBODY
-        is_delivered = delivered[other >> 6] & bit_mask(other)
+        is_delivered = delivered[other >> 6] & make_bit_mask(other)
         if is_delivered and is_from_another and _covers_sender_entries(needs, counts_on, other, slot):
             alarms = 3
             if _may_causally_follow(needs, counts_on, other, slot):

@@ -21,7 +21,7 @@ from antecede.auditing.missing_causes import (
     strip_trace_from_id,
 )
 from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize_audit
-from antecede.auditing.trace_ends import count_traces, find_log_end
+from antecede.auditing.trace_ends import count_traces_by_state, find_log_end
 from antecede.auditing.views import HELD_EVENTS
 from antecede.auditing.wording import REASONS
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
@@ -57,7 +57,7 @@ class Audit:
         ranks = pa.array(rank_within_kind(self.findings))
         ranked = self.findings.append_column("rank", ranks)
         sampled = sample_findings(ranked, sample)
-        traces, reasons = count_traces(self.totals), _count_missing_reasons(self.findings)
+        traces, reasons = count_traces_by_state(self.totals), _count_missing_reasons(self.findings)
         return summarize_audit(len(self.totals), counted, sums, sampled, traces, reasons)
 
     def page(self, path: str | PathLike[str], title: str = "Audit") -> None:

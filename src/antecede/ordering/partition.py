@@ -25,7 +25,14 @@ from numpy.typing import NDArray
 
 from antecede.events.columns import Floats
 from antecede.kernels.gate import Released, release_items
-from antecede.kernels.ragged import Ints, Rows, Runs, choose_unsigned_type, rank_within_groups, take_rows
+from antecede.kernels.ragged import (
+    Ints,
+    Rows,
+    Runs,
+    choose_unsigned_type,
+    rank_within_groups,
+    take_pairs_of_rows,
+)
 from antecede.ordering.columns import Faults, Mask, encode_groups, encode_names, join_texts, read_integers
 from antecede.ordering.memory import Memory
 from antecede.ordering.packets import read_packet_stamps
@@ -211,7 +218,7 @@ def _hash_needs(needs: Rows | Runs, rows: Ints) -> NDArray[np.uint64]:
 
     Each need is mixed into one number, and those of a row are added: modulo 2^64, so nothing can overflow.
     """
-    pairs = take_rows(needs, rows)
+    pairs = take_pairs_of_rows(needs, rows)
     slots = pairs.slots.astype(np.uint64)
     counts = pairs.counts.astype(np.uint64)
     mixed = slots * _ODD + counts

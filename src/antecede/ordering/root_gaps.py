@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.kernels.gate import Released
-from antecede.kernels.ragged import Ints, Rows, list_item_rows, starts_of_lengths, take_rows
+from antecede.kernels.ragged import Ints, Rows, list_item_rows, starts_of_lengths, take_pairs_of_rows
 from antecede.kernels.root_gaps import (
     HeldPlaces,
     RootGaps,
@@ -55,7 +55,9 @@ def explain_held_rows(
     if reading.silent or reading.shape == "parents":  # these may name one thing twice
         unmet = _drop_repeated_pairs(unmet)
     if stamps.add:
-        roots = find_root_gaps_by_replay(have, unmet, take_rows(stamps.gains, held), counted=len(seen))
+        roots = find_root_gaps_by_replay(
+            have, unmet, take_pairs_of_rows(stamps.gains, held), counted=len(seen)
+        )
     else:
         places = HeldPlaces(stamps.own[held], stamps.number[held], np.arange(len(held)))
         is_dense = reading.stretches and reading.shape != "parents"
@@ -154,7 +156,7 @@ def _count_likely_receives(stamps: Stamps, group: Ints, arrived: Ints, messages:
     rows_of_sender = np.diff(np.flatnonzero(is_last), prepend=-1)
     missing = number[is_last] - rows_of_sender
 
-    needs = take_rows(stamps.needs, last_rows)
+    needs = take_pairs_of_rows(stamps.needs, last_rows)
     owner = list_item_rows(needs.starts)
     present = count_present_messages(needs.slots, needs.counts, own, number)
     present[needs.slots == stamps.own[last_rows][owner]] = 0

@@ -98,7 +98,7 @@ def _prepare_log_arrays(graph: EventGraph) -> _Log:
 def _find_message_copies(graph: EventGraph) -> _Copies:
     """First deliveries of messages, and copies that never came."""
     links = graph.messages.links
-    sends = links.delivered_sends(graph.messages.act)
+    sends = links.find_sends_of_deliveries(graph.messages.act)
     delivery = np.flatnonzero(sends >= 0)
     arrival = np.where(links.arrival[delivery] >= 0, links.arrival[delivery], delivery)
     lost = links.lost_receiver >= 0

@@ -29,7 +29,7 @@ from antecede.kernels.ragged import (
     list_item_rows,
     rank_within_groups,
     starts_of_lengths,
-    take_rows,
+    take_pairs_of_rows,
 )
 from antecede.kernels.root_gaps import Gaps, HeldPlaces, find_root_gaps, select_unmet_needs
 from antecede.ordering.columns import Mask, join_texts
@@ -112,7 +112,7 @@ def release_expired_rows(stamps: Stamps, reading: Reading, released: Released, i
     members = np.flatnonzero(_find_expired_and_awaited_rows(stamps, held, have, unmet, is_expired))
     own, number = stamps.own[held[members]], stamps.number[held[members]]
     places = HeldPlaces(own, number, np.arange(len(members)))
-    gaps = find_root_gaps(have, take_rows(unmet, members), places, dense=True).gaps
+    gaps = find_root_gaps(have, take_pairs_of_rows(unmet, members), places, dense=True).gaps
     again = _release_as_if_gaps_were_filled(stamps, held, have, gaps)
     return GivenUp(again, gaps, unmet, held)
 
@@ -136,7 +136,7 @@ def _find_expired_and_awaited_rows(
 
 def _release_as_if_gaps_were_filled(stamps: Stamps, held: Ints, have: Ints, gaps: Gaps) -> Released:
     """What the gate lets out of the held rows when ghosts fill the gaps."""
-    needs, gains = take_rows(stamps.needs, held), take_rows(stamps.gains, held)
+    needs, gains = take_pairs_of_rows(stamps.needs, held), take_pairs_of_rows(stamps.gains, held)
     ghost_count = len(gaps.slot)
     all_needs = _append_pairs(needs, gaps.slot, gaps.first - 1)
     all_gains = _append_pairs(gains, gaps.slot, gaps.last)
@@ -165,7 +165,7 @@ def describe_missed_by_row(
     gaps = given_up.gaps
     place_of_row = np.full(row_count, -1, dtype=np.int64)
     place_of_row[given_up.held_before] = np.arange(len(given_up.held_before))
-    unmet = take_rows(given_up.unmet, place_of_row[rows])
+    unmet = take_pairs_of_rows(given_up.unmet, place_of_row[rows])
     owner = list_item_rows(unmet.starts)
     # Gaps lie by slot and number: a need lacks those of its slot that begin at or below its count.
     first_gap = np.searchsorted(gaps.slot, unmet.slots)

@@ -25,12 +25,12 @@ from antecede.kernels.bits import (
     FREE,
     BitSets,
     add_bit,
-    address_message,
     copy_bits,
     drop_bit,
     free_dead_slots,
     has_bit,
     is_sweep_worthwhile,
+    mark_message_due,
     merge_past_of_message,
     pop_free_slot,
     push_slot,
@@ -71,7 +71,7 @@ def judge_block(
                 s = _assign_slot(counts, listed, free, flights, i, messages[at], number)
                 sent[s] = now
                 first = counts[j.TARGETS]
-                address_message(s, targets[first : first + number], due)
+                mark_message_due(s, targets[first : first + number], due)
             if why == j.DONE:
                 _record_send(processes, past, events, causes, i, s, parent)
                 counts[j.SENDS] += 1
