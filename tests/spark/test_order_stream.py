@@ -226,7 +226,7 @@ def test_what_cannot_be_given_up_now_is_tried_again(tmp_path: Path, monkeypatch:
     looks: list[int] = []
 
     class Ledger:
-        def give_up_waiting(self, time_ms: int) -> None:
+        def give_up_expired_rows(self, time_ms: int) -> None:
             looks.append(time_ms)
             if len(looks) == 1:
                 raise OSError("no space left on device")

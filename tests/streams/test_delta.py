@@ -39,7 +39,7 @@ def undisturbed(tmp_path: Path) -> dict[str, Any]:
     driver = start(tmp_path / "undisturbed", "parquet")
     for number, rows in enumerate(make_batches()):
         driver.run_batch(number, rows)
-        driver.ledger.give_up_waiting(1000 * number + 1000)
+        driver.ledger.give_up_expired_rows(1000 * number + 1000)
     return outcome_of(driver.read())
 
 
@@ -70,7 +70,7 @@ def run_until_killed(folder: Path, number: int, step: str, moment: str) -> None:
     driver = start(Path(folder))
     kill(moment)
     if step == "tick":
-        driver.ledger.give_up_waiting(1000 * number + 1000)
+        driver.ledger.give_up_expired_rows(1000 * number + 1000)
     else:
         driver.run_batch(number, make_batches()[number])
 
@@ -102,7 +102,7 @@ def test_each_row_is_there_once_after_kills_between_sink_and_mark(
             if step == "batch":
                 driver.run_batch(number, rows)
             else:
-                driver.ledger.give_up_waiting(1000 * number + 1000)
+                driver.ledger.give_up_expired_rows(1000 * number + 1000)
     assert killed == len(places)
     assert outcome_of(read(driver)) == undisturbed
 
@@ -124,7 +124,7 @@ def test_a_batch_is_tried_again_with_other_files_and_none_counts_twice(
         assert zombie is not None
         driver.run_batch(number, rows[::-1])
         driver.run_tasks(zombie, rows)
-        driver.ledger.give_up_waiting(1000 * number + 1000)
+        driver.ledger.give_up_expired_rows(1000 * number + 1000)
     assert outcome_of(read(driver)) == undisturbed
     version = DeltaTable(driver.ledger.out / "ordered").transaction_version("q")
     mark = read_newest_mark(driver.ledger.checkpoint)

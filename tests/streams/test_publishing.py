@@ -35,7 +35,7 @@ def test_batches_and_ticks_are_handed_on_once_each(tmp_path: Path) -> None:
     listener = Listener(driver)
     driver.run_batch(0, [say(3), say(1)], 1000)
     assert listener.heard == [("g1", 0)]
-    driver.ledger.give_up_waiting(9000)
+    driver.ledger.give_up_expired_rows(9000)
     assert listener.heard == [("g1", 0), ("g3", 1)]
     driver.run_batch(1, [say(2)], 10_000)  # late, and it comes out as well
     driver.run_batch(1, [say(2)], 10_000)

@@ -34,17 +34,17 @@ def list_missed(rows: list[Row]) -> dict[str, Any]:
 
 def test_what_waits_too_long_comes_out_though_nothing_comes(tmp_path: Path) -> None:
     driver = start(tmp_path)
-    assert driver.ledger.give_up_waiting(0) is None
+    assert driver.ledger.give_up_expired_rows(0) is None
     driver.run_batch(0, [say(3), say(1, "h")], 1000)
     driver.run_batch(1, [say(6)], 2000)
-    assert driver.ledger.give_up_waiting(2999) is None
-    mark = driver.ledger.give_up_waiting(3000)
+    assert driver.ledger.give_up_expired_rows(2999) is None
+    mark = driver.ledger.give_up_expired_rows(3000)
     assert mark is not None and (mark.batch, mark.tick, mark.totals.released, mark.held_rows) == (1, 1, 1, 1)
     tables = driver.read()
     assert list_missed(tables.ordered) == {"h1": None, "g3": ["messages 1 to 2 of a"]}
     assert [row["id"] for row in tables.waiting] == ["g6"]
-    assert driver.ledger.give_up_waiting(3999) is None
-    mark = driver.ledger.give_up_waiting(4000)
+    assert driver.ledger.give_up_expired_rows(3999) is None
+    mark = driver.ledger.give_up_expired_rows(4000)
     assert mark is not None and (mark.tick, mark.totals.released, mark.held_rows) == (2, 2, 0)
     driver.run_batch(2, [say(1), say(4), say(7)], 5000)
     tables = driver.read()
@@ -72,7 +72,7 @@ def test_a_tick_does_what_an_empty_batch_would_do(tmp_path: Path, form: str, act
         time = 1000 * number
         ticking.run_batch(number, rows, time)
         batching.run_batch(2 * number, rows, time)
-        ticks += ticking.ledger.give_up_waiting(time + 1000) is not None
+        ticks += ticking.ledger.give_up_expired_rows(time + 1000) is not None
         batching.run_batch(2 * number + 1, [], time + 1000)
     assert ticks
     assert strip_batches(ticking.read()) == strip_batches(batching.read())
@@ -101,17 +101,17 @@ def test_a_tick_that_was_begun_is_finished_as_it_was_begun(
     for driver in (undisturbed, crashed):
         driver.run_batch(0, rows, 1000)
         driver.run_batch(1, [say(9)], 2000)
-    undisturbed.ledger.give_up_waiting(3000)
+    undisturbed.ledger.give_up_expired_rows(3000)
     with monkeypatch.context() as patch:
         patch.setattr(ledger_module, "write_mark", crash)
         with pytest.raises(KeyboardInterrupt):
-            crashed.ledger.give_up_waiting(3000)
+            crashed.ledger.give_up_expired_rows(3000)
     # Whoever goes on has another policy, and comes much later; what was begun is done as it was begun.
     found = []
     for name in ("undisturbed", "crashed"):
         driver = start(tmp_path / name, GiveUp("divert", seconds=1000))
         if next_step == "tick":
-            driver.ledger.give_up_waiting(9000)
+            driver.ledger.give_up_expired_rows(9000)
         driver.run_batch(2, [say(1)], 9000)
         found.append(driver.read())
     assert outcome_of(found[0]) == outcome_of(found[1])
@@ -123,10 +123,10 @@ def test_a_batch_that_was_begun_goes_first(tmp_path: Path) -> None:
     driver = start(tmp_path)
     driver.run_batch(0, [say(3)], 1000)
     assert driver.begin(1, 2000) is not None
-    assert driver.ledger.give_up_waiting(9000) is None
+    assert driver.ledger.give_up_expired_rows(9000) is None
     driver.run_batch(1, [say(4)], 9000)
     assert driver.read().waiting, "the batch decides by the time of its first try"
-    assert driver.ledger.give_up_waiting(9000) is not None
+    assert driver.ledger.give_up_expired_rows(9000) is not None
 
 
 def test_a_run_that_others_have_overtaken_does_not_count(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_run_that_others_have_overtaken_does_not_count(tmp_path: Path) -> None
     assert turn is not None
     reports = driver.run_tasks(turn, [say(4)])
     (tmp_path / "checkpoint" / "attempts" / "1.json").unlink()
-    driver.ledger.give_up_waiting(3000)
+    driver.ledger.give_up_expired_rows(3000)
     with pytest.raises(AntecedeError, match="another run of this stream has gone on meanwhile"):
         turn.commit_batch(reports, driver.schema)
 
@@ -152,5 +152,5 @@ def test_batches_are_put_off_in_proportion_to_what_waits(tmp_path: Path) -> None
     assert compute_batch_delay_seconds(checkpoint, 1) == LONGEST
     pauses = split_batch_delay_into_pauses(checkpoint, 1)
     assert next(pauses) > 0
-    driver.ledger.give_up_waiting(3000)  # what waited is out: no more pauses
+    driver.ledger.give_up_expired_rows(3000)  # what waited is out: no more pauses
     assert list(pauses) == []

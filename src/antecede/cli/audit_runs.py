@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antecede.cli.logs import open_spark, read_logs_on_spark
-from antecede.cli.steps import show_spark_stages, show_step
+from antecede.cli.steps import show_activity, show_spark_stages
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,11 +68,11 @@ def run_audit(
 def _run_locally(
     engine: Engine, inputs: list[str], format: str | None, settings: Settings
 ) -> Iterator[AuditRun]:
-    with show_step("reading"):
+    with show_activity("reading"):
         from antecede.local.logs import read_logs
 
         logs = read_logs(inputs, format, settings)
-    with show_step("auditing"):
+    with show_activity("auditing"):
         run = _LocalRun(engine, logs)
     yield run
 
@@ -96,7 +96,7 @@ class _LocalRun:
     def make_log_view(self) -> LogView:
         from antecede.local.windows import build_log_view
 
-        with show_step("gathering what the page holds"):
+        with show_activity("gathering what the page holds"):
             return build_log_view(self.audit, self.summary)
 
     def get_all_events(self) -> pa.Table:

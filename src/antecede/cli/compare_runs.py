@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from antecede.cli.logs import open_spark, read_logs_on_spark
-from antecede.cli.steps import show_spark_stages, show_step
+from antecede.cli.steps import show_activity, show_spark_stages
 from antecede.cli.work import Work
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run_comparison(
 def _run_locally(
     engine: Engine, inputs: list[str], format: str | None, settings: Settings
 ) -> Iterator[CompareRun]:
-    with show_step("reading"):
+    with show_activity("reading"):
         from antecede.local.logs import read_logs
 
         logs = read_logs(inputs, format, settings)
@@ -67,7 +67,7 @@ class _LocalComparison:
 
         self.engine, self.logs = engine, logs
         self.files, self.note = logs.files, logs.note
-        with show_step("looking for messages"):
+        with show_activity("looking for messages"):
             cells = make_replay_cells(logs.events)
         self.comparisons = gather_comparisons(_run_with_progress(cells))
 

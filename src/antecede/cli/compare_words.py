@@ -52,7 +52,7 @@ def print_comparison(run: CompareRun, advice: list[Advice]) -> None:
     compared = [one for one in advice if one.candidates]
     for one in compared[:SHOWN_EXECUTIONS]:
         print_lines(_describe_execution(one, len(advice) > 1))
-        print_table(_make_candidate_table(one))
+        print_table_unfolded(_make_candidate_table(one))
         print_lines(_describe_advice(one))
     more = len(compared) - SHOWN_EXECUTIONS
     if more > 0:
@@ -77,7 +77,7 @@ def _describe_execution(advice: Advice, is_named: bool) -> Iterator[str]:
         yield f"[dim]{escape_text(note)}[/]"
 
 
-def print_table(table: Table) -> None:
+def print_table_unfolded(table: Table) -> None:
     """A table is as wide as it must be: a screen that is too narrow folds its lines."""
     from rich.console import Console
 

@@ -153,12 +153,16 @@ def _make_table_of_ends(
     for end in ends:
         story = Story(exploration, end)
         order = f"[red]broken: {', '.join(story.early)} early[/]" if story.early else "kept"
-        stuck = () if end.complete else (format_by_process(end.arrived), _describe_waits(exploration, end))
+        stuck = (
+            ()
+            if end.complete
+            else (format_by_process(end.arrived), _describe_who_waits_for_what(exploration, end))
+        )
         table.add_row(str(end), *stuck, order, str(len(story.lines)))
     return table
 
 
-def _describe_waits(exploration: Exploration, end: End) -> str:
+def _describe_who_waits_for_what(exploration: Exploration, end: End) -> str:
     waits = zip(exploration.program.processes, end.waits, strict=True)
     return "\n".join(f"{name}: {wait}" for name, wait in waits if wait)
 

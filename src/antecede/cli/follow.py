@@ -113,7 +113,7 @@ def follow_source(request: FollowRequest, json: bool) -> int:
     _check_folders(request, checkpoint)
     _wait_for_first_file(request)
     _check_sources(request)
-    o.check_pyspark()
+    o.check_pyspark_installed()
     with rewrite_option_errors():
         settings = _make_settings(request)
     with hold_running_lock(checkpoint):
@@ -235,7 +235,7 @@ def _run_query(request: FollowRequest, settings: StreamSettings, checkpoint: Pat
         _explain_source_errors(request),
     ):
         quiet.callback(silence_spark_libraries())
-        from antecede.spark.streams.follow import run_until_stopped
+        from antecede.spark.streams.follow import run_stream_until_stopped
 
         trigger = {"availableNow": True} if request.is_drain else {"processingTime": INTERVAL}
         prepare = _choose_batch_preparation(request, checkpoint)
@@ -244,7 +244,7 @@ def _run_query(request: FollowRequest, settings: StreamSettings, checkpoint: Pat
             _serve_metrics(request),
             show_stream_progress(checkpoint) as tell,
         ):
-            stream = run_until_stopped(
+            stream = run_stream_until_stopped(
                 lambda: _open_stream(spark, request, settings),
                 settings,
                 trigger,

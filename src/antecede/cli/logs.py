@@ -74,7 +74,7 @@ def _parse_name_value_pairs(option: str, texts: list[str] | None) -> dict[str, s
     return {name: value for name, _, value in pairs}
 
 
-def check_pyspark() -> None:
+def check_pyspark_installed() -> None:
     """A sentence if there is no PySpark."""
     if find_spec("pyspark") is None:
         raise SetupError("PySpark is not installed: run pip install 'antecede[spark]'")
@@ -87,7 +87,7 @@ def open_spark(master: str | None, **settings: str) -> Iterator[Any]:
 
     The settings are those of `get_session`.
     """
-    check_pyspark()
+    check_pyspark_installed()
     from antecede.cli.compile_kernels import compile_for_workers
     from antecede.spark.running import open_session
 

@@ -10,7 +10,7 @@ from antecede.cli import logs as o
 from antecede.cli.engine import EngineOption, Master, choose_engine
 from antecede.cli.folders import Overwrite, open_output_folder
 from antecede.cli.follow import FollowRequest, follow_source
-from antecede.cli.order_runs import TABLES, OrderRequest, check_request, run_order
+from antecede.cli.order_runs import TABLES, OrderRequest, check_order_request, run_order
 from antecede.cli.order_words import build_order_json, describe_order
 from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
@@ -208,7 +208,7 @@ def order_command(
     files = list_files(inputs)
     chosen = choose_engine(engine, inputs, master, out)
     request = OrderRequest(inputs, format, settings, columns, master, staging)
-    check_request(request)
+    check_order_request(request)
     with open_output_folder(out, TABLES.values(), files, overwrite) as output:
         run = run_order(chosen, request, output)
     if json:

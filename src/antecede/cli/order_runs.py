@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antecede.cli import logs as o
 from antecede.cli.sentences import SHOWN_SENTENCES
-from antecede.cli.steps import show_spark_stages, show_step
+from antecede.cli.steps import show_activity, show_spark_stages
 from antecede.core.errors import AntecedeError, CallerError
 from antecede.formats.sources import list_files
 from antecede.ordering.added_columns import describe_renamed_columns, list_renamed_columns
@@ -81,7 +81,7 @@ class OrderRun(NamedTuple):
         return not self.counts["held"] and not self.counts["quarantined"]
 
 
-def check_request(request: OrderRequest) -> None:
+def check_order_request(request: OrderRequest) -> None:
     """Refuse what no engine can put in order, before one is started."""
     if not request.is_message_table:
         o.check_log_options(request.format, request.settings, request.staging)
@@ -136,17 +136,17 @@ def rewrite_option_errors() -> Iterator[None]:
     try:
         yield
     except CallerError as error:
-        raise CallerError(_OPTION.sub(_format_as_option, str(error))) from None
+        raise CallerError(_OPTION.sub(_format_name_as_option, str(error))) from None
 
 
-def _format_as_option(match: re.Match[str]) -> str:
+def _format_name_as_option(match: re.Match[str]) -> str:
     """A name as the command line has it, apart from a value that follows it."""
     option = "--" + match[0].removesuffix("=").replace("_", "-")
     has_value = re.match(r"[\w'\"-]", match.string[match.end() :])
     return f"{option} " if has_value else option
 
 
-def _describe_logs(logs: Logs | SparkLogs) -> tuple[int, list[str], dict[str, Any]]:
+def _count_rows_and_describe_logs(logs: Logs | SparkLogs) -> tuple[int, list[str], dict[str, Any]]:
     """How many rows logs have, and what is said of them to people and to programs."""
     rows = sum(file.events + file.quarantined for file in logs.files)
     lines = list(o.describe_files(logs.files, logs.note))
@@ -192,11 +192,11 @@ def _order_messages_locally(engine: Engine, request: OrderRequest, output: Outpu
     from antecede.local.message_order import order_messages
     from antecede.ordering.message_plan import MessageOptions
 
-    with show_step("reading"):
+    with show_activity("reading"):
         table = read_message_files(request.inputs, request.format, **request.read_options)
     rows = len(table.rows) + len(table.unreadable)
     lines, facts = _describe_messages(table.kind, len(table.files), rows, table.notes)
-    with show_step("ordering"), rewrite_option_errors():
+    with show_activity("ordering"), rewrite_option_errors():
         outcome = order_messages(table.rows, MessageOptions(**request.columns), table.row_origins)
     names = outcome.names | table.names
     lines += describe_renamed_columns(names)
@@ -216,10 +216,10 @@ def _order_logs_locally(engine: Engine, request: OrderRequest, output: OutputFol
     from antecede.local.event_order import order_events
     from antecede.local.logs import read_logs
 
-    with show_step("reading"):
+    with show_activity("reading"):
         logs = read_logs(request.inputs, request.format, request.settings)
-        rows, lines, facts = _describe_logs(logs)
-    with show_step("ordering"):
+        rows, lines, facts = _count_rows_and_describe_logs(logs)
+    with show_activity("ordering"):
         outcome = order_events(logs.events)
         quarantine = pa.concat_tables([outcome.quarantine, logs.quarantine], promote_options="default")
     tables = {"ordered": outcome.ordered, "held": outcome.held, "quarantine": quarantine}
@@ -258,7 +258,7 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest, outp
 
     inputs, format, settings = request.inputs, request.format, request.settings
     with o.read_logs_on_spark(spark, inputs, format, settings, request.staging) as logs:
-        rows, lines, facts = _describe_logs(logs)
+        rows, lines, facts = _count_rows_and_describe_logs(logs)
         outcome = plan_event_order(logs.events)
 
         def add_unreadable(quarantine: Any) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def show_step(activity: str) -> Iterator[None]:
+def show_activity(activity: str) -> Iterator[None]:
     """Say what goes on in this process while the block runs: on a terminal, and gone when it is done."""
     from rich.console import Console
 

@@ -54,10 +54,10 @@ def to_findings() -> Transform:
 
     logs.events.transform(to_findings()).groupBy("kind").count()
     """
-    return _list_findings
+    return _audit_to_findings
 
 
-def _list_findings(events: DataFrame) -> DataFrame:
+def _audit_to_findings(events: DataFrame) -> DataFrame:
     audited = audit(events)
     audited.done()
     return audited.findings

@@ -33,7 +33,7 @@ class DeltaSink:
         self._place = place
         self._query = query
 
-    def create_if_absent(self, schema: pa.Schema) -> None:
+    def create_table_if_absent(self, schema: pa.Schema) -> None:
         """Make the table before it has rows; refuse one of another stream."""
         if DeltaTable.is_deltatable(str(self._place)):
             if DeltaTable(self._place).transaction_version(self._query) is None:

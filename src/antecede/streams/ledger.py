@@ -73,7 +73,7 @@ class Ledger(NamedTuple):
             self._use_rules_of_attempt(attempt), batch, attempt.time, mark, bucket_count, try_name=try_name
         )
 
-    def give_up_waiting(self, time_ms: int) -> Mark | None:
+    def give_up_expired_rows(self, time_ms: int) -> Mark | None:
         """Give up what has waited too long at a time, in ms, as a tick behind the last batch.
 
         None if nothing has, or if a batch was begun: then it is for that one to do. Must not be called while
@@ -99,7 +99,7 @@ class Ledger(NamedTuple):
         mark = read_newest_mark(self.checkpoint)
         if mark is None:
             return None
-        return at_once.give_up_waiting(max(time_ms, mark.time)) or mark
+        return at_once.give_up_expired_rows(max(time_ms, mark.time)) or mark
 
     def _make_try_name(self) -> str | None:
         """Files that a log names must not change, so each try has others; else each overwrites the last."""
@@ -290,7 +290,7 @@ class Turn(NamedTuple):
             columns = _make_table_schema(self.ledger.plan, schema, name)
             table = DeltaSink(self.ledger.out / name, query)
             if self.mark is None:
-                table.create_if_absent(columns)
+                table.create_table_if_absent(columns)
             own = [path.removeprefix(f"{name}/") for path in paths if path.startswith(f"{name}/")]
             if own:
                 table.add_files(self.step, own, columns)

@@ -37,7 +37,7 @@ class HeldBucket(NamedTuple):
     gaps: pa.Table
 
 
-def find_newest_mark(checkpoint: Path) -> Mark:
+def require_newest_mark(checkpoint: Path) -> Mark:
     """The last mark; a sentence if there is none."""
     mark = read_newest_mark(checkpoint)
     if mark is None:
@@ -52,7 +52,7 @@ def read_status(checkpoint: Path) -> dict[str, Any]:
     """What is so behind the last micro-batch, for programs."""
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):  # the stream went on meanwhile, and removed what it had
-            mark = find_newest_mark(checkpoint)
+            mark = require_newest_mark(checkpoint)
             return compute_mark_figures(mark) | read_gaps(checkpoint, mark)
     raise InputError(
         f"{checkpoint}: lacks a file that its newest mark names, so its state is not whole: restore the "

@@ -26,8 +26,8 @@ from antecede.study.compare_preferences import WEIGHED, Preferences
 from antecede.study.compare_sentences import (
     compare_candidates,
     describe_winner,
-    explain_missing_candidate,
-    explain_missing_interval,
+    explain_no_candidate,
+    explain_too_few_messages,
     format_endpoint_call,
 )
 
@@ -63,10 +63,10 @@ def advise_on_execution(comparison: Comparison, preferences: Preferences) -> Adv
         candidates.append(Candidate(variant, outcome, estimates, is_on_front, reason))
     eligible = drop_equal_variants([candidate for candidate in candidates if not candidate.reason])
     if not eligible:
-        return Advice(facts, candidates, [], explain_missing_candidate(candidates), [], "")
+        return Advice(facts, candidates, [], explain_no_candidate(candidates), [], "")
     stretches = len(eligible[0].replay.bytes)
     if stretches < LEAST_STRETCHES:
-        sentence = explain_missing_interval(facts, eligible)
+        sentence = explain_too_few_messages(facts, eligible)
         return Advice(facts, candidates, [], sentence, [], "")
     ranking = rank_candidates(eligible, preferences.weights, facts.travel)
     sentence = describe_winner(ranking, facts)

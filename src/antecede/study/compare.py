@@ -100,7 +100,7 @@ def find_fitting_variants(recording: Recording) -> Fitting:
     variants: list[Variant] = []
     left_out: dict[str, str] = {}
     for name, facts in list_protocols().items():
-        reason = _explain_misfit(facts, recording)
+        reason = _explain_unfit_protocol(facts, recording)
         if reason is None:
             some = _choose_option_variants(facts, recording)
             reason = _explain_refused_options(name, some[0].options, recording)
@@ -111,7 +111,7 @@ def find_fitting_variants(recording: Recording) -> Fitting:
     return Fitting(variants, left_out)
 
 
-def _explain_misfit(facts: Facts, recording: Recording) -> str | None:
+def _explain_unfit_protocol(facts: Facts, recording: Recording) -> str | None:
     """Why a protocol cannot carry this communication; None if it can."""
     goes_to_all = facts.broadcast and recording.is_broadcast
     if recording.most_targets > 1 and not facts.multicast and not goes_to_all:

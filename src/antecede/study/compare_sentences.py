@@ -17,13 +17,13 @@ MANY_DIGITS = 1e15
 """From here on figures are shown in powers of ten: all their digits would fill the screen."""
 
 
-def explain_missing_candidate(candidates: list[Candidate]) -> str:
+def explain_no_candidate(candidates: list[Candidate]) -> str:
     reasons = sorted({candidate.reason for candidate in candidates if candidate.reason.startswith("beyond")})
     why = "; ".join(reasons) or "none of the protocols that fit keeps causal order to the end"
     return f"No protocol can be recommended: {why}."
 
 
-def explain_missing_interval(facts: ExecutionFacts, eligible: list[Candidate]) -> str:
+def explain_too_few_messages(facts: ExecutionFacts, eligible: list[Candidate]) -> str:
     by_bytes = sorted(eligible, key=lambda one: one.estimates["bytes"].mean)
     quickest = min(by_bytes, key=lambda one: one.estimates["delay"].mean)
     return (

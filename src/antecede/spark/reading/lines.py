@@ -36,7 +36,7 @@ LineTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What is done with the lines (LINES) of a task."""
 
 
-def plan_ranges(spark: SparkSession, files: list[str]) -> list[LineRange]:
+def plan_line_ranges(spark: SparkSession, files: list[str]) -> list[LineRange]:
     """The ranges of these files, with the numbers of their lines; a job counts these in large files."""
     ranges = [
         part

@@ -46,7 +46,7 @@ from antecede.ordering.text_tables import (
 )
 from antecede.spark.column_names import quote_column
 from antecede.spark.ordering.outcome import choose_added_column_names, is_case_sensitive
-from antecede.spark.reading.lines import map_lines, plan_ranges
+from antecede.spark.reading.lines import map_lines, plan_line_ranges
 from antecede.spark.reading.native import can_spark_open, escape_path_pattern, get_file_path_column
 
 _SUMMARY = pa.schema({"summary": pa.string()})
@@ -105,7 +105,7 @@ def _read_text_files(
     spark: SparkSession, kind: str, files: list[str], options: dict[str, Any]
 ) -> MessageFiles:
     """Two jobs look at all lines: one for the types of columns, and one for the rows, which are kept."""
-    ranges = plan_ranges(spark, files)
+    ranges = plan_line_ranges(spark, files)
     plan = plan_text_parsing(spark, kind, files, ranges, options)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,7 +116,7 @@ def _read_text_files(
 
 def _read_change_logs(spark: SparkSession, files: list[str]) -> MessageFiles:
     """Changes of a database: one job for the order of commits, and one for the rows."""
-    ranges = plan_ranges(spark, files)
+    ranges = plan_line_ranges(spark, files)
     marks = map_lines(spark, ranges, list_transaction_marks, MARKS).toArrow()
     commits = order_commits(marks)
 

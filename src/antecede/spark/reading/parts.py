@@ -59,7 +59,9 @@ def read_in_parts(
     parts = _add_first_line_numbers(spark, path, split_file_into_parts(size, part_bytes))
     os.makedirs(folder, exist_ok=True)
     stage = PartStage(folder, name, path, plan, settings)
-    staged = _make_task_rows(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
+    staged = (
+        _make_one_task_per_part(spark, parts).mapInArrow(stage.run, from_arrow_schema(STAGED_PARTS)).toArrow()
+    )
     try:
         columns = [staged[key].to_pylist() for key in ("basis", "unmatched", "alone")]
         basis, is_unmatched = find_common_index_basis(zip(*columns, strict=True))
@@ -77,7 +79,7 @@ def read_in_parts(
 def _add_first_line_numbers(spark: SparkSession, path: str, parts: pa.Table) -> pa.Table:
     """The parts with the numbers of their first lines."""
     counts = (
-        _make_task_rows(spark, parts)
+        _make_one_task_per_part(spark, parts)
         .mapInArrow(LineCounter(path).run, from_arrow_schema(LINE_COUNTS))
         .toArrow()
     )
@@ -86,7 +88,7 @@ def _add_first_line_numbers(spark: SparkSession, path: str, parts: pa.Table) -> 
     return parts.set_column(3, "first_line", pa.array(first_lines))
 
 
-def _make_task_rows(spark: SparkSession, parts: pa.Table) -> DataFrame:
+def _make_one_task_per_part(spark: SparkSession, parts: pa.Table) -> DataFrame:
     """A task for each part."""
     tasks = parts.append_column("task", parts["part"].cast(pa.int32()))
     return spark.createDataFrame(tasks).repartitionById(len(parts), "task").drop("task")

@@ -14,7 +14,7 @@ from antecede.core.errors import NewColumnsError
 from antecede.formats.message_files import list_followed_files
 from antecede.formats.text_lines import LINES
 from antecede.ordering.text_tables import FILE, LINE, TextPlan, parse_new_lines
-from antecede.spark.reading.lines import plan_ranges
+from antecede.spark.reading.lines import plan_line_ranges
 from antecede.spark.reading.message_tables import plan_text_parsing
 from antecede.spark.reading.native import escape_path_pattern
 from antecede.spark.running import translate_spark_error
@@ -43,11 +43,11 @@ def open_folder_stream(
         reader = spark.read.option("recursiveFileLookup", True).option("mergeSchema", True)
         schema = reader.parquet(place).schema
         return stream.schema(schema).parquet(place)
-    plan = plan_text_parsing(spark, kind, files, plan_ranges(spark, files), read_options)
-    return parse_stream(stream.text(place), plan)
+    plan = plan_text_parsing(spark, kind, files, plan_line_ranges(spark, files), read_options)
+    return parse_line_stream(stream.text(place), plan)
 
 
-def parse_stream(lines: DataFrame, plan: TextPlan) -> DataFrame:
+def parse_line_stream(lines: DataFrame, plan: TextPlan) -> DataFrame:
     """The rows of a stream of lines; those that are none have the reason and the line beside them."""
     schema = pa.schema([field for field in plan.schema if field.name not in (FILE, LINE)])
 
@@ -68,7 +68,7 @@ def _add_line_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
     )
 
 
-def run_until_stopped(
+def run_stream_until_stopped(
     open_stream: Callable[[], DataFrame],
     settings: StreamSettings,
     trigger: dict[str, Any],
@@ -92,7 +92,7 @@ def run_until_stopped(
             query = start_stream(
                 stream, settings, trigger=trigger, may_begin=lambda: not is_stopping(), prepare=prepare
             )
-            _wait_for_query(query, is_stopping, report_progress)
+            _wait_until_query_ends(query, is_stopping, report_progress)
             return stream
         except (PySparkException, Py4JError, ConnectionError) as error:
             if is_stopping():
@@ -106,7 +106,7 @@ def run_until_stopped(
             looked = found
 
 
-def _wait_for_query(
+def _wait_until_query_ends(
     query: StreamingQuery, is_stopping: Callable[[], bool], report_progress: Callable[[], None]
 ) -> None:
     while not query.awaitTermination(_PAUSE):

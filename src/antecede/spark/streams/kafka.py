@@ -29,7 +29,11 @@ from antecede.ordering.kafka_records import (
 )
 from antecede.ordering.message_plan import MessageOptions
 from antecede.spark.arrow_batches import map_in_arrow
-from antecede.spark.streams.history import find_history, prepend_history, refuse_resuming_without_history
+from antecede.spark.streams.history import (
+    find_topic_history,
+    prepend_history,
+    refuse_resuming_without_history,
+)
 from antecede.streams.marks import write_file_atomically
 
 ANSWER_TIME = 10
@@ -80,7 +84,7 @@ def open_topic_stream(
     if history is None:
         refuse_resuming_without_history(checkpoint)
     else:
-        kept = find_history(spark, history, topics, checkpoint)
+        kept = find_topic_history(spark, history, topics, checkpoint)
         records = prepend_history(spark, kept, records, files_per_batch)
     return _parse_records(records, plan_records(options, kind))
 

@@ -35,7 +35,7 @@ def start_tick_thread(
             while _is_query_active(query):
                 if ledger is not None and is_working.acquire(blocking=False):
                     try:
-                        _give_up_waiting(ledger)
+                        _give_up_expired_rows_or_warn(ledger)
                     finally:
                         is_working.release()
                 time.sleep(_PAUSE)
@@ -43,10 +43,10 @@ def start_tick_thread(
     threading.Thread(target=run_beside_query, name="antecede ticks", daemon=True).start()
 
 
-def _give_up_waiting(ledger: Ledger) -> None:
+def _give_up_expired_rows_or_warn(ledger: Ledger) -> None:
     """Give up what waits too long now; if that fails, the next look may do better: brokers come back."""
     try:
-        ledger.give_up_waiting(int(time.time() * 1000))
+        ledger.give_up_expired_rows(int(time.time() * 1000))
     except (AntecedeError, PySparkException, Py4JError, OSError) as error:
         text = f"what has waited too long could not be given up: {error}; this is tried again every second"
         warnings.warn(text, RuntimeWarning, stacklevel=2)
