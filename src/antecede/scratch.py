@@ -37,7 +37,7 @@ def make_scratch_folder(
 def list_leftover_folders() -> list[Path]:
     """The folders on this machine that runs of this user left when they were killed."""
     leftovers = []
-    for note in sorted(_list_notes()):
+    for note in sorted(_list_folder_notes()):
         with suppress(OSError), note.open("r+") as file:
             if not _try_to_lock(file.fileno()):
                 continue
@@ -63,7 +63,7 @@ def remove_leftover_folders() -> list[Path]:
 @contextmanager
 def _register_folder(folder: Path) -> Iterator[None]:
     """Note the name of a folder for as long as it may be there."""
-    note = _locate_notes() / folder.name.lstrip(".")
+    note = _locate_folder_notes() / folder.name.lstrip(".")
     file = _write_locked_note(note, folder)
     try:
         yield
@@ -86,12 +86,12 @@ def _write_locked_note(note: Path, folder: Path) -> int | None:
     return file
 
 
-def _list_notes() -> list[Path]:
-    folder = _locate_notes()
+def _list_folder_notes() -> list[Path]:
+    folder = _locate_folder_notes()
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
-def _locate_notes() -> Path:
+def _locate_folder_notes() -> Path:
     return make_user_folder() / "runs"
 
 
@@ -104,7 +104,7 @@ def _try_to_lock(file: int) -> bool:
     return True
 
 
-def replace_file(file: Path, content: bytes) -> None:
+def replace_file_atomically(file: Path, content: bytes) -> None:
     """Write a file, which takes the place of an older one when all of it is there."""
     target = Path(os.path.realpath(file))
     part = target.with_name(f".{target.name}.{uuid4().hex}")

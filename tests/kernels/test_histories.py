@@ -13,7 +13,7 @@ from antecede.formats import Settings, read
 from antecede.kernels.clock_rules import find_clock_faults
 from antecede.kernels.ragged import Rows
 from antecede.kernels.topology import find_clock_edges, sort_topologically
-from antecede.kernels.vector_clocks import compute_clocks, count_pairs
+from antecede.kernels.vector_clocks import compute_clocks, count_ordered_and_concurrent_pairs
 from tests.formats.samples import DATA, events_as_rows, needs_data
 from tests.kernels.clocked import columns, consistent, find_cause, garbage, lines
 
@@ -131,7 +131,7 @@ def test_real_logs_have_the_edges_and_pairs_that_others_counted(log):
     places = process[found.order]
     causes = found.position[source]
     effects = found.position[target]
-    counts = count_pairs(places, causes, effects, log["hosts"])
+    counts = count_ordered_and_concurrent_pairs(places, causes, effects, log["hosts"])
     assert counts == (log["ordered_pairs"], log["concurrent_pairs"])
     again = compute_clocks(places, causes, effects, log["hosts"])
     entries = np.zeros_like(again)
@@ -152,5 +152,7 @@ def test_an_editing_trace_has_the_pairs_that_others_counted():
     assert len(pairs) == want["edges"]
     line = sort_topologically(len(found), source, target)
     process = np.array([agents.index(row["process"]) for row in found])[line.order]
-    counts = count_pairs(process, line.position[source], line.position[target], len(agents))
+    counts = count_ordered_and_concurrent_pairs(
+        process, line.position[source], line.position[target], len(agents)
+    )
     assert counts == (want["ordered_pairs"], want["concurrent_pairs"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.vector_clocks import compute_clocks, count_pairs
+from antecede.kernels.vector_clocks import compute_clocks, count_ordered_and_concurrent_pairs
 from tests.kernels.traces import events, link_trace, pasts
 
 
@@ -53,7 +53,10 @@ def test_pairs_are_counted_without_being_looked_at(execution):
     n, process, source, target = execution
     past, size = slow_pasts(process, source, target), len(process)
     ordered = sum(map(len, past)) - size
-    assert count_pairs(process, source, target, n) == (ordered, size * (size - 1) // 2 - ordered)
+    assert count_ordered_and_concurrent_pairs(process, source, target, n) == (
+        ordered,
+        size * (size - 1) // 2 - ordered,
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -64,7 +67,7 @@ def test_rows_are_kept_until_the_last_effect_and_used_again(seed):
     source = [e[0] for e in edges]
     target = [e[1] for e in edges]
     ordered = sum(map(len, slow_pasts(process, source, target))) - size
-    assert count_pairs(process, source, target, n).ordered == ordered
+    assert count_ordered_and_concurrent_pairs(process, source, target, n).ordered == ordered
 
 
 def test_pairs_of_a_linked_trace():
@@ -72,11 +75,13 @@ def test_pairs_of_a_linked_trace():
     found = link_trace(trace)
     effects = np.flatnonzero(found.sent >= 0)
     ordered = sum(map(len, pasts(trace))) - 300
-    assert count_pairs(found.process, found.sent[effects], effects, 4).ordered == ordered
+    assert (
+        count_ordered_and_concurrent_pairs(found.process, found.sent[effects], effects, 4).ordered == ordered
+    )
 
 
 def test_effects_before_causes_and_columns_that_are_not_there_are_refused():
     with pytest.raises(CallerError, match=r"sort_topologically"):
-        count_pairs([0, 0], [1], [0], 1)
+        count_ordered_and_concurrent_pairs([0, 0], [1], [0], 1)
     with pytest.raises(CallerError, match="columns 1 to 3 are not among those of 2"):
         compute_clocks([0, 1], [], [], 2, 1, 3)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from antecede.core.errors import CallerError
-from antecede.scratch import make_scratch_folder, replace_file
+from antecede.scratch import make_scratch_folder, replace_file_atomically
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -251,5 +251,5 @@ def write_text(file: Path, text: str, option: str) -> str:
     is_new_folder = not file.parent.exists()
     with explain_write_errors(f"{option} {file}"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, text.encode(errors="replace"))
+        replace_file_atomically(file, text.encode(errors="replace"))
     return f"{file} (in a new folder)" if is_new_folder else str(file)

@@ -28,9 +28,9 @@ from antecede.kernels.histories import (
     Edges,
     Histories,
     build_histories,
-    find_event,
+    find_event_by_own_entry,
     find_history_edges,
-    get_entry,
+    get_clock_entry,
 )
 from antecede.kernels.ragged import Ints, Rows
 
@@ -82,7 +82,7 @@ def find_clock_faults(
     histories = build_histories(process, own, clocks, index)
     has_clock = np.diff(histories.starts) > 0
     sequence_faults, restarted = _find_own_entry_faults(histories)
-    previous = _find_previous(histories, has_clock)
+    previous = _find_previous_in_process(histories, has_clock)
     previous[restarted] = -1
     uncounted = np.flatnonzero(has_clock & (histories.own < 1))
     uncounted_faults = _stack_faults(
@@ -114,7 +114,7 @@ def _stack_faults(kind: int, event: Ints, other: Ints | int, slot: Ints, count: 
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def _find_previous(histories: Histories, among: NDArray[np.bool_]) -> Ints:
+def _find_previous_in_process(histories: Histories, among: NDArray[np.bool_]) -> Ints:
     """Of each event the one before it in its process, looking only at those among some; else -1."""
     walk = histories.walk[among[histories.walk]]
     is_same_process = histories.process[walk[1:]] == histories.process[walk[:-1]]
@@ -127,7 +127,7 @@ def _find_own_entry_faults(histories: Histories) -> tuple[Ints, Ints]:
     """The faults of own entries, which should be 1, 2, 3, ...; and the events at which a process restarts."""
     own = histories.own
     is_counted = own >= 1
-    previous = _find_previous(histories, is_counted)
+    previous = _find_previous_in_process(histories, is_counted)
     last = np.where(previous >= 0, own[previous], 0)
     is_restart = is_counted & (own == 1) & (last > 1)
     cases = (
@@ -192,7 +192,7 @@ def _find_foreign_entry_faults(
             cause = causes[k]
             _raise_or_clear_entries(starts, slots, counts, cause, heard, 1)
             # A cause that claims the event itself, or a later one of its process, is told as a cycle.
-            if not 1 <= own[event] <= get_entry(starts, slots, counts, cause, here):
+            if not 1 <= own[event] <= get_clock_entry(starts, slots, counts, cause, here):
                 _append_lacking_entry_faults(
                     starts, slots, counts, here, event, cause, _NOT_TRANSITIVE, now, told, faults
                 )
@@ -200,9 +200,9 @@ def _find_foreign_entry_faults(
             slot, count = slots[k], counts[k]
             if slot == here or count <= before[slot]:
                 continue
-            claimed = find_event(first, owns, events, slot, count)
+            claimed = find_event_by_own_entry(first, owns, events, slot, count)
             if claimed >= 0:
-                leads_back = get_entry(starts, slots, counts, claimed, here)
+                leads_back = get_clock_entry(starts, slots, counts, claimed, here)
                 if 1 <= own[event] <= leads_back:
                     faults.append((_CYCLIC, event, claimed, here, leads_back))
             elif heard[slot] < count:

@@ -46,7 +46,7 @@ from antecede.kernels.compiled import compiled
 from antecede.kernels.delivery_pass import ACTION, ENDS, SENDS, SWEEPS, assign_message_slots
 from antecede.kernels.links import LinkedTrace
 from antecede.kernels.ragged import Ints
-from antecede.kernels.vector_clocks import assign_open_rows
+from antecede.kernels.vector_clocks import assign_rows_to_open_causes
 from antecede.kernels.witness import CauseGraph, build_cause_graph
 
 _NO_CAP = 2**62
@@ -130,7 +130,7 @@ def _plan_cause_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _Ev
     needed = build_cause_graph(trace.process, source, target)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, source, target)
-    row, rows = assign_open_rows(needed.causes, needed.starts, until)
+    row, rows = assign_rows_to_open_causes(needed.causes, needed.starts, until)
     return _EventRows(causes.starts, causes.causes, row, rows)
 
 

@@ -37,7 +37,7 @@ from antecede.kernels.ragged import (
     Runs,
     check_rows,
     check_runs,
-    find_slots,
+    find_slots_of_pairs,
     take_pairs_of_rows,
 )
 
@@ -97,7 +97,7 @@ def release_items(
     shelf.places[:, _SHIFT] = shifts
     taken = _deliver_ready_items(state, slots, needs.counts, gains, add, shelf, rows, order)
     held = np.flatnonzero(shelf.places[:, _AT] < shelf.places[:, _END])
-    missing = find_slots(needs, shelf.places[held, _AT], rows[held])
+    missing = find_slots_of_pairs(needs, shelf.places[held, _AT], rows[held])
     return Released(rows[order[:taken]], rows[held], missing, state)
 
 

@@ -46,16 +46,16 @@ def count_ordered_pairs(
     first, items = group_by_key(effects, len(tracks))
     causes = causes[items]
     counts = np.full(len(bounds) - 1, -1, dtype=np.int64)
-    _count_small_executions(bounds, first, causes, MOST_SMALL, counts)
+    _count_pairs_of_small_executions(bounds, first, causes, MOST_SMALL, counts)
     for execution in np.flatnonzero(counts < 0):
         low, high = bounds[execution], bounds[execution + 1]
         own_causes = causes[first[low] : first[high]] - low
         own_first = first[low : high + 1] - first[low]
-        counts[execution] = _count_large_execution(tracks[low:high], own_first, own_causes, lines)
+        counts[execution] = _count_pairs_of_large_execution(tracks[low:high], own_first, own_causes, lines)
     return counts
 
 
-def _count_large_execution(
+def _count_pairs_of_large_execution(
     track: Ints,
     first: Ints,
     causes: Ints,
@@ -73,7 +73,7 @@ def _count_large_execution(
 
 
 @compiled
-def _count_small_executions(
+def _count_pairs_of_small_executions(
     bounds: Ints,
     first: Ints,
     causes: Ints,

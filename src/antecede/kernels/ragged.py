@@ -134,7 +134,7 @@ def expand_ranges(first: Ints, lengths: Ints) -> Ints:
     return numbers
 
 
-def find_slots(pairs: Rows | Runs, places: Ints, rows: Ints) -> Ints:
+def find_slots_of_pairs(pairs: Rows | Runs, places: Ints, rows: Ints) -> Ints:
     """The slots of the pairs at the given places, each of which lies in its row."""
     slots, shifts = pairs.get_slots_or_shifts(rows)
     found: Ints = slots[places].astype(np.int64) if len(slots) else places + shifts

@@ -80,12 +80,12 @@ def find_root_gaps(have: Ints, unmet: Rows, held: HeldPlaces, *, dense: bool) ->
     """The root gaps where every held row says which place it takes."""
     ahead = held.number > have[held.slot]
     held = HeldPlaces(*(part[ahead] for part in held))
-    taken = _sort_places(len(have), held.slot, held.number, held.row)
+    taken = _sort_places_by_slot(len(have), held.slot, held.number, held.row)
     if dense:
         top = _find_highest_needs(have, unmet.slots, unmet.counts)
         gaps = Gaps(*_find_untaken_stretches(have, top, taken.first, taken.numbers))
     else:
-        gaps = _find_named_gaps(unmet, taken)
+        gaps = _find_untaken_needed_places(unmet, taken)
     return _build_root_gaps(len(have), unmet, held, gaps, dense=dense, counted=len(unmet.starts) - 1)
 
 
@@ -113,7 +113,7 @@ def _build_root_gaps(
     slot = np.concatenate((held.slot, gaps.slot))
     number = np.concatenate((held.number, gaps.first))
     row = np.concatenate((held.row, np.full(len(gaps.slot), -1)))
-    places = _sort_places(slots, slot, number, row)
+    places = _sort_places_by_slot(slots, slot, number, row)
     rows = len(unmet.starts) - 1
     graph = WaitGraph(counted, *_link_needs_to_places(*unmet, *places, dense))
     gap_nodes = rows + np.flatnonzero(places.rows < 0)
@@ -122,14 +122,14 @@ def _build_root_gaps(
         waiting = count_waiting_rows(graph, gap_nodes, gaps.slot)
         return RootGaps(gaps, waiting.gaps, waiting.cycles, waiting.on_cycles)
     # Gaps that the same rows need are waited for by equally many: one of them is counted for all.
-    label = _label_by_waiters(graph.starts, graph.targets)[gap_nodes]
+    label = _label_nodes_by_waiters(graph.starts, graph.targets)[gap_nodes]
     _, first, kind = np.unique(label, return_index=True, return_inverse=True)
     waiting = count_waiting_rows(graph, gap_nodes[first], np.arange(len(first)))
     return RootGaps(gaps, waiting.gaps[kind], waiting.cycles, waiting.on_cycles)
 
 
 @compiled
-def _label_by_waiters(starts: Ints, targets: Ints) -> Ints:
+def _label_nodes_by_waiters(starts: Ints, targets: Ints) -> Ints:
     """A label for each node, the same for nodes to which the same nodes lead directly.
 
     All nodes have one label at first. Node after node gives those that it leads to new labels, one for each
@@ -156,15 +156,15 @@ def _label_by_waiters(starts: Ints, targets: Ints) -> Ints:
     return label
 
 
-def _sort_places(slots: int, slot: Ints, number: Ints, row: Ints) -> _SlotPlaces:
+def _sort_places_by_slot(slots: int, slot: Ints, number: Ints, row: Ints) -> _SlotPlaces:
     order = np.lexsort((number, slot))
     first = starts_of_lengths(np.bincount(slot, minlength=slots))
     return _SlotPlaces(first, number[order], row[order])
 
 
-def _find_named_gaps(unmet: Rows, taken: _SlotPlaces) -> Gaps:
+def _find_untaken_needed_places(unmet: Rows, taken: _SlotPlaces) -> Gaps:
     """The places that are needed and that no held row takes, each once."""
-    absent = _find_absent_places(unmet.slots, unmet.counts, taken.first, taken.numbers)
+    absent = _are_needed_places_untaken(unmet.slots, unmet.counts, taken.first, taken.numbers)
     slot = unmet.slots[absent].astype(np.int64)
     number = unmet.counts[absent].astype(np.int64)
     order = np.lexsort((number, slot))
@@ -250,7 +250,9 @@ def _find_last_at_most(numbers: Ints, low: int, high: int, count: int) -> int:
 
 
 @compiled
-def _find_absent_places(slots: Counts, counts: Counts, first: Ints, numbers: Ints) -> NDArray[np.bool_]:
+def _are_needed_places_untaken(
+    slots: Counts, counts: Counts, first: Ints, numbers: Ints
+) -> NDArray[np.bool_]:
     """Whether no held row takes the very place that is needed."""
     absent = np.empty(len(slots), dtype=np.bool_)
     for k in range(len(slots)):
@@ -287,7 +289,7 @@ def _link_needs_to_places(
 
 
 @compiled
-def _raise_slot(
+def _raise_slot_and_release_rows(
     slot: int, amount: int, have: Ints, counts: Counts, by_slot: Ints, ends: Ints,
     at: Ints, owner: Ints, lacks: Ints, rank: Ints, ready: list[int],
 ) -> None:  # fmt: skip
@@ -333,7 +335,9 @@ def _simulate_releases(
                     place_slot[size], place_first[size] = slot, have[slot] + 1
                     place_row[size], place_last[size] = row, have[slot] + values[k]
                     size += 1
-                    _raise_slot(slot, values[k], have, counts, by_slot, ends, at, owner, lacks, rank, ready)
+                    _raise_slot_and_release_rows(
+                        slot, values[k], have, counts, by_slot, ends, at, owner, lacks, rank, ready
+                    )
         if turn == len(by_sum):
             break
         row = by_sum[turn]
@@ -343,7 +347,7 @@ def _simulate_releases(
                 place_slot[size], place_first[size] = slot, have[slot] + 1
                 place_row[size], place_last[size] = -1, counts[k]
                 size += 1
-                _raise_slot(
+                _raise_slot_and_release_rows(
                     slot, counts[k] - have[slot], have, counts, by_slot, ends, at, owner, lacks, rank, ready
                 )
     return place_slot[:size], place_first[:size], place_row[:size], place_last[:size]

@@ -29,7 +29,7 @@ _PRIME_5 = np.uint64(0x27D4EB2F165667C5)
 
 
 @inlined
-def _rotate(value: Any, by: int) -> Any:
+def _rotate_left(value: Any, by: int) -> Any:
     return (value << np.uint64(by)) | (value >> np.uint64(64 - by))
 
 
@@ -46,19 +46,19 @@ def _avalanche(value: Any) -> Any:
 @inlined
 def _mix_word(value: Any, word: Any) -> Any:
     """Eight bytes."""
-    value ^= _rotate(word * _PRIME_2, 31) * _PRIME_1
-    return _rotate(value, 27) * _PRIME_1 + _PRIME_4
+    value ^= _rotate_left(word * _PRIME_2, 31) * _PRIME_1
+    return _rotate_left(value, 27) * _PRIME_1 + _PRIME_4
 
 
 @inlined
 def _mix_half_word(value: Any, word: Any) -> Any:
     """Four bytes."""
     value ^= word * _PRIME_1
-    return _rotate(value, 23) * _PRIME_2 + _PRIME_3
+    return _rotate_left(value, 23) * _PRIME_2 + _PRIME_3
 
 
 @inlined
-def _read_word(data: Any, at: int, size: int) -> Any:
+def _read_little_endian(data: Any, at: int, size: int) -> Any:
     word = np.uint64(0)
     for byte in range(size):
         word |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
@@ -103,26 +103,31 @@ def _hash_bytes(data: Bytes, low: int, high: int, seed: Any) -> Any:
         lane_1, lane_2 = seed + _PRIME_1 + _PRIME_2, seed + _PRIME_2
         lane_3, lane_4 = seed, seed - _PRIME_1
         while at <= high - 32:
-            lane_1 = _rotate(lane_1 + _read_word(data, at, 8) * _PRIME_2, 31) * _PRIME_1
-            lane_2 = _rotate(lane_2 + _read_word(data, at + 8, 8) * _PRIME_2, 31) * _PRIME_1
-            lane_3 = _rotate(lane_3 + _read_word(data, at + 16, 8) * _PRIME_2, 31) * _PRIME_1
-            lane_4 = _rotate(lane_4 + _read_word(data, at + 24, 8) * _PRIME_2, 31) * _PRIME_1
+            lane_1 = _rotate_left(lane_1 + _read_little_endian(data, at, 8) * _PRIME_2, 31) * _PRIME_1
+            lane_2 = _rotate_left(lane_2 + _read_little_endian(data, at + 8, 8) * _PRIME_2, 31) * _PRIME_1
+            lane_3 = _rotate_left(lane_3 + _read_little_endian(data, at + 16, 8) * _PRIME_2, 31) * _PRIME_1
+            lane_4 = _rotate_left(lane_4 + _read_little_endian(data, at + 24, 8) * _PRIME_2, 31) * _PRIME_1
             at += 32
-        value = _rotate(lane_1, 1) + _rotate(lane_2, 7) + _rotate(lane_3, 12) + _rotate(lane_4, 18)
+        value = (
+            _rotate_left(lane_1, 1)
+            + _rotate_left(lane_2, 7)
+            + _rotate_left(lane_3, 12)
+            + _rotate_left(lane_4, 18)
+        )
         for lane in (lane_1, lane_2, lane_3, lane_4):
-            value ^= _rotate(lane * _PRIME_2, 31) * _PRIME_1
+            value ^= _rotate_left(lane * _PRIME_2, 31) * _PRIME_1
             value = value * _PRIME_1 + _PRIME_4
     else:
         value = seed + _PRIME_5
     value += np.uint64(high - low)
     while at <= high - 8:
-        value = _mix_word(value, _read_word(data, at, 8))
+        value = _mix_word(value, _read_little_endian(data, at, 8))
         at += 8
     if at <= high - 4:
-        value = _mix_half_word(value, _read_word(data, at, 4))
+        value = _mix_half_word(value, _read_little_endian(data, at, 4))
         at += 4
     while at < high:
         value ^= np.uint64(data[at]) * _PRIME_5
-        value = _rotate(value, 11) * _PRIME_1
+        value = _rotate_left(value, 11) * _PRIME_1
         at += 1
     return _avalanche(value)

@@ -109,7 +109,7 @@ class SharedBlock(NamedTuple):
     delays: Delays  # [N, b]
 
 
-def make_state(keys: Entries, entries: int, words: int) -> SharedState:
+def make_shared_state(keys: Entries, entries: int, words: int) -> SharedState:
     """Nothing is sent yet, and all words count as settled."""
     processes = len(keys)
     slots = words * BLOCK
@@ -137,21 +137,21 @@ def make_state(keys: Entries, entries: int, words: int) -> SharedState:
 
 
 @compiled
-def run_block(state: SharedState, block: SharedBlock, word: int, detect: bool, log: Ints) -> None:
+def simulate_block(state: SharedState, block: SharedBlock, word: int, detect: bool, log: Ints) -> None:
     """Send the messages of a block, which get the slots of a settled word, and let everybody catch up.
 
     `log` gets process, number of the message and verdict of each delivery, as long as it has room; it has no
     rows where nobody asks.
     """
-    _clear_word(state, word)
+    _forget_messages_of_word(state, word)
     for b in range(len(block.senders)):
         sender, now = block.senders[b], block.times[b]
-        _receive_until(state, block, word, sender, b, now, detect, log)
+        _receive_arrivals_until(state, block, word, sender, b, now, detect, log)
         _send_message(state, block, word, b)
-        _release_held(state, sender, now, detect, log)
+        _release_held_messages(state, sender, now, detect, log)
     sent = len(block.senders)
     for process in range(len(state.have)):
-        _receive_until(state, block, word, process, sent, block.times[sent - 1], detect, log)
+        _receive_arrivals_until(state, block, word, process, sent, block.times[sent - 1], detect, log)
         state.lined_up[process] = 0
 
 
@@ -159,7 +159,7 @@ def run_block(state: SharedState, block: SharedBlock, word: int, detect: bool, l
 def finish_deliveries(state: SharedState, block: SharedBlock, detect: bool, log: Ints) -> None:
     """Let everything arrive; the block is one without messages."""
     for process in range(len(state.have)):
-        _receive_until(state, block, 0, process, 0, np.inf, detect, log)
+        _receive_arrivals_until(state, block, 0, process, 0, np.inf, detect, log)
 
 
 @compiled
@@ -172,7 +172,7 @@ def is_delivered_everywhere(state: SharedState, word: int) -> bool:
 
 
 @compiled
-def _clear_word(state: SharedState, word: int) -> None:
+def _forget_messages_of_word(state: SharedState, word: int) -> None:
     """Forget the messages that had the slots of this word."""
     for process in range(len(state.have)):
         state.delivered[process, word] = _NONE
@@ -200,7 +200,7 @@ def _send_message(state: SharedState, block: SharedBlock, word: int, b: int) -> 
 
 
 @compiled
-def _receive_until(
+def _receive_arrivals_until(
     state: SharedState,
     block: SharedBlock,
     word: int,
@@ -224,13 +224,13 @@ def _receive_until(
     taken = 0
     while taken < end and arrivals[taken] <= until:
         slot = line[taken]
-        if _is_ready(have, needs, slot):
+        if _are_needs_met(have, needs, slot):
             alarms = _find_suspecting_detectors(state, process, slot) if detect else 0
             verdict = _judge_and_deliver(slot, have, delivered, history, counts_on, pasts, counts)
             if is_noted:
                 _record_delivery(state, process, slot, verdict, alarms, log)
             if held_ends[process] > 0:
-                _release_held(state, process, arrivals[taken], detect, log)
+                _release_held_messages(state, process, arrivals[taken], detect, log)
         else:
             _hold_message(state, process, slot, arrivals[taken])
         taken += 1
@@ -263,7 +263,7 @@ def _enqueue_new_messages(state: SharedState, block: SharedBlock, word: int, pro
 
 
 @compiled
-def _is_ready(have: Entries, needs: Entries, slot: int) -> bool:
+def _are_needs_met(have: Entries, needs: Entries, slot: int) -> bool:
     """Algorithm 2: whether the entries have caught up. Without a branch, so that it becomes vector code."""
     is_short = False
     for x in range(len(have)):
@@ -326,7 +326,7 @@ def _hold_message(state: SharedState, process: int, slot: int, now: float) -> No
 
 
 @compiled
-def _release_held(state: SharedState, process: int, now: float, detect: bool, log: Ints) -> None:
+def _release_held_messages(state: SharedState, process: int, now: float, detect: bool, log: Ints) -> None:
     """Deliver what is held and may be delivered now, the first arrived first, until nothing is left."""
     have, needs = state.have[process], state.needs
     at = 0
@@ -338,7 +338,7 @@ def _release_held(state: SharedState, process: int, now: float, detect: bool, lo
         if entry == NOTHING_MISSING:
             state.waited[0] += now - state.held_since[process, at]
             _remove_held_message(state, process, at)
-            _deliver_held(state, process, slot, detect, log)
+            _deliver_held_message(state, process, slot, detect, log)
             at = 0
         else:
             at += 1
@@ -356,7 +356,7 @@ def _remove_held_message(state: SharedState, process: int, at: int) -> None:
 
 
 @compiled
-def _deliver_held(state: SharedState, process: int, slot: int, detect: bool, log: Ints) -> None:
+def _deliver_held_message(state: SharedState, process: int, slot: int, detect: bool, log: Ints) -> None:
     """Deliver something that waited."""
     have, delivered, history = state.have[process], state.delivered[process], state.history[process]
     alarms = _find_suspecting_detectors(state, process, slot) if detect else 0
@@ -433,4 +433,4 @@ def _may_causally_follow(needs: Entries, counts_on: Entries, other: int, slot: i
         entry = counts_on[slot, k]
         if needs[other, entry] <= needs[slot, entry]:
             return False
-    return _is_ready(needs[other], needs, slot)
+    return _are_needs_met(needs[other], needs, slot)

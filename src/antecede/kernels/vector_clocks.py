@@ -43,7 +43,7 @@ def compute_clocks(
     end = processes if last is None else last
     if not 0 <= first <= end <= processes:
         raise CallerError(f"columns {first} to {end} are not among those of {processes} processes")
-    places, causes, starts = _check_graph(process, source, target, processes)
+    places, causes, starts = _check_and_group_causes(process, source, target, processes)
     found = np.zeros((len(places), end - first), dtype=np.int32)
     _fill_clocks(places, causes, starts, processes, first, found)
     return found
@@ -69,18 +69,20 @@ class ClockPass(NamedTuple):
 
 def plan_clock_pass(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> ClockPass:
     """What a pass over these events needs; given so many processes."""
-    places, causes, starts = _check_graph(process, source, target, processes)
+    places, causes, starts = _check_and_group_causes(process, source, target, processes)
     until = find_last_effects(causes, starts)
-    row, rows = assign_open_rows(causes, starts, until)
+    row, rows = assign_rows_to_open_causes(causes, starts, until)
     return ClockPass(places, causes, starts, until, row, rows, processes)
 
 
 def count_pairs_by_clocks(clock_pass: ClockPass) -> int:
     """How many pairs of events happened one before the other."""
-    return int(_sum_entries(*clock_pass)) - len(clock_pass.process)
+    return int(_sum_clock_entries(*clock_pass)) - len(clock_pass.process)
 
 
-def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int) -> PairCounts:
+def count_ordered_and_concurrent_pairs(
+    process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int
+) -> PairCounts:
     """How many pairs are ordered and concurrent."""
     clock_pass = plan_clock_pass(process, source, target, processes)
     size = len(clock_pass.process)
@@ -88,7 +90,7 @@ def count_pairs(process: ArrayLike, source: ArrayLike, target: ArrayLike, proces
     return PairCounts(ordered, size * (size - 1) // 2 - ordered)
 
 
-def _check_graph(
+def _check_and_group_causes(
     process: ArrayLike, source: ArrayLike, target: ArrayLike, processes: int
 ) -> tuple[Ints, Ints, Ints]:
     """Checked processes, and the causes of each event e elsewhere, in causes[starts[e]:starts[e + 1]]."""
@@ -128,7 +130,7 @@ def find_last_effects(causes: Ints, starts: Ints) -> Ints:
 
 
 @compiled
-def assign_open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
+def assign_rows_to_open_causes(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int]:
     """A row for each event that causes another, free again behind the last effect; how many there are."""
     row = np.full(len(until), -1, dtype=np.int64)
     free = [0 for _ in range(0)]
@@ -148,7 +150,7 @@ def assign_open_rows(causes: Ints, starts: Ints, until: Ints) -> tuple[Ints, int
 
 
 @compiled
-def _sum_entries(
+def _sum_clock_entries(
     process: Ints, causes: Ints, starts: Ints, until: Ints, row: Ints, rows: int, processes: int
 ) -> int:
     """The sum of all entries of all clocks."""

@@ -145,12 +145,12 @@ def _count_rows_per_root(rows: int, layout: _Layout, tracks: _Tracks) -> Ints:
         sets = np.zeros((components, words), dtype=np.uint64)
         planes = np.zeros((words, _PLANES), dtype=np.uint64)
         for low in range(0, most_tracks, 64 * words):
-            _count_track_bits(low, rows, layout, tracks, sets, planes, at_height)
+            _count_waiting_rows_by_bits(low, rows, layout, tracks, sets, planes, at_height)
     else:
         lanes = min(_HEIGHTS, most_tracks)
         heights = np.zeros((components, lanes), dtype=np.uint32)
         for low in range(0, most_tracks, lanes):
-            _count_track_heights(low, rows, layout, tracks, heights, at_height)
+            _count_waiting_rows_by_height(low, rows, layout, tracks, heights, at_height)
     # A row was counted at the height that it reaches: it waits for the lower ones, too.
     total = np.concatenate(([0], np.cumsum(at_height)))
     place = tracks.first[tracks.track] + tracks.height - 1
@@ -185,7 +185,7 @@ def _find_connected_parts(starts: Ints, targets: Ints) -> Ints:
 
 
 @compiled
-def _count_track_heights(
+def _count_waiting_rows_by_height(
     low: int, rows: int, layout: _Layout, tracks: _Tracks, heights: Any, at_height: Ints
 ) -> None:
     """One pass over the tracks from `low` on of each part that has so many."""
@@ -218,7 +218,7 @@ def _count_track_heights(
 
 
 @compiled
-def _count_track_bits(
+def _count_waiting_rows_by_bits(
     low: int,
     rows: int,
     layout: _Layout,

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.core.wire import LARGEST
-from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots, list_item_rows
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, find_slots_of_pairs, list_item_rows
 from antecede.kernels.repeats import find_lists_with_repeats
 from antecede.ordering.columns import (
     CountLists,
@@ -170,7 +170,7 @@ def _build_stamps(
         row_of_entry = np.searchsorted(needs.starts, entries, side="right") - 1
         of_receiver[row_of_entry] = needs.counts[entries]
         in_table = np.where(faults.bad, 0, number)
-        entry_slots = find_slots(needs, entries, row_of_entry)
+        entry_slots = find_slots_of_pairs(needs, entries, row_of_entry)
         receiver_slot = np.full(len(own), -1, dtype=np.int64)
         receiver_slot[row_of_entry] = entry_slots
         needs.counts[entries] = find_last_present_messages(entry_slots, needs.counts[entries], own, in_table)

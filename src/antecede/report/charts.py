@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from antecede.report.document import read_asset, render_document
 from antecede.report.text import LONGEST_PARAGRAPH, escape_html
-from antecede.scratch import replace_file
+from antecede.scratch import replace_file_atomically
 
 if TYPE_CHECKING:
     import altair
@@ -111,7 +111,9 @@ def write_svg(path: str | Path, chart: Chart, rows: pa.Table | Sequence[Mapping[
     spec = build_chart(chart, rows).to_dict()
     import vl_convert
 
-    replace_file(Path(path), vl_convert.vegalite_to_svg(spec, vl_version=_find_vega_lite_version()).encode())
+    replace_file_atomically(
+        Path(path), vl_convert.vegalite_to_svg(spec, vl_version=_find_vega_lite_version()).encode()
+    )
 
 
 def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) -> None:
@@ -128,7 +130,7 @@ def write_chart_page(path: str | Path, title: str, sections: Sequence[Section]) 
     data = json.dumps(specs).replace("<", "\\u003c")
     body.append(f'</main>\n<script type="application/json" id="charts">{data}</script>')
     script = vl_convert.javascript_bundle(read_asset("charts.js"), vl_version=_find_vega_lite_version())
-    replace_file(Path(path), render_document(title, body, script, kind="module").encode())
+    replace_file_atomically(Path(path), render_document(title, body, script, kind="module").encode())
 
 
 def _find_vega_lite_version() -> str:

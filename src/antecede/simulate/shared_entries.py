@@ -150,13 +150,13 @@ def run_and_log_broadcasts(plan: BroadcastPlan, log: Ints, progress: Progress | 
     """Run a plan and fill a log, whose rows get process, message and verdict of each delivery."""
     check_plan(plan)
     draws = Draws(plan)
-    state = kernel.make_state(draws.draw_key_sets(plan.processes), plan.R, WORDS)
+    state = kernel.make_shared_state(draws.draw_key_sets(plan.processes), plan.R, WORDS)
     word = replaced = 0
     while draws.sent < plan.messages:
         since = draws.now
         block = draws.draw_message_block(min(BLOCK, plan.messages - draws.sent))
         state, word = find_reusable_word(state, word)
-        kernel.run_block(state, block, word, plan.detect, log)
+        kernel.simulate_block(state, block, word, plan.detect, log)
         for replacement in draws.draw_replacements(since):
             replace_process(state, replacement)
             replaced += 1
@@ -189,7 +189,7 @@ def find_reusable_word(state: SharedState, word: int) -> tuple[SharedState, int]
 def double_message_capacity(state: SharedState) -> SharedState:
     """The same state with room for twice as many messages in flight."""
     words = state.delivered.shape[1]
-    wider = kernel.make_state(state.keys, state.have.shape[1], 2 * words)
+    wider = kernel.make_shared_state(state.keys, state.have.shape[1], 2 * words)
     for name, narrow in state._asdict().items():
         room = getattr(wider, name)
         corner = tuple(slice(0, size) for size in narrow.shape)

@@ -19,7 +19,7 @@ from antecede.report.charts import (
     write_svg,
 )
 from antecede.report.text import pluralize
-from antecede.scratch import replace_file
+from antecede.scratch import replace_file_atomically
 from antecede.study.estimates import Results, format_parameter
 from antecede.study.experiment import Figure, Plot, Scale, Study
 from antecede.study.running import FinishedStudy, Spread, run_cells, run_cells_in_process
@@ -181,7 +181,7 @@ def write_result(run: StudyRun, folder: str) -> dict[str, str]:
     place = Path(folder)
     pictures = _write_pictures(run.answers, place / "charts")
     text = "\n".join(_format_markdown(run, pictures)) + "\n"
-    replace_file(place / "result.md", text.encode())
+    replace_file_atomically(place / "result.md", text.encode())
     sections = [Section("What was run", [run.study.about, describe_scale(run)])]
     for answer in run.answers:
         figure = answer.figure

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import CallerError
-from antecede.scratch import replace_file
+from antecede.scratch import replace_file_atomically
 from antecede.study.estimates import format_parameter
 from antecede.study.experiment import Cell, Metrics, Study
 from antecede.tables import COSTS
@@ -59,14 +59,14 @@ class CellStore(NamedTuple):
             elif place.exists() and any(not entry.name.startswith(".") for entry in place.iterdir()):
                 raise CallerError(f"--out {folder}: is not empty and holds no study; name another folder")
             (place / "cells").mkdir(parents=True, exist_ok=True)
-            replace_file(mark, msgspec.json.encode(identity))
+            replace_file_atomically(mark, msgspec.json.encode(identity))
         except OSError as error:
             raise CallerError(f"--out {folder}: {error.strerror}; name another folder") from None
         return cls(os.path.abspath(folder))
 
     def write_result(self, result: CellResult) -> None:
         """Keep the result of a cell."""
-        replace_file(self._find_cell_path(result.cell.key), msgspec.json.encode(result))
+        replace_file_atomically(self._find_cell_path(result.cell.key), msgspec.json.encode(result))
 
     def read_result(self, cell: Cell) -> CellResult | None:
         """The result of a cell; None if it is not finished, or its file is damaged."""
@@ -91,7 +91,7 @@ class CellStore(NamedTuple):
         place.mkdir(exist_ok=True)
         table = pa.BufferOutputStream()
         pq.write_table(costs, table)
-        replace_file(place / "part-00000.parquet", table.getvalue())
+        replace_file_atomically(place / "part-00000.parquet", table.getvalue())
         return str(place)
 
     def collect_costs(self, cells: Iterable[Cell]) -> pa.Table:
