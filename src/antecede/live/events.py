@@ -55,11 +55,11 @@ class EventFile:
                     self._check_incomplete_last_line(line)
                     break
                 whole += len(line)
-                self._update_last_numbers(line)
+                self._read_event_numbers(line)
                 self._index += 1
         os.ftruncate(self._file, whole)
 
-    def _update_last_numbers(self, line: bytes) -> None:
+    def _read_event_numbers(self, line: bytes) -> None:
         try:
             event = _read_event(line)
             number = int(event.event.rpartition(":")[2])

@@ -126,7 +126,7 @@ async def open_node(
         else:
             courier = Hub(
                 station,
-                _collect_addresses(station, peers),
+                _collect_member_addresses(station, peers),
                 settings,
                 known,
                 group=group,
@@ -151,7 +151,7 @@ def _join_with_welcome(endpoint: Endpoint, welcome: bytes) -> None:
     endpoint.join(welcome)
 
 
-def _collect_addresses(station: Station, peers: Mapping[str, str | None]) -> dict[str, str | None]:
+def _collect_member_addresses(station: Station, peers: Mapping[str, str | None]) -> dict[str, str | None]:
     """Where the members are: as the caller says, or as was said when they were admitted."""
     admitted = {name: admission.address for name, admission in station.admissions.items()}
     addresses = {**admitted, **peers}

@@ -91,7 +91,7 @@ class CostTally:
 
 
 def summarize_counted_values(counter: Counter[int]) -> CostFigure:
-    """Of values that are counted."""
+    """The figure of values of which it is counted how often each occurs."""
     if not counter:
         return CostFigure(0.0, 0.0)
     values = np.array(sorted(counter))
@@ -103,7 +103,7 @@ def summarize_counted_values(counter: Counter[int]) -> CostFigure:
 
 
 def summarize_values_and_zeros(values: "array[float]", total: int) -> CostFigure:
-    """Of some values and as many zeros as make up the number."""
+    """The figure of some values, and of as many zeros as there are others among `total`."""
     if not total:
         return CostFigure(0.0, 0.0)
     ordered = np.sort(np.frombuffer(values)) if len(values) else np.zeros(0)

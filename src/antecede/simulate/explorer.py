@@ -51,7 +51,7 @@ class Exploration:
         self.found: list[ProgramState] = [moves.make_initial_state()]
         self._origin: list[tuple[int, Step]] = []
         self._ends: dict[End, int] = {}
-        self._search_states(limit)
+        self._explore_reachable_states(limit)
         self.outcomes = sorted(end for end in self._ends if end.complete)
         self.blocked = sorted(end for end in self._ends if not end.complete)
 
@@ -114,7 +114,7 @@ class Exploration:
         texts = dict.fromkeys(map(str, (*self.outcomes, *self.blocked)))
         return "what can be received is: " + "; ".join(texts)
 
-    def _search_states(self, limit: int) -> None:
+    def _explore_reachable_states(self, limit: int) -> None:
         seen, unexplored = {self.found[0]}, deque([0])
         while unexplored:
             at = unexplored.popleft()

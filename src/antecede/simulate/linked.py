@@ -129,7 +129,7 @@ class LinkedCarrier:
         self._transmit_output(process, home.site.apply(event))
         if home.site is not None:
             self.counts["sent again"] += home.site.link.resent - resent
-            self._finish_input(process, home, home.site)
+            self._set_timer_and_send_waiting(process, home, home.site)
 
     def _transmit_output(self, process: int, output: Output) -> None:
         if output.made:
@@ -155,7 +155,7 @@ class LinkedCarrier:
             self.homes[process].taken += 1
             self.applications.on_deliver(process, delivery)
 
-    def _finish_input(self, process: int, home: ProcessHome, site: Site) -> None:
+    def _set_timer_and_send_waiting(self, process: int, home: ProcessHome, site: Site) -> None:
         """After an input: a snapshot now and then, the timer, and what the application waited to send."""
         if len(home.records) >= SNAPSHOT_EVERY:
             home.snapshot, home.records = site.snapshot(), []
@@ -193,4 +193,4 @@ class LinkedCarrier:
                 self.watch.on_arrive(i, packet, recovered.deliveries)
         self._deliver_to_application(i, recovered.deliveries)
         home.alarm = NEVER
-        self._finish_input(i, home, recovered.site)
+        self._set_timer_and_send_waiting(i, home, recovered.site)

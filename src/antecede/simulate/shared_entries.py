@@ -148,14 +148,14 @@ def run_broadcasts(plan: BroadcastPlan, progress: Progress | None = None) -> Bro
 
 def run_and_log_broadcasts(plan: BroadcastPlan, log: Ints, progress: Progress | None = None) -> BroadcastRun:
     """Run a plan and fill a log, whose rows get process, message and verdict of each delivery."""
-    check_plan(plan)
+    check_broadcast_plan(plan)
     draws = Draws(plan)
     state = kernel.make_shared_state(draws.draw_key_sets(plan.processes), plan.R, WORDS)
     word = replaced = 0
     while draws.sent < plan.messages:
         since = draws.now
         block = draws.draw_message_block(min(BLOCK, plan.messages - draws.sent))
-        state, word = find_reusable_word(state, word)
+        state, word = find_or_add_reusable_word(state, word)
         kernel.simulate_block(state, block, word, plan.detect, log)
         for replacement in draws.draw_replacements(since):
             replace_process(state, replacement)
@@ -166,7 +166,7 @@ def run_and_log_broadcasts(plan: BroadcastPlan, log: Ints, progress: Progress | 
     return _summarize_run(state, replaced)
 
 
-def check_plan(plan: BroadcastPlan) -> None:
+def check_broadcast_plan(plan: BroadcastPlan) -> None:
     """Refuse numbers that mean nothing."""
     try:
         msgspec.convert(msgspec.to_builtins(plan), BroadcastPlan)
@@ -176,7 +176,7 @@ def check_plan(plan: BroadcastPlan) -> None:
         raise CallerError(f"K={plan.K} keys cannot be chosen among R={plan.R} entries; use K <= R")
 
 
-def find_reusable_word(state: SharedState, word: int) -> tuple[SharedState, int]:
+def find_or_add_reusable_word(state: SharedState, word: int) -> tuple[SharedState, int]:
     """The next word whose messages are delivered everywhere; if there is none, the ring is doubled."""
     words = state.delivered.shape[1]
     for step in range(1, words + 1):

@@ -245,7 +245,7 @@ class KafkaCourier:
                     self._are_topics_made = True
                 await self._set_read_positions(session)
             self._begin_session(session)
-            jobs = [self._read_inbox(session), self._probe_broker(session)]
+            jobs = [self._read_inbox(session), self._probe_broker_periodically(session)]
             jobs += [self._write_to_inbox(session, peer) for peer in self.peers.values()]
             await _run_until_first_ends(jobs)
         finally:
@@ -280,7 +280,7 @@ class KafkaCourier:
             facts = {"reason": reason}
             log.warning("%s has no connection with its broker", self.station.process, extra={"facts": facts})
 
-    async def _probe_broker(self, session: BrokerSession) -> None:
+    async def _probe_broker_periodically(self, session: BrokerSession) -> None:
         """Ask the broker something now and then: a request that is not answered ends the session."""
         while True:
             await asyncio.sleep(self.settings.heartbeat)
@@ -345,14 +345,14 @@ class KafkaCourier:
             except InputError as error:
                 self.report_refusal("letter", "", str(error))
                 continue
-            if self._accept_letter(peer, letter) and letter.parcel is not None:
+            if self._accept_letter_if_next(peer, letter) and letter.parcel is not None:
                 parcels.append(letter.parcel)
         peer.position = records[-1].offset + 1
         if parcels:
             body = encode_record(0, 0, first, parcels)
             self.node.receive_record(peer.name, PacketRecord(0, 0, first, parcels), body, peer.position)
 
-    def _accept_letter(self, peer: InboxPeer, letter: InboxLetter) -> bool:
+    def _accept_letter_if_next(self, peer: InboxPeer, letter: InboxLetter) -> bool:
         """Whether it has the packet that is next."""
         if peer.channel.excluded:
             return False
@@ -409,14 +409,14 @@ class KafkaCourier:
                 # Who it is must be in the journal before anything is written to it under that name.
                 await self.node.apply_durably(MeetInput(peer.name, peer.life))
             while peer.started and peer.channel.waiting and peer.greeting is None:
-                await self._write_batch(session, peer)
+                await self._write_packet_batch(session, peer)
 
     async def _write_hello(self, session: BrokerSession, peer: InboxPeer, incarnation: bytes) -> None:
         peer.greeting = None
         await session.write_hello(self._form, peer.topic, peer.name, incarnation)
         peer.told = incarnation
 
-    async def _write_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
+    async def _write_packet_batch(self, session: BrokerSession, peer: InboxPeer) -> None:
         self.node.flush_events_before_transmit()  # what leaves is in the events file
         channel = peer.channel
         head = self._form.build_common_headers(peer.name, peer.life)

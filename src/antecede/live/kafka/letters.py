@@ -66,7 +66,7 @@ class LetterForm:
     def build_hello(self, receiver: str, receiver_incarnation: bytes) -> tuple[bytes, Headers]:
         """Value and headers of a hello."""
         headers = [*self.build_common_headers(receiver, receiver_incarnation), ("kind", HELLO.encode())]
-        return b"", self._add_seal(headers, b"")
+        return b"", self._append_seal_header(headers, b"")
 
     def build_common_headers(self, receiver: str, receiver_incarnation: bytes) -> Headers:
         """The headers that all letters to one life of a peer have."""
@@ -93,9 +93,9 @@ class LetterForm:
             headers.append(("message", str(message).encode()))
             payload = payload[NAME_BYTES:]
         headers.append(("stamp", stamp))
-        return payload, self._add_seal(headers, payload)
+        return payload, self._append_seal_header(headers, payload)
 
-    def _add_seal(self, headers: Headers, value: bytes) -> Headers:
+    def _append_seal_header(self, headers: Headers, value: bytes) -> Headers:
         if self._key is not None:
             headers.append(("seal", self._compute_seal(headers, value)))
         return headers
