@@ -7,7 +7,7 @@ from antecede.study.experiment import SCALES
 from antecede.study.mostefaoui import compute_bloom_coverage, compute_distinct_key_coverage, make_plan
 from antecede.study.registry import STUDIES, get_study, list_studies
 from antecede.study.running import run_cell
-from antecede.study.sanchez import name_thresholds_of_stamp_size
+from antecede.study.sanchez import list_thresholds_by_name
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -66,7 +66,7 @@ def test_the_exact_theory_is_the_share_of_covered_key_sets():
 
 def test_thresholds_begin_where_extras_end_and_end_where_none_is_sent():
     for n in (4, 8, 32):
-        thresholds = list(name_thresholds_of_stamp_size(n).values())
+        thresholds = list(list_thresholds_by_name(n).values())
         assert thresholds[0] == n + 1
         assert max(thresholds) == thresholds[-1] == (n - 1) ** 2 + 1
 

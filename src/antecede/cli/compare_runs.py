@@ -101,12 +101,12 @@ def _run_on_spark(
 
 class _SparkComparison:
     def __init__(self, engine: Engine, spark: Any, logs: Any) -> None:
-        from antecede.spark.cost_report import compare_events
+        from antecede.spark.cost_report import compare_protocols_on_events
 
         self.engine, self.spark, self.logs = engine, spark, logs
         self.files, self.note = logs.files, logs.note
         with show_spark_stages(spark, "replaying"):
-            self.comparisons = compare_events(logs.events)
+            self.comparisons = compare_protocols_on_events(logs.events)
 
     def write_tables(self, costs: pa.Table, output: OutputFolder) -> None:
         tables = {"costs": self.spark.createDataFrame(costs), "quarantine": self.logs.quarantine}

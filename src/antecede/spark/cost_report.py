@@ -55,11 +55,11 @@ def compare(
     Runs two jobs before it returns. What comes to the driver are a few numbers for each replay.
     """
     preferences = make_preferences(weights, limits)
-    advice = advise_on_all_executions(compare_events(events), preferences)
+    advice = advise_on_all_executions(compare_protocols_on_events(events), preferences)
     return SparkCostReport(events.sparkSession.createDataFrame(build_comparison_table(advice)), advice)
 
 
-def compare_events(events: DataFrame) -> list[Comparison]:
+def compare_protocols_on_events(events: DataFrame) -> list[Comparison]:
     """Replay the communication of all executions; runs two jobs. The results are small, and come here."""
     named = events.select(*(column.alias(name) for name, column in select_cause_columns(events).items()))
     executions = repartition_by_key(named, None, sf.col("execution"))

@@ -57,13 +57,13 @@ class BucketTask(NamedTuple):
     """What tells the tables' files of this try from those of others, where that matters."""
 
     @property
-    def label(self) -> str:
+    def file_label(self) -> str:
         """What its files are called in the folders of the batch."""
         return f"{self.bucket:05}.tick{self.tick}" if self.tick else f"{self.bucket:05}"
 
     def name_table_file(self, table: str) -> str:
         """The path of its part of a table."""
-        label = f"{self.label}.{self.try_name}" if self.try_name else self.label
+        label = f"{self.file_label}.{self.try_name}" if self.try_name else self.file_label
         return f"{table}/batch={self.batch}/{label}.parquet"
 
     @property
@@ -243,8 +243,8 @@ def _write_bucket_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep)
     ]
     waiting = WaitingRows(drop_reader_columns(loaded.table).take(at), pa.table(filed, schema=FILED))
     place = (task.checkpoint, task.files)
-    groups = write_group_states(*place, states, task.batch, task.label)
-    segments = write_waiting_rows(*place, waiting, task.batch, task.label)
+    groups = write_group_states(*place, states, task.batch, task.file_label)
+    segments = write_waiting_rows(*place, waiting, task.batch, task.file_label)
     before, behind = _sum_waiting_rows(loaded.states), _sum_waiting_rows(states)
     files = BucketFiles(
         groups,
@@ -254,7 +254,7 @@ def _write_bucket_state(task: BucketTask, loaded: _LoadedRows, step: StreamStep)
     )
     oldest = _find_oldest_waiting_ms(task, loaded.states, files, states)
     files = msgspec.structs.replace(files, oldest=oldest)
-    merged = merge_waiting_files(task.checkpoint, files, task.batch, task.label)
+    merged = merge_waiting_files(task.checkpoint, files, task.batch, task.file_label)
     return msgspec.structs.replace(files, held=merged)
 
 

@@ -136,7 +136,7 @@ def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], mea
     return Ranking(best, rest)
 
 
-def drop_equal_variants(candidates: list[Candidate]) -> list[Candidate]:
+def drop_variants_of_equal_costs(candidates: list[Candidate]) -> list[Candidate]:
     """Of variants of one protocol that did the same, as with bounds that were never reached, the first."""
     first: dict[tuple[Any, ...], Candidate] = {}
     for candidate in candidates:
@@ -146,7 +146,7 @@ def drop_equal_variants(candidates: list[Candidate]) -> list[Candidate]:
     return list(first.values())
 
 
-def estimate_difference(first: Candidate, other: Candidate, name: str) -> Estimate:
+def estimate_cost_difference(first: Candidate, other: Candidate, name: str) -> Estimate:
     """How much more the first has, stretch by stretch."""
     mine, theirs = (list_cost_figures_by_stretch(one.replay, name) for one in (first, other))
     return estimate_mean([a - b for a, b in zip(mine, theirs, strict=True)])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from antecede.study.compare import ExecutionFacts, Variant
-from antecede.study.compare_candidates import Candidate, Ranking, estimate_difference
+from antecede.study.compare_candidates import Candidate, Ranking, estimate_cost_difference
 from antecede.study.compare_preferences import WEIGHED
 from antecede.study.estimates import Estimate, estimate_mean
 
@@ -52,7 +52,7 @@ def describe_winner(ranking: Ranking, facts: ExecutionFacts) -> str:
 def _describe_delay_of_small_stamps(first: Candidate, rest: list[Candidate], unit: str) -> list[str]:
     """What the other way costs: to say little on messages, and to wait for acknowledgements instead."""
     smallest = min(rest, key=lambda one: one.replay.control_bytes.mean)
-    added = estimate_difference(smallest, first, "delay")
+    added = estimate_cost_difference(smallest, first, "delay")
     is_other_way = smallest.replay.control_bytes.mean < first.replay.control_bytes.mean
     if smallest is rest[0] or not is_other_way or added.low <= 0:
         return []
@@ -64,7 +64,7 @@ def _describe_savings_of_others(first: Candidate, rest: list[Candidate], unit: s
     prices = []
     for name in WEIGHED:
         rival = min(rest, key=lambda one: one.estimates[name].mean)
-        gain = estimate_difference(first, rival, name)
+        gain = estimate_cost_difference(first, rival, name)
         if gain.low > 0:
             prices.append(f"{rival.variant.name} saves {_format_amount_with_unit(gain, name, unit)}")
     if not prices:
@@ -90,7 +90,7 @@ def _compare_bytes(first: Candidate, other: Candidate) -> str:
         ratio = estimate_mean((theirs / mine).tolist())
         if ratio.low > 1:
             return f"{format_estimate(ratio)} times fewer bytes than"
-    difference = estimate_difference(first, other, "bytes")
+    difference = estimate_cost_difference(first, other, "bytes")
     if difference.high < 0:
         return f"{format_estimate(_negate_estimate(difference))} fewer bytes than"
     if difference.low > 0:
@@ -101,7 +101,7 @@ def _compare_bytes(first: Candidate, other: Candidate) -> str:
 def _compare_delays(first: Candidate, other: Candidate, unit: str) -> str:
     if first.replay.delay == other.replay.delay:
         return "same delays"
-    difference = estimate_difference(other, first, "delay")
+    difference = estimate_cost_difference(other, first, "delay")
     if difference.low > 0:
         return f"which adds {format_estimate(difference)} {unit}"
     if difference.high < 0:

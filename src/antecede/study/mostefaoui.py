@@ -111,7 +111,7 @@ def summarize_best_key_count(results: Results) -> str:
     """Where the minimum is, and which K cannot be told from it."""
     points = results.list_points("early_rate", N=1000)
     best = min(points, key=lambda point: point.estimate.mean)
-    alike = _list_indistinguishable_keys(best, points)
+    alike = _list_indistinguishable_key_counts(best, points)
     also = f"K = {_join_with_and(alike)} cannot be told from it" if alike else "all other K are worse"
     return (
         f"With N = 1000 the early rate is least at K = {best.parameters['K']}: {best.estimate}. "
@@ -120,7 +120,7 @@ def summarize_best_key_count(results: Results) -> str:
     )
 
 
-def _list_indistinguishable_keys(best: ResultPoint, points: list[ResultPoint]) -> list[int]:
+def _list_indistinguishable_key_counts(best: ResultPoint, points: list[ResultPoint]) -> list[int]:
     """The other K whose rate the intervals do not tell from the best."""
     others = [point for point in points if point.parameters["K"] != best.parameters["K"]]
     return [point.parameters["K"] for point in others if not best.estimate.is_below(point.estimate)]
@@ -360,7 +360,7 @@ def summarize_best_key_count_for_unknown_load(results: Results) -> str:
     for gap in LOADS:
         points = results.list_points("early_rate", gap=gap)
         best = min(points, key=lambda point: point.estimate.mean)
-        alike = _list_indistinguishable_keys(best, points)
+        alike = _list_indistinguishable_key_counts(best, points)
         also = f" (not distinguishable from it: {_join_with_and(alike)})" if alike else ""
         sentences.append(f"{best.parameters['K']} at {gap / 1000:g} s{also}")
         if best.estimate.mean > 0:

@@ -53,7 +53,7 @@ def run_study(
     written = {"costs": store.write_costs(finished.costs)}
     answers = [answer_question_of_figure(figure, finished.costs) for figure in study.figures]
     run = StudyRun(study, scale, finished, answers, written)
-    run.written.update(write_result(run, store.folder))
+    run.written.update(write_study_result(run, store.folder))
     return run
 
 
@@ -176,7 +176,7 @@ def describe_scale(run: StudyRun) -> str:
     )
 
 
-def write_result(run: StudyRun, folder: str) -> dict[str, str]:
+def write_study_result(run: StudyRun, folder: str) -> dict[str, str]:
     """Write the text, its charts as SVG and the page into the study's folder; where each is."""
     place = Path(folder)
     pictures = _write_pictures(run.answers, place / "charts")

@@ -23,7 +23,7 @@ class CellWork:
     store: CellStore
 
     def __call__(self, cell: Cell) -> None:
-        self.store.write_result(run_cell(self.study, cell))
+        self.store.write_cell_result(run_cell(self.study, cell))
 
 
 def run_cell(study: Study, cell: Cell) -> CellResult:
@@ -58,7 +58,7 @@ def run_cells(study: Study, store: CellStore, scale: Scale, spread: Spread) -> F
     unfinished = [cell for cell in cells if not store.is_finished(cell)]
     if unfinished:
         spread(unfinished, CellWork(study, store))
-    results = [store.read_result(cell) for cell in cells]
+    results = [store.read_cell_result(cell) for cell in cells]
     missing = results.count(None)
     if missing:
         raise SetupError(

@@ -29,7 +29,7 @@ TRAFFIC = ("uniform", "client-server", "ring", "hot-spot", "bursty")
 LOAD = 2.0
 
 
-def name_thresholds_of_stamp_size(n: int) -> dict[str, int]:
+def list_thresholds_by_name(n: int) -> dict[str, int]:
     """The thresholds that are tried, by name, from the least that ends to one that never fires."""
     return {
         "n + 1": n + 1,
@@ -69,7 +69,7 @@ def list_points_by_threshold_and_traffic(scale: Scale) -> Iterator[Point]:
     """Every threshold, for groups of several sizes and five kinds of traffic."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
-        for name, k in name_thresholds_of_stamp_size(n).items():
+        for name, k in list_thresholds_by_name(n).items():
             yield from fill_grid(
                 [PROTOCOL], n=[n], k=[k], threshold=[name], traffic=TRAFFIC, messages=[MESSAGES[scale]]
             )
@@ -116,7 +116,7 @@ def list_points_by_group_size(scale: Scale) -> Iterator[Point]:
     """All thresholds, and the protocols that send no extras, over the size of the group."""
     for n in SIZES[scale]:
         common: dict[str, Any] = {"n": [n], "messages": [MESSAGES[scale]]}
-        for name, k in name_thresholds_of_stamp_size(n).items():
+        for name, k in list_thresholds_by_name(n).items():
             yield from fill_grid([PROTOCOL], k=[k], threshold=[name], **common)
         yield from fill_grid(RIVALS, **common)
 
@@ -265,7 +265,7 @@ def list_points_by_threshold_and_delay(scale: Scale) -> Iterator[Point]:
     """Thresholds under three networks, and `matrix`, which never delays needlessly."""
     delays = [EXPONENTIAL, "gaussian:20,4", "pareto:1.5,6.7"]
     common: dict[str, Any] = {"n": [8], "delay": delays, "messages": [MESSAGES[scale]]}
-    for name, k in name_thresholds_of_stamp_size(8).items():
+    for name, k in list_thresholds_by_name(8).items():
         yield from fill_grid([PROTOCOL], k=[k], threshold=[name], **common)
     yield from fill_grid(["matrix"], **common)
 
@@ -310,7 +310,7 @@ def list_points_with_and_without_own_row(scale: Scale) -> Iterator[Point]:
     """Thresholds that count the own row of the matrix, and that do not."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
-        for name, k in name_thresholds_of_stamp_size(n).items():
+        for name, k in list_thresholds_by_name(n).items():
             common: dict[str, Any] = {"n": [n], "threshold": [name], "messages": [MESSAGES[scale]]}
             yield from fill_grid([PROTOCOL], k=[k], own_row=[True], **common)
             # The same room for what others say: the own row has n - 1 entries once all have been written to.

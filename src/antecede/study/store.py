@@ -64,11 +64,11 @@ class CellStore(NamedTuple):
             raise CallerError(f"--out {folder}: {error.strerror}; name another folder") from None
         return cls(os.path.abspath(folder))
 
-    def write_result(self, result: CellResult) -> None:
+    def write_cell_result(self, result: CellResult) -> None:
         """Keep the result of a cell."""
         replace_file_atomically(self._find_cell_path(result.cell.key), msgspec.json.encode(result))
 
-    def read_result(self, cell: Cell) -> CellResult | None:
+    def read_cell_result(self, cell: Cell) -> CellResult | None:
         """The result of a cell; None if it is not finished, or its file is damaged."""
         try:
             result = msgspec.json.decode(self._find_cell_path(cell.key).read_bytes(), type=CellResult)
@@ -78,7 +78,7 @@ class CellStore(NamedTuple):
 
     def is_finished(self, cell: Cell) -> bool:
         """Whether a cell need not be run again: it was run, and did not fail."""
-        result = self.read_result(cell)
+        result = self.read_cell_result(cell)
         return result is not None and result.reason is None
 
     def count_results(self) -> int:
@@ -96,7 +96,7 @@ class CellStore(NamedTuple):
 
     def collect_costs(self, cells: Iterable[Cell]) -> pa.Table:
         """The costs table of the cells that have results."""
-        results = (self.read_result(cell) for cell in cells)
+        results = (self.read_cell_result(cell) for cell in cells)
         rows = [row for result in results if result is not None for row in _list_cost_rows(result)]
         return pa.Table.from_pylist(rows, schema=COSTS)
 
