@@ -65,12 +65,12 @@ def _is_writable_by_owner_only(folder: Path) -> bool:
         facts = parent.stat()
         is_trusted = facts.st_uid in (0, os.geteuid())
         # In a sticky folder, such as /tmp, others can make folders, but not touch those that are not theirs.
-        if not is_trusted or (_lets_others_write(facts) and not facts.st_mode & stat.S_ISVTX):
+        if not is_trusted or (_is_writable_by_others(facts) and not facts.st_mode & stat.S_ISVTX):
             return False
     return True
 
 
-def _lets_others_write(facts: os.stat_result) -> bool:
+def _is_writable_by_others(facts: os.stat_result) -> bool:
     """Whether others can write; a group of the owner's number is the owner's alone, as systems set it up."""
     is_shared_group = facts.st_gid != facts.st_uid
     return bool(facts.st_mode & stat.S_IWOTH) or (is_shared_group and bool(facts.st_mode & stat.S_IWGRP))

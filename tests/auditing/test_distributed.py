@@ -18,7 +18,7 @@ from antecede.auditing.distributed.sentences import TELLABLE, write_finding_sent
 from antecede.auditing.judge import judge
 from antecede.auditing.wording import Event
 from antecede.events.graph import build_event_graph
-from antecede.events.messages import classify_acts
+from antecede.events.messages import classify_message_acts
 from antecede.events.row_order import sort_event_rows
 from tests.auditing.test_mutations import clean, join_logs, mutants
 from tests.engines.engines import in_any_order
@@ -45,7 +45,7 @@ class Numbered:
         for at, row in enumerate(self.rows):
             if row["event"] is not None:
                 first.setdefault((row["execution"], row["event"]), at)
-        acts = classify_acts(self.events, execution).tolist()
+        acts = classify_message_acts(self.events, execution).tolist()
         numbered = [self._number(at, row, acts[at], code, first) for at, row in enumerate(self.rows)]
         self.table = pa.Table.from_pylist(numbered, NUMBERED)
 
@@ -160,7 +160,7 @@ def test_tasks_read_batches():
 def test_names_are_looked_up_in_their_executions():
     catalog = ProcessCatalog(["one", "two"], ["a", "c", "b", "c"], np.array([0, 0, 1, 1]))
     names = pa.array(["a", "b", "c", "d"])
-    codes = catalog.look_up_codes(
+    codes = catalog.look_up_process_codes(
         np.array([0, 0, 0, 1, 1, 1, 0, 1]), names, np.array([0, 1, 2, 0, 1, 2, -1, 3])
     )
     assert codes.tolist() == [0, -1, 1, -1, 2, 3, -1, -1]

@@ -5,7 +5,7 @@ import pytest
 
 from antecede.auditing.judge import judge
 from antecede.events import columns
-from antecede.events.columns import list_values, widen_text_offsets
+from antecede.events.columns import to_python_list, widen_text_offsets
 from antecede.events.graph import build_event_graph
 from antecede.tables import EVENTS
 from tests.event_rows import table, talk
@@ -66,5 +66,5 @@ def test_an_audit_does_not_depend_on_the_width_of_offsets(monkeypatch):
     ],
 )
 def test_values_are_those_of_arrow(array):
-    assert list_values(array) == array.to_pylist()
-    assert [type(value) for value in list_values(array)] == [type(value) for value in array.to_pylist()]
+    assert to_python_list(array) == array.to_pylist()
+    assert [type(value) for value in to_python_list(array)] == [type(value) for value in array.to_pylist()]

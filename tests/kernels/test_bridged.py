@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.lateness import find_violations
+from antecede.kernels.lateness import find_order_violations
 from antecede.kernels.links import DELIVER, SEND, add_bridge_events
 from tests.kernels.traces import events, link_trace, violations
 
@@ -16,7 +16,7 @@ from tests.kernels.traces import events, link_trace, violations
 def find_bridged(trace, edges, n):
     source, target = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     trace, origin = add_bridge_events(link_trace(trace), source, target)
-    verdict = find_violations(trace, n)
+    verdict = find_order_violations(trace, n)
     late, early = origin[verdict.late], origin[verdict.early]
     assert (late >= 0).all()
     assert (early >= 0).all()

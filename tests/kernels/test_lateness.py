@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
 from antecede.kernels.delivery_pass import SWEEPS, assign_message_slots
-from antecede.kernels.lateness import find_violations
+from antecede.kernels.lateness import find_order_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.simulate.oracle import Oracle
 from tests.kernels.traces import events, flood, join_verdicts, judge_trace, link_trace
@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 2**32)
 @given(SEEDS, st.integers(1, 5), st.integers(1, 60))
 def test_the_whole_audit_is_the_definition(seed, n, size):
     trace = events(Random(seed), n, size)
-    assert join_verdicts([find_violations(link_trace(trace), n)]) == judge_trace(trace)
+    assert join_verdicts([find_order_violations(link_trace(trace), n)]) == judge_trace(trace)
 
 
 @given(SEEDS, st.integers(2, 5), st.integers(1, 60))
@@ -43,7 +43,7 @@ def test_the_audit_agrees_with_the_plain_oracle_also_about_lost_copies(seed, n, 
             trace.append((sender, SEND, oracle.record_send(sender, to)))
     sends = {m: p for p, (_, kind, m) in enumerate(trace) if kind == SEND}
     lost = [(process, DELIVER, message) for process, message in oracle.list_undelivered_messages()]
-    found = join_verdicts([find_violations(link_trace(trace + lost), n)])
+    found = join_verdicts([find_order_violations(link_trace(trace + lost), n)])
     assert [p for p in found[0] if p < len(trace)] == late
     pairs = [pair for pair in found[3] if pair[0] < len(trace)]
     assert pairs == sorted((e, sends[m], process) for e, m, process in missing)
@@ -57,13 +57,13 @@ def test_slots_are_used_again_and_swept():
     act, _, used = assign_message_slots(found.sent, left, n)
     assert (act & SWEEPS).any() and used <= 2 * 256 + 40
     part = [event for event in trace if event[2] < 600]
-    assert join_verdicts([find_violations(link_trace(part), n)]) == judge_trace(part)
+    assert join_verdicts([find_order_violations(link_trace(part), n)]) == judge_trace(part)
 
 
 def test_beyond_the_cap_pairs_are_only_counted():
     trace = link_trace(events(Random(3), 3, 200))
-    whole = find_violations(trace, 3)
-    capped = find_violations(trace, 3, cap=5)
+    whole = find_order_violations(trace, 3)
+    capped = find_order_violations(trace, 3, cap=5)
     assert whole.pairs > 20 and capped.pairs == whole.pairs
     assert [a.tolist() for a in capped[:3]] == [a.tolist() for a in whole[:3]]
     assert [a.tolist() for a in capped[3:6]] == [a[:5].tolist() for a in whole[3:6]]
@@ -71,7 +71,7 @@ def test_beyond_the_cap_pairs_are_only_counted():
 
 def test_a_message_that_is_overtaken_along_another_way():
     trace = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, SEND, 2), (2, DELIVER, 2), (2, DELIVER, 0)]
-    found = find_violations(link_trace(trace), 3)
+    found = find_order_violations(link_trace(trace), 3)
     assert (found.late.tolist(), found.early.tolist(), found.fifo.tolist()) == ([5], [4], [])
     assert (found.pair_early[0], found.pair_cause[0], found.pair_process[0]) == (4, 0, 2)
 
@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_not_linked():
 
 
 def test_an_empty_trace_has_no_faults():
-    found = find_violations(link_trace([]), 0)
+    found = find_order_violations(link_trace([]), 0)
     assert found.pairs == 0
     assert all(len(part) == 0 for part in found[:6])
 
@@ -118,4 +118,4 @@ def test_malformed_traces_are_refused(change, complaint):
     good = {"process": [0, 1], "sender": [-1, 0], "sent": [-1, 0], "until": [1, -1]}
     bad = LinkedTrace(**{name: np.array(column) for name, column in (good | change).items()})
     with pytest.raises(CallerError, match=complaint):
-        find_violations(bad, 2)
+        find_order_violations(bad, 2)

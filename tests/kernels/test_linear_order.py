@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.kernels.histories import Edges
-from antecede.kernels.linear_order import Ranks, order_events, sort_by_ranks
+from antecede.kernels.linear_order import Ranks, order_events_by_edges, sort_by_ranks
 
 EVENTS = st.lists(
     st.tuples(
@@ -25,5 +25,5 @@ def test_events_without_causes_are_in_the_order_of_their_ranks(rows, ascending):
     time = np.array([row[1] for row in rows], dtype=np.float64)
     ranks: Ranks = [execution, time, line, index]
     nothing = Edges(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    ordered = order_events(sort_by_ranks(len(rows), ranks), [(*nothing, 1)], nothing, nothing)
+    ordered = order_events_by_edges(sort_by_ranks(len(rows), ranks), [(*nothing, 1)], nothing, nothing)
     assert ordered.sorted.order.tolist() == np.lexsort(ranks[::-1]).tolist()

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError
-from antecede.kernels.lateness import find_violations
+from antecede.kernels.lateness import find_order_violations
 from antecede.kernels.links import DELIVER, OTHER, SEND, LinkedTrace
 from antecede.kernels.witness import (
     CauseGraph,
     Chains,
     build_cause_graph,
-    find_chains,
-    find_witnesses,
+    find_late_witnesses,
+    find_shortest_chains,
 )
 from tests.kernels.traces import build_trace_graph, events, link_trace, pasts
 
@@ -56,7 +56,7 @@ def test_chains_are_the_shortest(seed, n, size):
     past, found = pasts(trace), build_trace_graph(link_trace(trace))
     pairs = [(cause, effect) for effect in range(size) for cause in sorted(past[effect])]
     source, target = np.array(pairs).T
-    told = find_chains(found, source, target).to_lists()
+    told = find_shortest_chains(found, source, target).to_lists()
     for (cause, effect), chain in zip(pairs, told, strict=True):
         assert (chain[0], chain[-1]) == (cause, effect)
         assert steps(found, chain) == crossings(found, cause, effect)
@@ -68,7 +68,7 @@ def best(
     """What shows best why a delivery is late: crossings and events of its chain, and the early delivery."""
     mine = [e for e, cause, at in pairs if (cause, at) == (trace.sent[late], trace.process[late])]
     costs = [crossings(found, int(trace.sent[late]), int(trace.sent[e])) for e in mine]
-    told = find_chains(found, np.full(len(mine), trace.sent[late]), trace.sent[mine]).to_lists()
+    told = find_shortest_chains(found, np.full(len(mine), trace.sent[late]), trace.sent[mine]).to_lists()
     return min((c, len(chain), e) for c, chain, e in zip(costs, told, mine, strict=True) if c is not None)
 
 
@@ -76,12 +76,12 @@ def best(
 def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
     random = Random(seed)
     trace = link_trace(events(random, n, size))
-    found, verdict = build_trace_graph(trace), find_violations(trace, n)
+    found, verdict = build_trace_graph(trace), find_order_violations(trace, n)
     pairs = list(zip(*(a.tolist() for a in verdict[3:6]), strict=True))
     random.shuffle(pairs)
     early, cause, process = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
     shuffled = verdict._replace(pair_early=early, pair_cause=cause, pair_process=process)
-    shown = find_witnesses(trace, shuffled, found)
+    shown = find_late_witnesses(trace, shuffled, found)
     assert shown.late.tolist() == verdict.late.tolist()
     fifo = []
     for late, early, chain in zip(shown.late, shown.early, shown.chains.to_lists(), strict=True):
@@ -95,7 +95,7 @@ def test_a_late_delivery_is_shown_by_the_shortest_chain(seed, n, size):
 def test_of_equal_chains_the_first_is_told():
     rows = [(0, SEND, 0), (0, SEND, 1), (0, SEND, 2), (1, DELIVER, 2), (1, DELIVER, 1), (1, DELIVER, 0)]
     trace = link_trace(rows)
-    shown = find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace))
+    shown = find_late_witnesses(trace, find_order_violations(trace, 2), build_trace_graph(trace))
     assert shown.late.tolist() == [4, 5]
     assert shown.early.tolist() == [3, 3]
     assert shown.chains.to_lists() == [[1, 2], [0, 2]]
@@ -103,35 +103,37 @@ def test_of_equal_chains_the_first_is_told():
 
 def test_a_line_is_told_by_its_ends():
     rows = [(0, SEND, 0), (1, OTHER, -1), (1, DELIVER, 0), (1, OTHER, -1), (1, OTHER, -1), (1, SEND, 1)]
-    assert find_chains(build_trace_graph(link_trace(rows)), [0], [5]).to_lists() == [[0, 2, 5]]
+    assert find_shortest_chains(build_trace_graph(link_trace(rows)), [0], [5]).to_lists() == [[0, 2, 5]]
 
 
 def test_a_chain_that_takes_too_long_is_told_by_its_ends():
     size = 50
     found = build_cause_graph(np.arange(size), np.arange(size - 1), np.arange(1, size))
-    assert find_chains(found, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [*range(40, 50)]]
+    assert find_shortest_chains(found, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [*range(40, 50)]]
     line = build_cause_graph(
         np.append(np.zeros(size - 1, dtype=np.int64), 1), np.arange(size - 1), np.arange(1, size)
     )
-    assert find_chains(line, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [40, 48, 49]]
+    assert find_shortest_chains(line, [0, 40], [49, 49], most=20).to_lists() == [[0, 49], [40, 48, 49]]
 
 
 def test_what_does_not_cause_is_told_by_its_ends():
-    assert find_chains(build_cause_graph([0, 1, 1], [1], [2]), [0], [2]).to_lists() == [[0, 2]]
+    assert find_shortest_chains(build_cause_graph([0, 1, 1], [1], [2]), [0], [2]).to_lists() == [[0, 2]]
 
 
 def test_no_chains():
-    assert find_chains(build_cause_graph([], [], []), [], []).to_lists() == []
+    assert find_shortest_chains(build_cause_graph([], [], []), [], []).to_lists() == []
     assert Chains(np.array([0]), np.array([], dtype=np.int64)).to_lists() == []
     trace = link_trace([(0, SEND, 0), (1, DELIVER, 0)])
-    assert len(find_witnesses(trace, find_violations(trace, 2), build_trace_graph(trace)).late) == 0
+    assert (
+        len(find_late_witnesses(trace, find_order_violations(trace, 2), build_trace_graph(trace)).late) == 0
+    )
 
 
 def test_a_verdict_on_another_trace_is_refused():
     rows = [(0, SEND, 0), (0, SEND, 1), (1, DELIVER, 1), (1, DELIVER, 0)]
     trace = link_trace(rows)
-    verdict = find_violations(trace, 2)
+    verdict = find_order_violations(trace, 2)
     with pytest.raises(CallerError, match="not late"):
-        find_witnesses(trace, verdict._replace(pair_cause=np.array([1])), build_trace_graph(trace))
+        find_late_witnesses(trace, verdict._replace(pair_cause=np.array([1])), build_trace_graph(trace))
     with pytest.raises(CallerError, match="at least 0"):
-        find_chains(build_trace_graph(trace), [0], [4])
+        find_shortest_chains(build_trace_graph(trace), [0], [4])

@@ -21,7 +21,7 @@ from antecede.kernels.false_causality import Waits, find_needless_waits
 from antecede.kernels.links import DELIVER, SEND, LinkedTrace, build_linked_trace
 from antecede.kernels.pair_counts import count_ordered_pairs
 from antecede.kernels.ragged import Ints, compress_codes, find_places_among_chosen, rank_within_runs
-from antecede.kernels.witness import CauseGraph, build_cause_graph, find_chains
+from antecede.kernels.witness import CauseGraph, build_cause_graph, find_shortest_chains
 
 PAIRS = 2**20
 """Most pairs that are listed at once."""
@@ -155,7 +155,7 @@ def _build_reported_findings(graph: EventGraph, events: _Events, waits: Waits) -
     """The findings that are reported, each with the chain that orders the two messages."""
     picks = rank_within_runs(events.execution[waits.at]) < MOST_REPORTED
     at, cause = waits.at[picks], waits.cause[picks]
-    chains = find_chains(events.past, cause, events.linked.sent[at])
+    chains = find_shortest_chains(events.past, cause, events.linked.sent[at])
     rows = events.rows[at]
     receivers = graph.events.look_up_process_names(graph.events.process[rows])
     witness = events.rows[chains.events]

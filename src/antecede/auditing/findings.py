@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from antecede.auditing.sentences import KINDS, write_sentence
 from antecede.auditing.wording import Event
-from antecede.events.columns import decode_names, get_column, list_values
+from antecede.events.columns import decode_names, get_column, to_python_list
 from antecede.events.graph import EventGraph
 from antecede.kernels.ragged import Ints, expand_ranges, rank_within_runs, starts_of_lengths
 from antecede.tables import FINDINGS
@@ -50,11 +50,11 @@ def count_findings(graph: EventGraph, parts: Iterable[FindingRows]) -> dict[str,
 
 def build_findings_table(graph: EventGraph, parts: Iterable[FindingRows]) -> pa.Table:
     """The findings table, by kind and place in the graph, with as many of each kind as are reported."""
-    tables = [_build_kind_table(graph, part) for part in parts if len(part.at)]
+    tables = [_build_findings_table_of_kind(graph, part) for part in parts if len(part.at)]
     return pa.concat_tables(tables) if tables else FINDINGS.empty_table()
 
 
-def _build_kind_table(graph: EventGraph, part: FindingRows) -> pa.Table:
+def _build_findings_table_of_kind(graph: EventGraph, part: FindingRows) -> pa.Table:
     """The findings of one kind that are reported, as FINDINGS."""
     picks = pick_reported_findings(graph.events.execution[part.at], part.at)
     at = part.at[picks]
@@ -69,11 +69,11 @@ def _build_kind_table(graph: EventGraph, part: FindingRows) -> pa.Table:
         "reason": pa.nulls(len(picks), pa.string()),
     }
     for name in ("process", "message", "file", "line"):
-        columns[name] = _take_column(graph.events.table, name, at)
+        columns[name] = _take_finding_column(graph.events.table, name, at)
     return pa.Table.from_arrays([columns[name] for name in FINDINGS.names], schema=FINDINGS)
 
 
-def _take_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
+def _take_finding_column(table: pa.Table, name: str, rows: Ints) -> pa.Array:
     """What a column has in these rows, as FINDINGS wants it."""
     taken = decode_names(get_column(table, name).take(pa.array(rows)))
     return taken.cast(FINDINGS.field(name).type)
@@ -116,7 +116,7 @@ def _list_witness_events(table: pa.Table, part: FindingRows, picks: Ints) -> lis
 
 def _take_values(table: pa.Table, name: str, rows: Ints) -> list[Any]:
     """What a column has in these rows."""
-    return list_values(decode_names(get_column(table, name).take(pa.array(rows))))
+    return to_python_list(decode_names(get_column(table, name).take(pa.array(rows))))
 
 
 def pick_reported_findings(execution: Ints, at: Ints) -> Ints:

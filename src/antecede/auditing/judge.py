@@ -17,7 +17,7 @@ from antecede.auditing.message_findings import judge_messages
 from antecede.auditing.send_time_findings import judge_send_times
 from antecede.auditing.sentences import KINDS
 from antecede.auditing.steps import StepGraph, number_steps_in_order
-from antecede.auditing.trace_numbers import TRACE_NUMBERS, count_spans
+from antecede.auditing.trace_numbers import TRACE_NUMBERS, count_spans_and_roots
 from antecede.events.columns import Floats, get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.links import DELIVER, SEND
@@ -93,7 +93,7 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
     lost = _list_lost_copies(graph, lateness.deliveries_despite_loss)
     others = [*messages, *clocks, *shape, lost, send_times]
     numbers = count_findings(graph, others) | plain_numbers | pairs | lateness.counts | unmeant.counts
-    numbers |= count_spans(graph)
+    numbers |= count_spans_and_roots(graph)
     names = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS)
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in names]
     columns += [pa.array(times, from_pandas=True) for times in _find_time_range(graph)]

@@ -14,7 +14,7 @@ import numpy as np
 from antecede.auditing.findings import MOST_REPORTED, FindingRows
 from antecede.auditing.steps import StepGraph
 from antecede.events.graph import EventGraph
-from antecede.kernels.lateness import OrderViolations, find_violations
+from antecede.kernels.lateness import OrderViolations, find_order_violations
 from antecede.kernels.links import LinkedTrace, add_bridge_events, build_linked_trace
 from antecede.kernels.ragged import (
     Ints,
@@ -24,7 +24,7 @@ from antecede.kernels.ragged import (
     rank_within_runs,
     starts_of_lengths,
 )
-from antecede.kernels.witness import LateWitnesses, build_cause_graph, find_witnesses
+from antecede.kernels.witness import LateWitnesses, build_cause_graph, find_late_witnesses
 
 BLOCK = 200_000
 """Events whose executions are judged together."""
@@ -119,7 +119,7 @@ def _find_block_violations(block: _Block, trace: LinkedTrace) -> OrderViolations
     is_extra = trace.process[block.source] != trace.process[block.target]
     is_extra &= trace.sent[block.target] != block.source
     whole_trace, origin = add_bridge_events(trace, block.source[is_extra], block.target[is_extra])
-    violations = find_violations(whole_trace, len(block.tracks), PAIRS)
+    violations = find_order_violations(whole_trace, len(block.tracks), PAIRS)
     return violations._replace(
         late=origin[violations.late],
         fifo=origin[violations.fifo],
@@ -148,7 +148,7 @@ def _list_late_findings(execution: Ints, block: _Block, violations: OrderViolati
     """Findings for the late deliveries that are reported, and for those of them that break FIFO order."""
     reported = _keep_reported_late_violations(execution, block.trace, violations)
     causes = build_cause_graph(block.trace.process, block.source, block.target)
-    witnesses = find_witnesses(block.trace, reported, causes)
+    witnesses = find_late_witnesses(block.trace, reported, causes)
     all_late = np.arange(len(witnesses.late))
     fifo = np.flatnonzero(np.isin(witnesses.late, violations.fifo))
     return [

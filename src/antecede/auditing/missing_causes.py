@@ -137,7 +137,7 @@ def _parse_number(text: str) -> float | None:
         return None
 
 
-def explain_missing_in_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def explain_missing_causes_in_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Called by Spark with findings and what was looked up for them; gives RANKED_FINDINGS."""
     for batch in batches:
         rows = []

@@ -15,7 +15,7 @@ from antecede.auditing.clock_sentences import CLOCK_WRITERS
 from antecede.auditing.wording import (
     HEARD,
     Event,
-    describe_act,
+    describe_action,
     describe_event,
     describe_file_and_line,
     format_count,
@@ -47,11 +47,11 @@ def _describe_steps_of_process(line: list[Event]) -> str:
     """What a process did first and last on a chain."""
     first, last = line[0], line[-1]
     if len(line) == 1:
-        return f"{name_process(first)} {describe_act(first, HEARD)}"
+        return f"{name_process(first)} {describe_action(first, HEARD)}"
     if first.kind == last.kind == "send":
         then = f"{name_message(last)}{describe_file_and_line(last)}"
-        return f"{name_process(first)} {describe_act(first)} before {then}"
-    return f"{name_process(first)} {describe_act(first, HEARD)} before it {describe_act(last, HEARD)}"
+        return f"{name_process(first)} {describe_action(first)} before {then}"
+    return f"{name_process(first)} {describe_action(first, HEARD)} before it {describe_action(last, HEARD)}"
 
 
 def _describe_chain(events: list[Event]) -> str:

@@ -101,7 +101,7 @@ def summarize_audit(
     )
 
 
-def rank_within_kind(findings: pa.Table) -> Ints:
+def rank_findings_within_kind(findings: pa.Table) -> Ints:
     """The place of each finding among those of its kind, from 0."""
     kind = encode_names_by_rank([get_column(findings, "kind")]).codes[0]
     order = np.argsort(kind, kind="stable")
@@ -128,5 +128,5 @@ def sample_findings(ranked: pa.Table, sample: int) -> pa.Table:
     """The first findings of each kind, by execution and, within an execution, by the column `rank`."""
     by_place = [("kind", "ascending"), ("execution", "ascending"), ("rank", "ascending")]
     findings = ranked.sort_by(by_place)
-    is_first = rank_within_kind(findings) < sample
+    is_first = rank_findings_within_kind(findings) < sample
     return findings.filter(pa.array(is_first)).select(FINDINGS.names).cast(FINDINGS)

@@ -18,7 +18,7 @@ TRACE_NUMBERS = (
 """Numbers that are null where an execution has no spans."""
 
 
-def count_spans(graph: EventGraph) -> dict[str, Ints]:
+def count_spans_and_roots(graph: EventGraph) -> dict[str, Ints]:
     """The spans and roots of each execution; -1 where it has no spans."""
     is_start = _find_span_starts(graph.events.table)
     spans = graph.events.count_rows_by_execution(np.flatnonzero(is_start))

@@ -100,7 +100,7 @@ def _sort_events_with_links(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Tab
         # Half a place before the event that names it: between that event and the one before.
         before = known[to_integers(get_column(ghosts, "row"), -1)] - 0.5
         order = np.argsort(np.concatenate((known, before)), kind="stable")
-    events = _append_ghosts(graph, ghosts).take(pa.array(order))
+    events = _append_ghosts_to_events(graph, ghosts).take(pa.array(order))
     place = invert_permutation(order)
     links = _list_drawn_links(graph, ghosts)
     source, target = place[links.source], place[links.target]
@@ -109,7 +109,7 @@ def _sort_events_with_links(graph: EventGraph, ghosts: pa.Table) -> tuple[pa.Tab
     return events, pa.table(columns, schema=LINKS)
 
 
-def _append_ghosts(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
+def _append_ghosts_to_events(graph: EventGraph, ghosts: pa.Table) -> pa.Table:
     """The events with their acts, and the ghosts, of which nothing is known but the name, behind all."""
     events = graph.events
     is_arrival = (graph.messages.act == ARRIVE) & ~events.is_step
@@ -147,22 +147,22 @@ def _list_drawn_links(graph: EventGraph, ghosts: pa.Table) -> _Links:
     is_arrival = (graph.messages.act == ARRIVE) & ~graph.events.is_step
     arrived = np.flatnonzero(is_arrival & (messages.send >= 0))
     delivered = np.flatnonzero(messages.arrival >= 0)
-    named, naming = _match_ghosts(graph, ghosts)
+    named, naming = _match_ghosts_to_naming_rows(graph, ghosts)
     parts = [
         _Links(source[is_drawn], target[is_drawn], kind[is_drawn]),
-        _make_links(messages.send[arrived], arrived, MESSAGE_LINK),
-        _make_links(messages.arrival[delivered], delivered, WAIT_LINK),
-        _make_links(*graph.causes.unsent, UNSENT_LINK),
-        _make_links(named, naming, MESSAGE_LINK),
+        _make_links_of_kind(messages.send[arrived], arrived, MESSAGE_LINK),
+        _make_links_of_kind(messages.arrival[delivered], delivered, WAIT_LINK),
+        _make_links_of_kind(*graph.causes.unsent, UNSENT_LINK),
+        _make_links_of_kind(named, naming, MESSAGE_LINK),
     ]
     return _Links(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _make_links(source: Ints, target: Ints, kind: int) -> _Links:
+def _make_links_of_kind(source: Ints, target: Ints, kind: int) -> _Links:
     return _Links(source, target, np.full(len(source), kind))
 
 
-def _match_ghosts(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
+def _match_ghosts_to_naming_rows(graph: EventGraph, ghosts: pa.Table) -> tuple[Ints, Ints]:
     """The row of each ghost behind the events of a graph, and the rows that name it."""
     numbers = {name: number for number, name in enumerate(_list_ghost_names(ghosts))}
     named = [numbers.get(name, -1) for name in _list_ghost_names(graph.causes.ghosts)]

@@ -100,7 +100,7 @@ def choose_windows(source: WindowSource, summary: Summary) -> list[Window]:
     choices = _choose_findings_to_draw(source, summary, 1)[:MOST_WINDOWS]
     tables = source.fetch_window_events(_locate_spans(source, choices), len(choices))
     graphs = [build_event_graph(table) for table in tables]
-    ghosts = _find_ghosts(source, choices, graphs)
+    ghosts = _find_ghosts_of_missing_causes(source, choices, graphs)
     late = _find_late_copies(source, choices, graphs)
     others = summary.executions - len({choice.execution for choice in choices})
     windows = []
@@ -171,7 +171,9 @@ def _make_span_of_beginning(window: int, choice: _Choice) -> Row:
     }
 
 
-def _find_ghosts(source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]) -> list[set[str]]:
+def _find_ghosts_of_missing_causes(
+    source: WindowSource, choices: list[_Choice], graphs: list[EventGraph]
+) -> list[set[str]]:
     """What events of each window name and the log has not; what a part of it lacks is looked up."""
     absent = [set(graph.causes.ghosts["event"].to_pylist()) for graph in graphs]
     doubtful = []

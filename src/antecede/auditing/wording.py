@@ -67,7 +67,7 @@ def name_event(event: Event) -> str:
     return "an event" if event.event is None else shorten_name(event.event)
 
 
-def describe_act(event: Event, verbs: dict[str, str] = VERBS) -> str:
+def describe_action(event: Event, verbs: dict[str, str] = VERBS) -> str:
     """What its process did, and where this stands."""
     if event.kind in verbs and (event.message is not None or event.event is None):
         return f"{verbs[event.kind]} {name_message(event)}{describe_file_and_line(event)}"
@@ -78,7 +78,7 @@ def describe_event(event: Event) -> str:
     """An event by itself: who, what and where."""
     if event.process is None and event.kind not in VERBS:
         return f"{name_event(event)}{describe_file_and_line(event)}"
-    return f"{name_process(event)} {describe_act(event)}"
+    return f"{name_process(event)} {describe_action(event)}"
 
 
 def refer_to_event(event: Event) -> str:

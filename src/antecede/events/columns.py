@@ -141,7 +141,7 @@ def to_integers(array: pa.Array, missing: int) -> Ints:
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def list_values(array: pa.Array) -> list[Any]:
+def to_python_list(array: pa.Array) -> list[Any]:
     """The same as `to_pylist`, many times as fast for names and numbers."""
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         names: list[Any] = array.to_numpy(zero_copy_only=False).tolist()

@@ -27,16 +27,16 @@ from antecede.events.columns import (
 )
 from antecede.events.ids import IdLinks, link_events_by_ids
 from antecede.events.messages import (
-    classify_acts,
+    classify_message_acts,
     list_arrival_to_delivery_edges,
     list_message_edges,
     match_events_by_message,
 )
-from antecede.events.processes import Actors, assign_tracks, find_actors
+from antecede.events.processes import Actors, assign_tracks_and_places, find_actors
 from antecede.events.row_order import sort_event_rows
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT, PROCESS, Flags
 from antecede.kernels.histories import Edges, find_clock_edges
-from antecede.kernels.linear_order import EdgePart, Ranks, order_events, sort_by_ranks
+from antecede.kernels.linear_order import EdgePart, Ranks, order_events_by_edges, sort_by_ranks
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.ragged import Ints, Rows
 from antecede.kernels.topology import Cycles
@@ -142,7 +142,7 @@ def build_event_graph(table: pa.Table) -> EventGraph:
         table = _reorder_rows(table.drop_columns(many_names), rows)
         ids = other_thread.submit(link_events_by_ids, table, execution, executions)
         who = find_actors(table, execution)
-        act = classify_acts(table, execution)
+        act = classify_message_acts(table, execution)
         encoded = _reorder_rows(encoding.result(), rows)
         for name in many_names:
             table = table.append_column(name, encoded[name])
@@ -167,7 +167,7 @@ def locate_events_in_processes(
     has_clock = np.diff(who.clocks.starts) > 0
     is_step = (act != ARRIVE) | has_clock
     index = get_column(table, "index")
-    track, place = assign_tracks(who.process, is_step, index, who.own, len(who.names))
+    track, place = assign_tracks_and_places(who.process, is_step, index, who.own, len(who.names))
     return CodedEvents(table, execution, executions, who, act, is_step, track, place)
 
 
@@ -220,7 +220,7 @@ def _merge_edges_and_order_events(
     arrivals = list_message_edges(links, ~events.is_step)
     steps = [*lines.edges, (*ids.parents, PARENT), (*message_edges, MESSAGE)]
     handovers = list_arrival_to_delivery_edges(links)
-    linear = order_events(lines.by_rank, steps, arrivals, handovers)
+    linear = order_events_by_edges(lines.by_rank, steps, arrivals, handovers)
     return GraphCauses(
         edges=linear.merged.edges,
         known=linear.merged.known,

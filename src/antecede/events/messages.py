@@ -16,7 +16,7 @@ from antecede.kernels.ragged import Ints
 _ACTS = {"send": SEND, "deliver": DELIVER, "receive": ARRIVE}
 
 
-def classify_acts(table: pa.Table, execution: Ints) -> Ints:
+def classify_message_acts(table: pa.Table, execution: Ints) -> Ints:
     """SEND, DELIVER, ARRIVE or OTHER for each event.
 
     Where an execution has deliveries, its receives are arrivals; else they are the deliveries.

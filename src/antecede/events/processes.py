@@ -46,7 +46,7 @@ def find_actors(table: pa.Table, execution: Ints) -> Actors:
     columns = [get_column(table, "process"), get_column(table, "sender")]
     columns += [_list_items_or_keys(receivers), _list_items_or_keys(clock)]
     names, (name, sender, receiver, slot) = encode_names_by_rank(columns)
-    process, first_row = _number_processes(execution, name)
+    process, first_row = _assign_process_codes(execution, name)
     mentions = [
         _Mentions(execution, sender),
         _Mentions(execution[receivers.rows], receiver),
@@ -71,7 +71,7 @@ def _list_items_or_keys(column: FlatLists) -> pa.Array:
     return column.items[0] if column.items else _NO_NAMES
 
 
-def _number_processes(execution: Ints, name: Ints) -> tuple[Ints, Ints]:
+def _assign_process_codes(execution: Ints, name: Ints) -> tuple[Ints, Ints]:
     """The code of each row's process, and the first row of each code. Rows of a process stand together."""
     is_other = (np.diff(execution) != 0) | (np.diff(name) != 0)
     is_other |= name[1:] < 0
@@ -114,7 +114,9 @@ def clean_clocks_and_find_own_entries(
     return clocks, own
 
 
-def assign_tracks(process: Ints, is_step: Bools, index: pa.Array, own: Ints, codes: int) -> tuple[Ints, Ints]:
+def assign_tracks_and_places(
+    process: Ints, is_step: Bools, index: pa.Array, own: Ints, codes: int
+) -> tuple[Ints, Ints]:
     """Where each event stands in its process's order: the process's code and a key that ascends.
 
     A process is ordered by index, or by own clock entries where more of its steps have those. Steps that this

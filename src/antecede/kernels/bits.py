@@ -57,7 +57,7 @@ _LOW_SIX_BITS = np.uint64(63)
 
 
 @compiled
-def count_words(bits: int) -> int:
+def count_words_for_bits(bits: int) -> int:
     """How many words hold so many bits."""
     return (bits + 63) // 64
 

@@ -85,10 +85,10 @@ def find_clock_faults(
     previous = _find_previous_in_process(histories, has_clock)
     previous[restarted] = -1
     uncounted = np.flatnonzero(has_clock & (histories.own < 1))
-    uncounted_faults = _stack_faults(
+    uncounted_faults = _build_fault_rows(
         _UNCOUNTED, uncounted, -1, histories.process[uncounted], histories.own[uncounted]
     )
-    first_cause, causes = _list_foreign_causes(histories, has_clock, known)
+    first_cause, causes = _list_causes_in_other_processes(histories, has_clock, known)
     claim_faults = _find_foreign_entry_faults(
         histories.process,
         histories.own,
@@ -108,7 +108,7 @@ def find_clock_faults(
     return ClockFaults(*faults[by_event].T.copy())
 
 
-def _stack_faults(kind: int, event: Ints, other: Ints | int, slot: Ints, count: Ints) -> Ints:
+def _build_fault_rows(kind: int, event: Ints, other: Ints | int, slot: Ints, count: Ints) -> Ints:
     """Faults of one kind as rows of a table."""
     columns = np.broadcast_arrays(kind, event, other, slot, count)
     return np.stack(columns, axis=1).astype(np.int64)
@@ -139,11 +139,11 @@ def _find_own_entry_faults(histories: Histories) -> tuple[Ints, Ints]:
     tables = []
     for kind, mask, count in cases:
         event = np.flatnonzero(mask)
-        tables.append(_stack_faults(kind, event, previous[event], histories.process[event], count[event]))
+        tables.append(_build_fault_rows(kind, event, previous[event], histories.process[event], count[event]))
     return np.concatenate(tables), np.flatnonzero(is_restart)
 
 
-def _list_foreign_causes(
+def _list_causes_in_other_processes(
     histories: Histories, has_clock: NDArray[np.bool_], known: Edges | None
 ) -> tuple[Ints, Ints]:
     """The direct causes of each event in other processes: those its clock claims, and those known besides.

@@ -95,7 +95,7 @@ def _scan_plain_clocks(
     follower = np.full(most_keys + 1, -1, np.int64)
     for clock in range(len(offsets) - 1):
         begin, end = np.int64(offsets[clock]), np.int64(offsets[clock + 1])
-        if _is_null(text, begin, end):
+        if _is_null_literal(text, begin, end):
             sizes[clock] = ABSENT
             continue
         at = _skip_blanks(text, begin, end)
@@ -152,7 +152,7 @@ def _skip_blanks(text: Bytes, at: Any, end: Any) -> Any:
 
 
 @compiled
-def _is_null(text: Bytes, begin: Any, end: Any) -> Any:
+def _is_null_literal(text: Bytes, begin: Any, end: Any) -> Any:
     if end - begin != 4 or text[begin] != _NULL[0]:
         return False
     return text[begin + 1] == _NULL[1] and text[begin + 2] == _NULL[2] and text[begin + 3] == _NULL[2]

@@ -25,7 +25,7 @@ from antecede.kernels.bits import (
     append_bit_pairs,
     copy_bits,
     count_ones,
-    count_words,
+    count_words_for_bits,
     drop_bit,
     free_dead_slots,
     has_bit,
@@ -129,7 +129,7 @@ def run_delivery_pass(
     process, sender, act, row, bit, starts, targets = plan
     flags = np.zeros(len(process), dtype=np.int8)
     pairs = np.empty((16, 2), dtype=np.int64)
-    width = max(rows.shape[1], count_words(len(rows)))
+    width = max(rows.shape[1], count_words_for_bits(len(rows)))
     alive = np.zeros(width, dtype=np.uint64)
     overtaken = np.zeros(rows.shape[1], dtype=np.uint64)
     past, due = sets[PAST], sets[DUE]

@@ -35,7 +35,7 @@ from antecede.kernels.bits import (
     append_bit_pairs,
     copy_bits,
     count_ones,
-    count_words,
+    count_words_for_bits,
     drop_bit,
     make_bit_mask,
     mark_message_due,
@@ -151,7 +151,7 @@ def _carry_past_and_meant(
 ) -> tuple[Ints, Ints, Ints]:
     """Carry both sets through all events; returns (event, cause) pairs, and both counts of each event."""
     process, act, slots, judged, starts, targets, number = deliveries
-    width = count_words(number)
+    width = count_words_for_bits(number)
     before_rows = np.zeros((past.rows, width), dtype=np.uint64)
     meant_rows = np.zeros((meant.rows, width), dtype=np.uint64)
     due = np.zeros((processes, width), dtype=np.uint64)

@@ -91,7 +91,7 @@ def release_items(
         needs = check_runs(needs, "needs", len(state), rows)
     if add and state.max(initial=0) + gains.counts.sum(dtype=np.float64) >= _LIMIT:
         raise CallerError("the gains add up to more than 64 bits can count")
-    shelf = _make_shelf(state, needs, gains, add, rows)
+    shelf = _make_empty_shelf(state, needs, gains, add, rows)
     order = np.empty(len(rows), dtype=np.int64)
     slots, shifts = needs.get_slots_or_shifts(rows)
     shelf.places[:, _SHIFT] = shifts
@@ -124,7 +124,7 @@ def _check_arrivals(items: int, arrivals: Ints | None) -> Ints:
     return rows
 
 
-def _make_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: Ints) -> _Shelf:
+def _make_empty_shelf(have: Ints, needs: Rows | Runs, gains: Rows, add: bool, rows: Ints) -> _Shelf:
     """An empty shelf with the stops that suit the batch."""
     items = len(rows)
     widths = _compute_slot_rises(have, gains.slots, gains.counts, add)

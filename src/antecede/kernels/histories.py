@@ -216,7 +216,7 @@ def _list_causes_from_clocks(
             source[size] = previous[event]
             size += 1
         if number:
-            size = _append_causes(
+            size = _append_unimplied_causes(
                 starts,
                 slots,
                 counts,
@@ -266,7 +266,7 @@ def _note_grown_entries(
 
 
 @compiled
-def _append_causes(
+def _append_unimplied_causes(
     starts: Ints,
     slots: Ints,
     counts: Ints,

@@ -13,7 +13,7 @@ import numpy as np
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_integers, group_by_key
-from antecede.kernels.bits import count_words
+from antecede.kernels.bits import count_words_for_bits
 from antecede.kernels.delivery_pass import (
     EARLY,
     FIFO,
@@ -44,7 +44,7 @@ class OrderViolations(NamedTuple):
     pairs: int  # how many there are, also beyond the cap
 
 
-def find_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> OrderViolations:
+def find_order_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> OrderViolations:
     """Judge all deliveries of a trace; of the violating pairs, the first `cap` are listed."""
     trace = _check_trace(trace, processes)
     size = len(trace.process)
@@ -57,8 +57,8 @@ def find_violations(trace: LinkedTrace, processes: int, cap: int = _ALL) -> Orde
     bit = np.where(is_judged | has_judged_copy, slot, -1)
     targets = trace.process[deliveries]
     plan = PassPlan(trace.process, trace.sender, act, slot, bit, starts, targets)
-    sets = np.zeros((5, processes, count_words(used)), dtype=np.uint64)
-    rows = np.zeros((used, count_words(used)), dtype=np.uint64)
+    sets = np.zeros((5, processes, count_words_for_bits(used)), dtype=np.uint64)
+    rows = np.zeros((used, count_words_for_bits(used)), dtype=np.uint64)
     result = run_delivery_pass(plan, sets, rows, np.zeros(used, dtype=np.int64), cap)
     early = result.pairs[:, 0]
     cause = result.pairs[:, 1]

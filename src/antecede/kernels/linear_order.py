@@ -37,7 +37,9 @@ class LinearOrder(NamedTuple):
     sorted: Sorted
 
 
-def order_events(by_rank: Ints, steps: Sequence[EdgePart], arrivals: Edges, handovers: Edges) -> LinearOrder:
+def order_events_by_edges(
+    by_rank: Ints, steps: Sequence[EdgePart], arrivals: Edges, handovers: Edges
+) -> LinearOrder:
     """Order events by edges; where these leave a choice, as in `by_rank`, which lists all events."""
     size = len(by_rank)
     merged = merge_edges(size, [*steps, (*arrivals, MESSAGE), (*handovers, MESSAGE)])

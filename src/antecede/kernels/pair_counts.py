@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from antecede.kernels.arrays import check_forward_edges, check_integers, group_by_key
-from antecede.kernels.bits import BitSets, add_bit, count_ones, count_words, merge_bits
+from antecede.kernels.bits import BitSets, add_bit, count_ones, count_words_for_bits, merge_bits
 from antecede.kernels.compiled import compiled
 from antecede.kernels.ragged import Ints, list_item_rows
 from antecede.kernels.vector_clocks import count_pairs_by_clocks, plan_clock_pass
@@ -62,7 +62,7 @@ def _count_pairs_of_large_execution(
     lines: int,
 ) -> int:
     """The pairs of one execution."""
-    chain, chains = _cut_into_chains(track, first, causes, lines)
+    chain, chains = _cut_events_into_chains(track, first, causes, lines)
     effects = list_item_rows(first)
     clock_pass = plan_clock_pass(chain, causes, effects, chains)
     if clock_pass.entries <= MOST_CLOCK_ENTRIES:
@@ -81,12 +81,12 @@ def _count_pairs_of_small_executions(
     counts: Ints,
 ) -> None:
     """Fill in the counts of all executions of at most so many events."""
-    buffer = np.zeros(most * count_words(most), dtype=np.uint64)
+    buffer = np.zeros(most * count_words_for_bits(most), dtype=np.uint64)
     for execution in range(len(counts)):
         low, high = bounds[execution], bounds[execution + 1]
         size = high - low
         if size <= most:
-            width = count_words(size)
+            width = count_words_for_bits(size)
             sets = buffer[: size * width].reshape(size, width)
             counts[execution] = _count_pairs_from_block(first, causes, low, high, size, sets)
 
@@ -97,7 +97,7 @@ def count_pairs_by_bits(first: Ints, causes: Ints, block: int) -> int:
     size = len(first) - 1
     count = 0
     for low in range(0, size, block):
-        sets = np.zeros((size - low, count_words(block)), dtype=np.uint64)
+        sets = np.zeros((size - low, count_words_for_bits(block)), dtype=np.uint64)
         count += _count_pairs_from_block(first, causes, low, size, block, sets)
     return count
 
@@ -130,7 +130,7 @@ def _count_pairs_from_block(
 
 
 @compiled
-def _cut_into_chains(
+def _cut_events_into_chains(
     track: Ints,
     first: Ints,
     causes: Ints,

@@ -78,7 +78,7 @@ def build_cause_graph(process: ArrayLike, source: ArrayLike, target: ArrayLike) 
     return CauseGraph(places, starts, causes[items])
 
 
-def find_chains(
+def find_shortest_chains(
     events: CauseGraph,
     source: ArrayLike,
     target: ArrayLike,
@@ -92,7 +92,7 @@ def find_chains(
     return _search_chains(events, sources, one_each, targets, most)
 
 
-def find_witnesses(
+def find_late_witnesses(
     trace: LinkedTrace,
     found: OrderViolations,
     events: CauseGraph,
@@ -141,7 +141,7 @@ def _search_chains(
 ) -> Chains:
     """The chains from each source i to the nearest of targets[starts[i]:starts[i + 1]]."""
     processes = int(events.process.max(initial=-1)) + 1
-    lines, number = _find_lines(*events, processes)
+    lines, number = _cut_events_into_lines(*events, processes)
     search = _Search(
         stamp=np.full(number, -1, dtype=np.int64),
         reach=np.empty(number, dtype=np.int64),
@@ -172,7 +172,9 @@ class _Search(NamedTuple):
 
 
 @compiled
-def _find_lines(process: Ints, first_cause: Ints, causes: Ints, processes: int) -> tuple[_Lines, int]:
+def _cut_events_into_lines(
+    process: Ints, first_cause: Ints, causes: Ints, processes: int
+) -> tuple[_Lines, int]:
     """The lines, and how many there are."""
     size = len(process)
     line = np.full(size, -1, dtype=np.int64)

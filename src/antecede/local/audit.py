@@ -20,7 +20,13 @@ from antecede.auditing.missing_causes import (
     explain_missing_cause,
     strip_trace_from_id,
 )
-from antecede.auditing.summary import SAMPLE, Summary, rank_within_kind, sample_findings, summarize_audit
+from antecede.auditing.summary import (
+    SAMPLE,
+    Summary,
+    rank_findings_within_kind,
+    sample_findings,
+    summarize_audit,
+)
 from antecede.auditing.trace_ends import count_traces_by_state, find_log_end
 from antecede.auditing.views import HELD_EVENTS
 from antecede.auditing.wording import REASONS
@@ -54,7 +60,7 @@ class Audit:
         """The audit in numbers, and so many findings of each kind, the first ones."""
         sums = {name: pc.sum(self.totals[name]).as_py() for name in COUNTS}
         counted = len(self.totals) - self.totals["ordered_pairs"].null_count
-        ranks = pa.array(rank_within_kind(self.findings))
+        ranks = pa.array(rank_findings_within_kind(self.findings))
         ranked = self.findings.append_column("rank", ranks)
         sampled = sample_findings(ranked, sample)
         traces, reasons = count_traces_by_state(self.totals), _count_missing_reasons(self.findings)

@@ -22,7 +22,7 @@ from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
 from antecede.local.file_sets import apply_decisions, collect_file_facts, decide_executions_and_traces
 from antecede.local.files import collect_quarantine, read_file
-from antecede.report.notebook import preview_files, render_result
+from antecede.report.notebook import preview_files, render_heading_with_previews
 from antecede.tables import EVENTS
 
 
@@ -54,7 +54,9 @@ class Logs:
 
     def _repr_html_(self) -> str:
         """For notebooks: how each file was read."""
-        return render_result(describe_file_counts(self.files), preview_files(self.files, self.note))
+        return render_heading_with_previews(
+            describe_file_counts(self.files), preview_files(self.files, self.note)
+        )
 
 
 def read_logs(

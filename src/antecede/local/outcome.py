@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from antecede.events.columns import to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
-from antecede.report.notebook import SHOWN_ROWS, Preview, render_result
+from antecede.report.notebook import SHOWN_ROWS, Preview, render_heading_with_previews
 
 ANSWER_FIELDS = ("position", "missing", "reason")
 """Of the answer to a row, the fields of which exactly one is not null."""
@@ -60,7 +60,7 @@ class Outcome:
             for name, table in tables.items()
             if len(table)
         ]
-        return render_result(describe_counts(self.counts()), *previews)
+        return render_heading_with_previews(describe_counts(self.counts()), *previews)
 
 
 def check_one_table_per_row(answers: pa.StructArray) -> None:

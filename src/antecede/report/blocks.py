@@ -129,7 +129,9 @@ def pack_groups_that_fit(groups: Sequence[BlockGroup], room_bytes: int) -> Packe
     elements: list[str] = []
     left_out = []
     for group in groups:
-        lines = [_render_block(block, next(texts)) for block in group.blocks] if group in small else []
+        lines = (
+            [_render_block_element(block, next(texts)) for block in group.blocks] if group in small else []
+        )
         size = sum(len(line) + 1 for line in lines)
         if size > room_bytes or group not in small:
             left_out.append(group.title)
@@ -143,6 +145,6 @@ def _compress_to_base64(block: RawBlock) -> str:
     return base64.b64encode(zlib.compress(block.data, COMPRESSION)).decode()
 
 
-def _render_block(block: RawBlock, text: str) -> str:
+def _render_block_element(block: RawBlock, text: str) -> str:
     """An element that no browser runs; Base64 has no sign that could end it."""
     return f'<script type="text/plain" id="block-{block.name}" data-type="{block.type}">{text}</script>'

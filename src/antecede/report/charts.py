@@ -95,13 +95,13 @@ def build_chart(chart: Chart, rows: pa.Table | Sequence[Mapping[str, Any]]) -> a
 
     values = _list_rows_as_dicts(rows)
     data = altair.InlineData(values=values)
-    base = altair.Chart().encode(**_encode_axes(chart, values))
+    base = altair.Chart().encode(**_build_axis_encodings(chart, values))
     drawing = altair.layer(*_draw_layers(base, chart, values))
     height = _choose_chart_height(chart, values)
     if not chart.facet:
         return drawing.properties(data=data, title=chart.title, width=WIDTH, height=height)
     # The data stand at the top: a part that had its own would show all rows.
-    column = altair.Facet(field=_escape_field(chart.facet), type="nominal", title=None, sort=None)
+    column = altair.Facet(field=_escape_field_name(chart.facet), type="nominal", title=None, sort=None)
     part = drawing.properties(width=WIDTH // 2 - 40, height=height)
     return part.facet(column, data=data, columns=2, title=chart.title)
 
@@ -154,25 +154,27 @@ def _choose_chart_height(chart: Chart, values: ChartValues) -> int:
     return BAR_HEIGHT * max(len({value[chart.y] for value in values}), 2)
 
 
-def _encode_axes(chart: Chart, values: ChartValues) -> dict[str, Any]:
+def _build_axis_encodings(chart: Chart, values: ChartValues) -> dict[str, Any]:
     """Both axes, the colors of the series, and what is shown where the mouse points."""
     import altair
 
     fields: dict[str, Any] = {
-        "x": altair.X(**_describe_axis(chart.x, chart.x_title, chart.log_x, values)),
-        "y": altair.Y(**_describe_axis(chart.y, chart.y_title, chart.log_y, values)),
+        "x": altair.X(**_build_axis_options(chart.x, chart.x_title, chart.log_x, values)),
+        "y": altair.Y(**_build_axis_options(chart.y, chart.y_title, chart.log_y, values)),
     }
     if chart.series:
         legend = altair.Legend(labelLimit=0)  # names are shown in full
-        series = _escape_field(chart.series)
+        series = _escape_field_name(chart.series)
         fields["color"] = altair.Color(field=series, type="nominal", sort=None, legend=legend)
     told = [chart.label, chart.series, chart.y, chart.x, chart.low, chart.high]
-    fields["tooltip"] = [altair.Tooltip(field=_escape_field(name)) for name in dict.fromkeys(told) if name]
+    fields["tooltip"] = [
+        altair.Tooltip(field=_escape_field_name(name)) for name in dict.fromkeys(told) if name
+    ]
     return fields
 
 
-def _describe_axis(name: str, title: str, is_log: bool, values: ChartValues) -> dict[str, Any]:
-    axis: dict[str, Any] = {"field": _escape_field(name), "title": title or name}
+def _build_axis_options(name: str, title: str, is_log: bool, values: ChartValues) -> dict[str, Any]:
+    axis: dict[str, Any] = {"field": _escape_field_name(name), "title": title or name}
     present = [value[name] for value in values if value[name] is not None]
     if any(isinstance(value, str) for value in present):
         return axis | {"type": "nominal", "sort": None}
@@ -197,17 +199,19 @@ def _draw_layers(base: altair.Chart, chart: Chart, values: ChartValues) -> list[
         along = "x" if chart.mark == "bar" else "y"
         title = (chart.x_title or chart.x) if along == "x" else (chart.y_title or chart.y)
         ends: dict[str, Any] = {
-            along: _describe_axis(chart.low, title, chart.log_x if along == "x" else chart.log_y, values),
-            f"{along}2": {"field": _escape_field(chart.high)},
+            along: _build_axis_options(
+                chart.low, title, chart.log_x if along == "x" else chart.log_y, values
+            ),
+            f"{along}2": {"field": _escape_field_name(chart.high)},
         }
         layers.append(base.mark_rule(strokeWidth=1.5).encode(**ends))
     if chart.label:
-        text = altair.Text(field=_escape_field(chart.label), type="nominal")
+        text = altair.Text(field=_escape_field_name(chart.label), type="nominal")
         layers.append(base.mark_text(align="left", dx=8, dy=-6).encode(text=text))
     return layers
 
 
-def _escape_field(name: str) -> str:
+def _escape_field_name(name: str) -> str:
     """Vega-Lite takes dots and brackets in the name of a field for a path."""
     for sign in ("\\", ".", "[", "]"):
         name = name.replace(sign, f"\\{sign}")

@@ -34,7 +34,7 @@ def render_dot(
     the send of each message and the parents of each event."""
     rows = list_event_rows(events)
     if edges is None:
-        edges = list_named_causes(rows)
+        edges = list_causes_named_by_events(rows)
     lines = ["digraph antecede {", "  fontname=sans; node [shape=box, fontname=sans]; edge [fontname=sans];"]
     for lane, number in number_lanes(rows).items():
         lines += _render_cluster(rows, lane, number, late, ghosts)
@@ -43,7 +43,7 @@ def render_dot(
     return "\n".join([*lines, "}", ""])
 
 
-def list_named_causes(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def list_causes_named_by_events(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """The causes that events name: parents, and the send of what they receive or deliver."""
     sends: dict[str, str] = {}
     for row in rows:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.report.gravity import find_severity_group
-from antecede.report.text import escape_html, format_total
+from antecede.report.text import escape_html, format_number_or_text
 from antecede.report.window import describe_file_and_line
 
 SHOWN_FINDINGS = 8
@@ -74,7 +74,7 @@ def render_findings(findings: pa.Table, counts: Mapping[str, int]) -> str:
     numbered = 0
     for number, (kind, table) in enumerate(group_findings_by_kind(findings)):
         count = counts.get(kind, len(table))
-        label = f"{escape_html(kind)} <b>{format_total(count)}</b>"
+        label = f"{escape_html(kind)} <b>{format_number_or_text(count)}</b>"
         group = find_severity_group(kind)
         kinds.append(f'<li><a class="{group}" href="#kind-{number}">{label}</a></li>')
         rows = table.slice(0, LISTED_FINDINGS).to_pylist()
@@ -92,10 +92,10 @@ def _render_findings_of_kind(kind: str, items: Sequence[str], count: int) -> str
     if len(items) > SHOWN_FINDINGS:
         rest = "".join(items[SHOWN_FINDINGS:])
         fold = f'<ol class="findings" start="{SHOWN_FINDINGS + 1}">{rest}</ol>'
-        body += f"<details><summary>show all {format_total(len(items))}</summary>{fold}</details>"
+        body += f"<details><summary>show all {format_number_or_text(len(items))}</summary>{fold}</details>"
     if left_out := count - len(items):
         note = "more are not on this page; antecede audit --out DIR lists more of them."
-        body += f'<p class="left">{format_total(left_out)} {note}</p>'
+        body += f'<p class="left">{format_number_or_text(left_out)} {note}</p>'
     return body
 
 

@@ -42,7 +42,7 @@ def locate_marked_findings(view: LogView) -> PlacedMarks:
     both = pa.concat_arrays([executions, executions])
     first, last = np.split(find_event_rows(places, both, ends), 2)
     names = _decode_dictionary(places["process"])
-    sources, targets = (_take_or_null(names, rows).to_pylist() for rows in (first, last))
+    sources, targets = (_take_rows_or_null(names, rows).to_pylist() for rows in (first, last))
     is_first = pc.is_in(marks["kind"], value_set=pa.array(FAULT_COMES_FIRST)).to_numpy()
     fault = np.where(is_first, first, last)
     if places is view.events:
@@ -51,7 +51,7 @@ def locate_marked_findings(view: LogView) -> PlacedMarks:
         held_first, held_last = np.split(find_event_rows(view.events, both, ends), 2)
         row = np.where(is_first, held_first, held_last)
     time, index = (
-        _take_or_null(_decode_dictionary(places[name]), fault).cast(pa.float64(), safe=False)
+        _take_rows_or_null(_decode_dictionary(places[name]), fault).cast(pa.float64(), safe=False)
         for name in ("time", "index")
     )
     times = time.to_numpy(zero_copy_only=False)
@@ -100,7 +100,7 @@ def _take_first_or_last(lists: pa.ChunkedArray, end: int) -> pa.Array:
     return items.take(pa.array(at, mask=lengths == 0))
 
 
-def _take_or_null(column: pa.Array, rows: Rows) -> pa.Array:
+def _take_rows_or_null(column: pa.Array, rows: Rows) -> pa.Array:
     return column.take(pa.array(rows, mask=rows < 0))
 
 

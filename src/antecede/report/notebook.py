@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from antecede.report.text import escape_html, format_total
+from antecede.report.text import escape_html, format_number_or_text
 
 SHOWN_ROWS = 10
 """Rows of a table that a caller should give."""
@@ -23,7 +23,7 @@ class Preview(NamedTuple):
     rows: Iterable[Mapping[str, Any]]
 
 
-def render_result(heading: str, *previews: Preview) -> str:
+def render_heading_with_previews(heading: str, *previews: Preview) -> str:
     """A heading with the first rows of some tables."""
     parts = [f"<p><b>{escape_html(heading)}</b></p>"]
     parts += [_render_preview(preview) for preview in previews]
@@ -34,8 +34,8 @@ def render_verdict(verdict: str, findings: pa.Table) -> str:
     """An audit: its verdict, and some findings."""
     columns = ("kind", "sentence", "file", "line")
     if not len(findings):
-        return render_result(verdict)
-    return render_result(verdict, Preview("", columns, findings.to_pylist()))
+        return render_heading_with_previews(verdict)
+    return render_heading_with_previews(verdict, Preview("", columns, findings.to_pylist()))
 
 
 def preview_files(files: Sequence[Any], note: str | None) -> Preview:
@@ -48,7 +48,7 @@ def preview_files(files: Sequence[Any], note: str | None) -> Preview:
 def render_table_columns(tables: Mapping[str, Sequence[str]]) -> str:
     """The columns of tables whose rows nobody has asked for."""
     rows = [{"table": name, "columns": ", ".join(columns)} for name, columns in tables.items()]
-    return render_result("computed when used", Preview("", ("table", "columns"), rows))
+    return render_heading_with_previews("computed when used", Preview("", ("table", "columns"), rows))
 
 
 def _render_preview(preview: Preview) -> str:
@@ -62,4 +62,4 @@ def _render_preview(preview: Preview) -> str:
 
 
 def _render_cell(value: object) -> str:
-    return "" if value is None else escape_html(format_total(value), LONGEST_CELL)
+    return "" if value is None else escape_html(format_number_or_text(value), LONGEST_CELL)

@@ -27,7 +27,13 @@ from antecede.report.findings import group_findings_by_kind, rank_kind_by_severi
 from antecede.report.gravity import GROUPS, find_severity_group
 from antecede.report.marks import PlacedMarks, Rows, find_event_rows, locate_marked_findings
 from antecede.report.tallies import render_finding_charts
-from antecede.report.text import escape_html, format_total, format_visible_line, natural_sort_key, pluralize
+from antecede.report.text import (
+    escape_html,
+    format_number_or_text,
+    format_visible_line,
+    make_natural_sort_key,
+    pluralize,
+)
 from antecede.tables import LogView
 
 LARGEST_PAGE = 30_000_000
@@ -65,7 +71,7 @@ def render_page(
         render_finding_charts(marks, counts),
         '<div class="workbench">',
         read_asset("picture.html") if has_events else '<p class="none">No events were drawn.</p>',
-        f'<section class="list"><h2>Findings <b>{format_total(sum(counts.values()))}</b></h2>',
+        f'<section class="list"><h2>Findings <b>{format_number_or_text(sum(counts.values()))}</b></h2>',
         listed,
         "</section></div>\n</main>",
     ]
@@ -101,7 +107,7 @@ def _render_totals(totals: dict[str, str | int]) -> str:
         return ""
     facts = []
     for name, value in totals.items():
-        amount = escape_html(format_total(value))
+        amount = escape_html(format_number_or_text(value))
         facts.append(f"<div><dt>{escape_html(name)}</dt><dd>{amount}</dd></div>")
     return f'<dl class="totals">{"".join(facts)}</dl>'
 
@@ -193,7 +199,7 @@ def _list_processes(view: LogView) -> list[str]:
     """The names of all processes, p2 before p10."""
     names = pc.unique(view.events["process"]).drop_null()
     names = names.dictionary.take(names.indices) if isinstance(names, pa.DictionaryArray) else names
-    return sorted(names.to_pylist(), key=natural_sort_key)
+    return sorted(names.to_pylist(), key=make_natural_sort_key)
 
 
 def _list_executions(view: LogView) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from antecede.report.gravity import GROUPS, find_severity_group
 from antecede.report.marks import PlacedMarks
-from antecede.report.text import escape_html, format_total, natural_sort_key, pluralize
+from antecede.report.text import escape_html, format_number_or_text, make_natural_sort_key, pluralize
 
 SLICES = 60
 """Columns of the chart over time."""
@@ -36,18 +36,23 @@ def render_finding_charts(marks: PlacedMarks, counts: Mapping[str, int]) -> str:
     charts = [
         _render_time_chart(marks, groups),
         _render_bar_chart(
-            "by process", "process", _count_by_value_and_group(groups, marks.process, _format_process_name)
+            "by process",
+            "process",
+            _count_findings_by_value_and_group(groups, marks.process, _format_process_name),
         ),
         _render_bar_chart(
-            "by channel", "channel", _count_by_value_and_group(groups, marks.channel, _format_channel_name)
+            "by channel",
+            "channel",
+            _count_findings_by_value_and_group(groups, marks.channel, _format_channel_name),
         ),
     ]
     key = "".join(f'<li class="{name}">{name}</li>' for name in GROUPS if name in groups)
     note = ""
     if left_out := sum(counts.values()) - len(marks.kind):
+        shown, counted = format_number_or_text(len(marks.kind)), format_number_or_text(left_out)
         note = (
-            f'<p class="left">These charts and the overview show {format_total(len(marks.kind))} findings, '
-            f"the first ones of each kind and execution; {format_total(left_out)} more are only counted.</p>"
+            f'<p class="left">These charts and the overview show {shown} findings, '
+            f"the first ones of each kind and execution; {counted} more are only counted.</p>"
         )
     return (
         '<section class="charts" aria-labelledby="charts"><h2 id="charts">Where the findings are</h2>'
@@ -55,7 +60,7 @@ def render_finding_charts(marks: PlacedMarks, counts: Mapping[str, int]) -> str:
     )
 
 
-def _count_by_value_and_group(
+def _count_findings_by_value_and_group(
     groups: Sequence[str],
     values: Sequence[object],
     name_value: Callable[[object], str],
@@ -68,7 +73,7 @@ def _count_by_value_and_group(
     gravest = list(GROUPS)
     ranked = sorted(
         tallies.items(),
-        key=lambda item: ([-item[1][group] for group in gravest], natural_sort_key(item[0])),
+        key=lambda item: ([-item[1][group] for group in gravest], make_natural_sort_key(item[0])),
     )
     return [(name, dict(tally)) for name, tally in ranked]
 
@@ -93,10 +98,11 @@ def _render_bar_chart(title: str, word: str, tallies: list[tuple[str, Tally]]) -
         label = escape_html(name)
         parts = ", ".join(f"{count:,} {group}" for group, count in tally.items())
         button = f'<button type="button" class="find" data-find="{label}">{label}</button>'
+        total = format_number_or_text(sum(tally.values()))
         rows.append(
             f'<tr><th scope="row">{button}</th>'
             f'<td><svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" aria-hidden="true"><title>{parts}</title>'
-            f"{_draw_bar(tally, longest)}</svg></td><td>{format_total(sum(tally.values()))}</td></tr>"
+            f"{_draw_bar(tally, longest)}</svg></td><td>{total}</td></tr>"
         )
     rest = len(tallies) - SHOWN_BARS
     more = f'<p class="left">and {pluralize(rest, word)} more</p>' if rest > 0 else ""
@@ -138,7 +144,7 @@ def _render_time_chart(marks: PlacedMarks, groups: Sequence[str]) -> str:
     for at, tally in enumerate(tallies):
         if tally:
             between = " to ".join(labels([low + at * width, low + (at + 1) * width]))
-            columns.append(_draw_column(at, tally, most, between))
+            columns.append(_draw_time_column(at, tally, most, between))
     first, last = labels([low, high])
     unknown = len(groups) - len(known_groups)
     note = f'<p class="left">{pluralize(unknown, "finding")} without a time</p>' if unknown else ""
@@ -151,7 +157,7 @@ def _render_time_chart(marks: PlacedMarks, groups: Sequence[str]) -> str:
     )
 
 
-def _draw_column(at: int, tally: Counter[str], most: int, between: str) -> str:
+def _draw_time_column(at: int, tally: Counter[str], most: int, between: str) -> str:
     """A column of the chart over time, the gravest at the bottom."""
     step, floor = WIDTH / SLICES, HEIGHT - AXIS
     parts, y = [], float(floor)

@@ -29,7 +29,7 @@ def escape_html(text: object, longest: int = LONGEST) -> str:
     return html.escape(format_visible_line(text, longest), quote=True)
 
 
-def format_total(value: object) -> str:
+def format_number_or_text(value: object) -> str:
     """A number with its thousands apart; anything else as it is."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
@@ -47,7 +47,7 @@ def pluralize(count: int, word: str) -> str:
     return f"{count:,} {word}s"
 
 
-def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
+def make_natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts p2 before p10."""
     key = []
     for part in re.findall("[0-9]{1,18}|[^0-9]+|[0-9]+", name):

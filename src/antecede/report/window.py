@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from antecede.report.text import format_visible_line, natural_sort_key
+from antecede.report.text import format_visible_line, make_natural_sort_key
 from antecede.tables import Copy
 
 COLUMNS = [
@@ -53,7 +53,11 @@ def number_lanes(rows: Sequence[Row]) -> dict[Lane, int]:
 
 
 def _make_lane_sort_key(lane: Lane) -> tuple[Any, ...]:
-    return lane.process is None, natural_sort_key(lane.process or ""), natural_sort_key(lane.execution)
+    return (
+        lane.process is None,
+        make_natural_sort_key(lane.process or ""),
+        make_natural_sort_key(lane.execution),
+    )
 
 
 def is_late_event(row: Row, late: Collection[Copy]) -> bool:

@@ -19,7 +19,7 @@ class ProcessCatalog(NamedTuple):
     names: list[str]  # of processes, by code
     execution: Ints  # of each process, a code
 
-    def look_up_codes(self, execution: Ints, names: pa.Array, name: Ints) -> Ints:
+    def look_up_process_codes(self, execution: Ints, names: pa.Array, name: Ints) -> Ints:
         """The codes of processes, given the execution and the name of each, as a place among `names`.
 
         -1 where there is no such process, and where there is no name (-1).

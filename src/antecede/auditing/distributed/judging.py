@@ -16,7 +16,7 @@ from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import DETAILS, JUDGED, NUMBERED_FINDINGS
 from antecede.auditing.findings import FindingRows, pick_reported_findings
 from antecede.auditing.judge import find_findings_and_totals
-from antecede.auditing.summary import nest_findings_in_totals, rank_within_kind
+from antecede.auditing.summary import nest_findings_in_totals, rank_findings_within_kind
 from antecede.events.columns import (
     Bools,
     encode_names_by_appearance,
@@ -65,7 +65,7 @@ def build_judged_table(graph: EventGraph, first_row: int) -> pa.Table:
     examined = find_findings_and_totals(graph)
     parts = [_build_numbered_findings(graph, part, first_row) for part in examined.parts if len(part.at)]
     findings = pa.concat_tables([NUMBERED_FINDINGS.empty_table(), *parts])
-    rank = pa.array(rank_within_kind(findings))
+    rank = pa.array(rank_findings_within_kind(findings))
     findings = findings.set_column(findings.column_names.index("rank"), "rank", rank)
     return nest_findings_in_totals(findings, examined.totals).cast(JUDGED)
 
@@ -120,7 +120,7 @@ def _encode_named_processes(table: pa.Table, execution: Ints, catalog: ProcessCa
     ]
     names, (name,) = encode_names_by_appearance([pa.concat_arrays(named)])
     scope = np.concatenate((execution[lost.rows], execution[is_wrong], execution[strangers.rows]))
-    code = catalog.look_up_codes(scope, names, name)
+    code = catalog.look_up_process_codes(scope, names, name)
     is_stranger = (code < 0) & (name >= 0)
     strangers_named = names.take(pa.array(name[is_stranger]))
     stranger_names, stranger = _number_processes_without_events(scope[is_stranger], strangers_named)
@@ -149,7 +149,7 @@ def _mark_non_null(array: pa.Array) -> Bools:
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _to_local_rows(array: pa.Array, first_row: int) -> Ints:
+def _convert_to_local_rows(array: pa.Array, first_row: int) -> Ints:
     """Numbers of events as rows of the task, and -1 for null."""
     return to_integers(array, first_row - 1) - first_row
 
@@ -157,7 +157,7 @@ def _to_local_rows(array: pa.Array, first_row: int) -> Ints:
 def _read_message_links(table: pa.Table, first_row: int, names: _Names) -> MessageLinks:
     """The messages; a code tells only whether an event has one."""
     send, cause, arrival, original = (
-        _to_local_rows(get_column(table, name), first_row)
+        _convert_to_local_rows(get_column(table, name), first_row)
         for name in ("send", "cause", "arrival", "original")
     )
     has_message = get_column(table, "has_message").to_numpy(zero_copy_only=False)
@@ -184,7 +184,7 @@ def _read_id_links(table: pa.Table, first_row: int, execution: Ints, executions:
         flatten_lists(get_column(table, "parents")),
         flatten_lists(get_column(table, "missing_parents")),
     )
-    source = _to_local_rows(parents.items[0], first_row) if parents.items else parents.rows
+    source = _convert_to_local_rows(parents.items[0], first_row) if parents.items else parents.rows
     is_edge = source >= 0
     ghosts = pa.Table.from_arrays(
         [
@@ -194,7 +194,7 @@ def _read_id_links(table: pa.Table, first_row: int, execution: Ints, executions:
         ],
         schema=GHOSTS,
     )
-    namesake = _to_local_rows(get_column(table, "namesake"), first_row)
+    namesake = _convert_to_local_rows(get_column(table, "namesake"), first_row)
     doubles = np.flatnonzero(namesake >= 0)
     return IdLinks(
         Edges(source[is_edge], parents.rows[is_edge]),

@@ -64,8 +64,8 @@ def match_message_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     columns = {name: get_column(table, name) for name in (*STEP.names, *CAUSES.names)}
     columns["execution"] = pa.array(execution)
     columns |= _encode_message_links(links, row)
-    columns["wrong_sender"] = _null_where_not_kept(get_column(table, "sender"), links.wrong_sender)
-    columns["lost_receivers"] = _name_lost_receivers(
+    columns["wrong_sender"] = _replace_unkept_by_null(get_column(table, "sender"), links.wrong_sender)
+    columns["lost_receivers"] = _list_names_of_lost_receivers(
         links, who, flatten_lists(get_column(table, "receivers"))
     )
     columns |= _encode_clocks(clocks, execution, catalog)
@@ -87,7 +87,7 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
     )
     scope = np.concatenate((execution, execution[receivers.rows]))
     name = np.concatenate((sender_name, receiver_name))
-    code = catalog.look_up_codes(scope, names, name)
+    code = catalog.look_up_process_codes(scope, names, name)
     is_stranger = (code < 0) & (name >= 0)
     strangers = join_keys(scope[is_stranger], name[is_stranger], max(len(names), 1))
     code[is_stranger] = len(catalog.names) + np.unique(strangers, return_inverse=True)[1]
@@ -120,7 +120,7 @@ def _encode_clocks(clocks: FlatLists, execution: Ints, catalog: ProcessCatalog) 
         return {"clock_processes": nothing, "clock_strangers": nothing, "clock_counts": nothing}
     keys, counts = clocks.items
     names, (name,) = encode_names_by_appearance([keys])
-    code = catalog.look_up_codes(execution[clocks.rows], names, name)
+    code = catalog.look_up_process_codes(execution[clocks.rows], names, name)
     is_stranger = code < 0
     strangers_of_event = np.bincount(clocks.rows[is_stranger], minlength=events)
     strangers = keys.filter(pa.array(is_stranger))
@@ -147,12 +147,12 @@ def _encode_message_links(links: MessageLinks, row: Ints) -> dict[str, pa.Array]
     return columns
 
 
-def _null_where_not_kept(values: pa.Array, is_kept: Bools) -> pa.Array:
+def _replace_unkept_by_null(values: pa.Array, is_kept: Bools) -> pa.Array:
     """The values, and null where they are not kept."""
     return values.take(pa.array(np.arange(len(values)), mask=~is_kept))
 
 
-def _name_lost_receivers(links: MessageLinks, who: Actors, named: FlatLists) -> pa.ListArray:
+def _list_names_of_lost_receivers(links: MessageLinks, who: Actors, named: FlatLists) -> pa.ListArray:
     """For each send, the processes that lack its message; one without a name, if none was named."""
     starts = starts_of_lengths(np.bincount(links.lost_send, minlength=len(who.process)))
     if not named.items or not len(named.items[0]):

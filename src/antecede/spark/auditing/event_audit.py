@@ -26,7 +26,7 @@ from antecede.auditing.summary import (
     SAMPLE,
     Summary,
     nest_findings_in_totals,
-    rank_within_kind,
+    rank_findings_within_kind,
     sample_findings,
     summarize_audit,
 )
@@ -246,6 +246,6 @@ def _judge_executions_of_partition(batches: Iterator[pa.RecordBatch]) -> Iterato
     del parts
     # Popped, so that nobody here holds the strings of the table while the graph is judged.
     findings, totals = judge(build_event_graph(table.pop()))
-    ranked = findings.append_column("rank", pa.array(rank_within_kind(findings)))
+    ranked = findings.append_column("rank", pa.array(rank_findings_within_kind(findings)))
     judged = nest_findings_in_totals(ranked, totals).cast(JUDGED_EXECUTIONS)
     yield from judged.to_batches(max_chunksize=BATCH)

@@ -10,7 +10,7 @@ from antecede.auditing.missing_causes import (
     MOST_PLACES,
     SAMPLING_FIELDS,
     SeenEvent,
-    explain_missing_in_batches,
+    explain_missing_causes_in_batches,
 )
 from antecede.auditing.summary import RANKED_FINDINGS
 from antecede.auditing.wording import REASONS
@@ -42,7 +42,7 @@ def explain_missing_causes(ranked: DataFrame, events: DataFrame, totals: DataFra
         .join(last_active, "execution", "left")
         .crossJoin(sf.broadcast(find_log_end(totals)))
     )
-    explained = map_in_arrow(looked_up, explain_missing_in_batches, from_arrow_schema(RANKED_FINDINGS))
+    explained = map_in_arrow(looked_up, explain_missing_causes_in_batches, from_arrow_schema(RANKED_FINDINGS))
     return ranked.where("kind != 'missing'").unionByName(explained)
 
 

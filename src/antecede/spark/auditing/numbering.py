@@ -105,7 +105,7 @@ def number_events(events: DataFrame, participants: Participants) -> DataFrame:
 
 
 def _make_act_column() -> Column:
-    """As `events.messages.classify_acts` does."""
+    """As `events.messages.classify_message_acts` does."""
     kind = sf.col("kind")
     act = sf.when(kind == "send", SEND).when(kind == "deliver", DELIVER)
     act = act.when((kind == "receive") & sf.col("has_deliveries"), ARRIVE).when(kind == "receive", DELIVER)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from antecede.ordering.accounting import describe_counts, refuse_misplaced_rows
 from antecede.ordering.added_columns import name_added_columns
-from antecede.report.notebook import SHOWN_ROWS, Preview, render_result, render_table_columns
+from antecede.report.notebook import SHOWN_ROWS, Preview, render_heading_with_previews, render_table_columns
 from antecede.spark.repl import is_eager_display_enabled
 
 ANSWER = "antecede answer"
@@ -146,7 +146,7 @@ class SparkOutcome:
             Preview(name, frame.columns, [row.asDict() for row in frame.limit(SHOWN_ROWS).collect()])
             for name, frame in tables.items()
         ]
-        return render_result(describe_counts(counts), *previews)
+        return render_heading_with_previews(describe_counts(counts), *previews)
 
     @property
     def _tables(self) -> OutcomeTables:

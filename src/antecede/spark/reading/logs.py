@@ -37,7 +37,7 @@ from antecede.formats.native import count_native_rows
 from antecede.formats.settings import DEFAULT
 from antecede.formats.sources import PathLike, list_files, normalize_paths
 from antecede.formats.staging import STAGED_EVENTS, STAGED_FILES, Stage, make_staged_file_path
-from antecede.report.notebook import preview_files, render_result
+from antecede.report.notebook import preview_files, render_heading_with_previews
 from antecede.scratch import make_scratch_folder
 from antecede.spark.reading.across import describe_ambiguous_causes, link_events_of_files
 from antecede.spark.reading.gather import apply_gathering
@@ -94,7 +94,9 @@ class SparkLogs:
 
     def _repr_html_(self) -> str:
         """For notebooks: how each file was read."""
-        return render_result(describe_file_counts(self.files), preview_files(self.files, self.note))
+        return render_heading_with_previews(
+            describe_file_counts(self.files), preview_files(self.files, self.note)
+        )
 
 
 def read_logs(
