@@ -9,6 +9,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels.arrays import number_names_by_scope
 from antecede.kernels.ragged import (
     compress_codes,
+    compute_starts,
     expand_ranges,
     find_places_among_chosen,
     invert_permutation,
@@ -16,7 +17,6 @@ from antecede.kernels.ragged import (
     list_item_rows,
     rank_within_groups,
     rank_within_runs,
-    starts_of_lengths,
 )
 
 
@@ -36,7 +36,7 @@ def test_ranges_lie_one_behind_the_other(ranges: list[tuple[int, int]]) -> None:
     first, lengths = (np.array([pair[k] for pair in ranges], dtype=np.int64) for k in (0, 1))
     expected = [number for low, length in ranges for number in range(low, low + length)]
     assert expand_ranges(first, lengths).tolist() == expected
-    assert starts_of_lengths(lengths)[-1] == len(expected)
+    assert compute_starts(lengths)[-1] == len(expected)
 
 
 def test_joined_keys_keep_the_order_of_pairs_and_do_not_overflow() -> None:
@@ -63,7 +63,7 @@ def test_compressed_codes_stand_for_the_numbers(numbers: list[int]) -> None:
 @given(st.lists(st.integers(0, 4)))
 def test_items_know_the_row_they_are_of(lengths: list[int]) -> None:
     expected = [row for row, length in enumerate(lengths) for _ in range(length)]
-    assert list_item_rows(starts_of_lengths(lengths)).tolist() == expected
+    assert list_item_rows(compute_starts(lengths)).tolist() == expected
 
 
 @given(st.permutations(range(9)), st.integers(0, 9))

@@ -13,7 +13,7 @@ from antecede.auditing.sentences import KINDS, write_sentence
 from antecede.auditing.wording import Event
 from antecede.events.columns import decode_names, get_column, to_python_list
 from antecede.events.graph import EventGraph
-from antecede.kernels.ragged import Ints, expand_ranges, rank_within_runs, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, expand_ranges, rank_within_runs
 from antecede.tables import FINDINGS
 
 MOST_REPORTED = 10_000
@@ -35,7 +35,7 @@ def build_finding_rows(kind: str, at: Ints, *events: Ints, **details: Sequence[A
     no_events = np.empty((len(at), 0), dtype=np.int64)
     witness = np.stack(events, axis=1) if events else no_events
     is_there = witness >= 0
-    starts = starts_of_lengths(is_there.sum(axis=1))
+    starts = compute_starts(is_there.sum(axis=1))
     return FindingRows(kind, at, starts, witness[is_there], details)
 
 
@@ -110,7 +110,7 @@ def _list_witness_events(table: pa.Table, part: FindingRows, picks: Ints) -> lis
     columns = [_take_values(table, name, needed) for name in Event._fields]
     events = [Event(*values) for values in zip(*columns, strict=True)]
     in_line = [events[i] for i in place.tolist()]
-    ends = starts_of_lengths(lengths).tolist()
+    ends = compute_starts(lengths).tolist()
     return [in_line[low:high] for low, high in pairwise(ends)]
 
 

@@ -10,7 +10,7 @@ from antecede.auditing.findings import FindingRows, build_finding_rows
 from antecede.events.columns import get_column, to_floats
 from antecede.events.graph import EventGraph
 from antecede.kernels.feedback_arcs import find_shortest_cycle
-from antecede.kernels.ragged import Ints, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts
 from antecede.kernels.times import find_time_contradictions
 
 MEMBERS = 100
@@ -45,7 +45,7 @@ def _list_cycles(graph: EventGraph, cyclic: Ints) -> FindingRows:
         witnesses.append(np.concatenate((way, others))[:MEMBERS])
         sizes.append(len(cycle))
     first = np.array([witness[0] for witness in witnesses], dtype=np.int64)
-    ends = starts_of_lengths([len(witness) for witness in witnesses])
+    ends = compute_starts([len(witness) for witness in witnesses])
     flat = np.concatenate([np.empty(0, dtype=np.int64), *witnesses])
     return FindingRows("cycle", first, ends, flat, {"size": sizes})
 

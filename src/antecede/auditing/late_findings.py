@@ -19,10 +19,10 @@ from antecede.kernels.links import LinkedTrace, add_bridge_events, build_linked_
 from antecede.kernels.ragged import (
     Ints,
     compress_codes,
+    compute_starts,
     expand_ranges,
     join_keys,
     rank_within_runs,
-    starts_of_lengths,
 )
 from antecede.kernels.witness import LateWitnesses, build_cause_graph, find_late_witnesses
 
@@ -178,7 +178,7 @@ def _build_witness_findings(kind: str, rows: Ints, witnesses: LateWitnesses, whi
     """Findings with the chain from send to send, and then the two deliveries."""
     starts, events = witnesses.chains
     lengths = np.diff(starts)[which]
-    ends = starts_of_lengths(lengths + 2)
+    ends = compute_starts(lengths + 2)
     flat = np.empty(ends[-1], dtype=np.int64)
     flat[expand_ranges(ends[:-1], lengths)] = events[expand_ranges(starts[which], lengths)]
     flat[ends[1:] - 2] = witnesses.early[which]

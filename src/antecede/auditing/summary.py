@@ -13,7 +13,7 @@ from antecede.auditing.judge import COUNT_COLUMNS, MEANT, NUMBERS
 from antecede.auditing.trace_numbers import TRACE_NUMBERS
 from antecede.auditing.wording import format_count
 from antecede.events.columns import encode_names_by_rank, get_column, to_integers
-from antecede.kernels.ragged import Ints, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts
 from antecede.tables import FINDINGS
 
 SAMPLE = 20
@@ -119,7 +119,7 @@ def nest_findings_in_totals(findings: pa.Table, totals: pa.Table) -> pa.Table:
     structs = pa.StructArray.from_arrays(
         [get_column(nested, name) for name in nested.column_names], fields=list(nested.schema)
     )
-    starts = starts_of_lengths(np.bincount(place, minlength=len(totals)))
+    starts = compute_starts(np.bincount(place, minlength=len(totals)))
     lists = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), structs)
     return totals.append_column("findings", lists)
 

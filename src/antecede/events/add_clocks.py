@@ -6,7 +6,7 @@ import pyarrow as pa
 from antecede.core.errors import CallerError
 from antecede.events.columns import decode_columns, get_column
 from antecede.events.graph import EventGraph, build_event_graph
-from antecede.kernels.ragged import Ints, find_places_among_chosen, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, find_places_among_chosen
 from antecede.kernels.vector_clocks import Clocks, compute_clocks
 from antecede.tables import EVENTS
 
@@ -37,7 +37,7 @@ def _build_clock_maps(counts: Clocks, names: pa.Array) -> pa.MapArray:
     """Clocks as maps, without the zeros."""
     row, process = np.nonzero(counts)
     lengths = np.bincount(row, minlength=len(counts))
-    starts = starts_of_lengths(lengths).astype(np.int32)
+    starts = compute_starts(lengths).astype(np.int32)
     keys = names.take(pa.array(process))
     items = pa.array(counts[row, process].astype(np.int64))
     return pa.MapArray.from_arrays(pa.array(starts), keys, items).cast(TYPE)

@@ -39,7 +39,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_integers, group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.ragged import Ints, expand_ranges, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, expand_ranges
 
 ARRIVE = 3
 """An act beside SEND, DELIVER and OTHER: it reaches the site, and its delivery may be another event."""
@@ -129,7 +129,7 @@ def _take_receivers(rows: MessageRows, items: Ints) -> tuple[Ints, Ints]:
     """The receivers of these rows, in this order: where those of each start, and they."""
     lengths = np.diff(rows.receiver_starts).take(items)
     places = expand_ranges(rows.receiver_starts.take(items), lengths)
-    return starts_of_lengths(lengths), rows.receivers.take(places)
+    return compute_starts(lengths), rows.receivers.take(places)
 
 
 def _link_rows_by_message(rows: MessageRows, starts: Ints, processes: int, tracks: int) -> MessageLinks:

@@ -99,7 +99,7 @@ def _check_flat_integers(array: Counts, name: str) -> Counts:
     return array
 
 
-def starts_of_lengths(lengths: ArrayLike) -> Ints:
+def compute_starts(lengths: ArrayLike) -> Ints:
     """Where each run begins when runs of these lengths follow one another, and where the last one ends."""
     sizes = np.asarray(lengths, dtype=np.int64)
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -149,7 +149,7 @@ def take_pairs_of_rows(pairs: Rows | Runs, rows: Ints) -> Rows:
         slots: Counts = expand_ranges(pairs.first[rows], lengths)
     else:
         slots = pairs.slots[places]
-    return Rows(starts_of_lengths(lengths), slots, pairs.counts[places])
+    return Rows(compute_starts(lengths), slots, pairs.counts[places])
 
 
 def rank_within_groups(groups: Counts) -> Ints:

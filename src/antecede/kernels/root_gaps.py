@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from antecede.kernels.compiled import compiled
 from antecede.kernels.gate import get_pair_slot
-from antecede.kernels.ragged import Counts, Ints, Rows, Runs, starts_of_lengths
+from antecede.kernels.ragged import Counts, Ints, Rows, Runs, compute_starts
 from antecede.kernels.topology import Cycles
 from antecede.kernels.waiting import WaitGraph, count_waiting_rows
 
@@ -158,7 +158,7 @@ def _label_nodes_by_waiters(starts: Ints, targets: Ints) -> Ints:
 
 def _sort_places_by_slot(slots: int, slot: Ints, number: Ints, row: Ints) -> _SlotPlaces:
     order = np.lexsort((number, slot))
-    first = starts_of_lengths(np.bincount(slot, minlength=slots))
+    first = compute_starts(np.bincount(slot, minlength=slots))
     return _SlotPlaces(first, number[order], row[order])
 
 

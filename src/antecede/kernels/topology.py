@@ -22,7 +22,7 @@ from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_edges, group_by_key
 from antecede.kernels.compiled import compiled
 from antecede.kernels.histories import Edges, find_clock_edges
-from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, invert_permutation
 
 __all__ = [
     "Cycles",
@@ -91,7 +91,7 @@ def list_cyclic_components(component: Ints, selves: Ints) -> Cycles:
     least_member = members[first][name]
     _, sizes = np.unique(least_member, return_counts=True)
     by_least = np.lexsort((members, least_member))
-    return Cycles(starts_of_lengths(sizes), members[by_least])
+    return Cycles(compute_starts(sizes), members[by_least])
 
 
 def is_linear_extension(order: ArrayLike, source: ArrayLike, target: ArrayLike) -> bool:

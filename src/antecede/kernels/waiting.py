@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from antecede.kernels.arrays import group_by_key
 from antecede.kernels.compiled import compiled
-from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, invert_permutation
 from antecede.kernels.topology import Cycles, find_strong_components, list_cyclic_components
 
 _HEIGHTS = 16
@@ -89,7 +89,7 @@ def count_waiting_rows(graph: WaitGraph, gap_nodes: Ints, gap_tracks: Ints) -> W
     part_of_component[component] = part
     by_part = np.argsort(part_of_component, kind="stable")
     position = invert_permutation(by_part)[component]
-    part_starts = starts_of_lengths(np.bincount(part_of_component))
+    part_starts = compute_starts(np.bincount(part_of_component))
     layout = _Layout(
         part_starts,
         *group_by_key(position, components),

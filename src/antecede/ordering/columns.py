@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from antecede.core.wire import LARGEST
 from antecede.events.columns import encode_names_by_rank, flatten_lists, to_integers
-from antecede.kernels.ragged import Counts, Ints, choose_unsigned_type, starts_of_lengths
+from antecede.kernels.ragged import Counts, Ints, choose_unsigned_type, compute_starts
 
 Mask = NDArray[np.bool_]
 ABSENT = -(2**63)
@@ -68,7 +68,7 @@ def read_counts(column: pa.ChunkedArray, faults: Faults, what: str) -> CountList
     faults.add(_find_nulls(column), f"{what} is null")
     chunks = [flatten_lists(chunk) for chunk in column.chunks]
     lengths = [np.diff(chunk.starts) for chunk in chunks]
-    starts = starts_of_lengths(np.concatenate([*lengths, []]))
+    starts = compute_starts(np.concatenate([*lengths, []]))
     parts = [chunk.items for chunk in chunks if chunk.items]
     is_map = pa.types.is_map(column.type)
     if not is_map and pa.types.is_struct(column.type.value_type):
@@ -120,7 +120,7 @@ def read_name_lists(column: pa.ChunkedArray) -> tuple[Ints, pa.ChunkedArray]:
     chunks = [flatten_lists(chunk) for chunk in column.chunks]
     lengths = np.concatenate([*(np.diff(chunk.starts) for chunk in chunks), []])
     names = [chunk.items[0] for chunk in chunks if chunk.items]
-    return starts_of_lengths(lengths), pa.chunked_array(names, column.type.value_type)
+    return compute_starts(lengths), pa.chunked_array(names, column.type.value_type)
 
 
 def read_integers(column: pa.ChunkedArray, null_value: int) -> Ints:

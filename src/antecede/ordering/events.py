@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph, build_event_graph
-from antecede.kernels.ragged import Ints, invert_permutation, rank_within_groups, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, invert_permutation, rank_within_groups
 
 SHOWN = 10
 """So many members of a cycle are named."""
@@ -49,7 +49,7 @@ def _list_ghosts(graph: EventGraph) -> pa.Array:
     by_row = pa.array(np.argsort(row, kind="stable"))
     names = get_column(ghosts, "event").take(by_row)
     counts = np.bincount(row, minlength=len(graph.events.execution))
-    starts = starts_of_lengths(counts).astype(np.int32)
+    starts = compute_starts(counts).astype(np.int32)
     is_null = np.append(counts == 0, False)
     return pa.ListArray.from_arrays(pa.array(starts, mask=is_null), names)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from antecede.kernels.gate import Released
-from antecede.kernels.ragged import Ints, Rows, list_item_rows, starts_of_lengths, take_pairs_of_rows
+from antecede.kernels.ragged import Ints, Rows, compute_starts, list_item_rows, take_pairs_of_rows
 from antecede.kernels.root_gaps import (
     HeldPlaces,
     RootGaps,
@@ -83,7 +83,7 @@ def _drop_repeated_pairs(pairs: Rows) -> Rows:
     is_first = np.ones(len(row), dtype=bool)
     is_first[by_pair[1:][is_same]] = False
     kept = np.bincount(row[is_first], minlength=len(pairs.starts) - 1)
-    return Rows(starts_of_lengths(kept), pairs.slots[is_first], pairs.counts[is_first])
+    return Rows(compute_starts(kept), pairs.slots[is_first], pairs.counts[is_first])
 
 
 def _list_root_gaps(
@@ -192,7 +192,7 @@ def _find_rows_after_unnumbered_receives(stamps: Stamps, arrived: Ints) -> Ints:
 def _group_items_by_row(rows: Ints, items: pa.Array, row_count: int) -> pa.Array:
     """Items as lists by row, in the order in which they lie; null for rows without any."""
     counts = np.bincount(rows, minlength=row_count)
-    starts = starts_of_lengths(counts).astype(np.int32)
+    starts = compute_starts(counts).astype(np.int32)
     sorted_items = items.take(pa.array(np.argsort(rows, kind="stable")))
     is_null = np.append(counts == 0, False)
     return pa.ListArray.from_arrays(pa.array(starts, mask=is_null), sorted_items)

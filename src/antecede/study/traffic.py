@@ -23,7 +23,7 @@ from antecede.events.graph import EventGraph
 from antecede.kernels.arrays import group_by_key
 from antecede.kernels.causes import CLOCK, MESSAGE, PARENT
 from antecede.kernels.links import SEND
-from antecede.kernels.ragged import Ints, invert_permutation, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, invert_permutation
 from antecede.report.text import pluralize
 from antecede.simulate.recording import EVERYTHING, NOTHING, Floats, Recording
 
@@ -330,7 +330,7 @@ def _order_deliveries(
     order = np.lexsort((message[came], position[copies.delivery[came]], receiver[came]))
     handed = came[order]
     processes = int(max(sender.max(), receiver.max())) + 1
-    starts = starts_of_lengths(np.bincount(receiver[handed], minlength=processes))
+    starts = compute_starts(np.bincount(receiver[handed], minlength=processes))
     heard = np.zeros(len(sends), dtype=np.int64)
     places = position[copies.delivery[handed]]
     sent_at = position[sends]

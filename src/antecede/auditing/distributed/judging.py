@@ -36,7 +36,7 @@ from antecede.events.processes import Actors, clean_clocks_and_find_own_entries
 from antecede.kernels.histories import Edges
 from antecede.kernels.linking import MessageLinks
 from antecede.kernels.links import OTHER
-from antecede.kernels.ragged import Ints, expand_ranges, invert_permutation, join_keys, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, expand_ranges, invert_permutation, join_keys
 
 _STRINGS = pa.array([], pa.string())
 _READ_LATER = ["process", "index", "time", "line", "parents"]
@@ -221,9 +221,7 @@ def _build_numbered_findings(graph: EventGraph, part: FindingRows, first_row: in
         "execution": graph.events.executions.take(pa.array(execution[at])),
         "rank": pa.nulls(len(picks), pa.int64()),
         "row": pa.array(at + first_row),
-        "witness": pa.ListArray.from_arrays(
-            pa.array(starts_of_lengths(lengths), pa.int32()), pa.array(witness)
-        ),
+        "witness": pa.ListArray.from_arrays(pa.array(compute_starts(lengths), pa.int32()), pa.array(witness)),
         "details": pa.StructArray.from_arrays(details, fields=list(DETAILS)),
     }
     return pa.table([columns[name] for name in NUMBERED_FINDINGS.names], schema=NUMBERED_FINDINGS)

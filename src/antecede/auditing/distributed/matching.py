@@ -25,7 +25,7 @@ from antecede.events.messages import match_events_by_message
 from antecede.events.processes import Actors
 from antecede.kernels.linking import ARRIVE, MessageLinks
 from antecede.kernels.links import OTHER
-from antecede.kernels.ragged import Ints, Rows, join_keys, starts_of_lengths
+from antecede.kernels.ragged import Ints, Rows, compute_starts, join_keys
 
 BATCH = 200_000
 """Rows that are handed to Spark at once."""
@@ -126,7 +126,7 @@ def _encode_clocks(clocks: FlatLists, execution: Ints, catalog: ProcessCatalog) 
     strangers = keys.filter(pa.array(is_stranger))
     return {
         "clock_processes": _build_list_array(clocks.starts, pa.array(code, mask=is_stranger)),
-        "clock_strangers": _build_list_array(starts_of_lengths(strangers_of_event), strangers),
+        "clock_strangers": _build_list_array(compute_starts(strangers_of_event), strangers),
         "clock_counts": _build_list_array(clocks.starts, counts),
     }
 
@@ -154,7 +154,7 @@ def _replace_unkept_by_null(values: pa.Array, is_kept: Bools) -> pa.Array:
 
 def _list_names_of_lost_receivers(links: MessageLinks, who: Actors, named: FlatLists) -> pa.ListArray:
     """For each send, the processes that lack its message; one without a name, if none was named."""
-    starts = starts_of_lengths(np.bincount(links.lost_send, minlength=len(who.process)))
+    starts = compute_starts(np.bincount(links.lost_send, minlength=len(who.process)))
     if not named.items or not len(named.items[0]):
         return _build_list_array(starts, pa.nulls(len(links.lost_send), pa.string()))
     item = _find_lost_receiver_items(links, who, named.rows)

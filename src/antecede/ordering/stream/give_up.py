@@ -25,10 +25,10 @@ from antecede.kernels.gate import Released, release_items
 from antecede.kernels.ragged import (
     Ints,
     Rows,
+    compute_starts,
     expand_ranges,
     list_item_rows,
     rank_within_groups,
-    starts_of_lengths,
     take_pairs_of_rows,
 )
 from antecede.kernels.root_gaps import Gaps, HeldPlaces, find_root_gaps, select_unmet_needs
@@ -154,7 +154,7 @@ def _append_pairs(pairs: Rows, slots: Ints, counts: Ints) -> Rows:
     lengths = np.concatenate((np.diff(pairs.starts), np.ones(len(slots), dtype=np.int64)))
     all_slots = np.concatenate((pairs.slots.astype(np.int64), slots))
     all_counts = np.concatenate((pairs.counts.astype(np.int64), counts))
-    return Rows(starts_of_lengths(lengths), all_slots, all_counts)
+    return Rows(compute_starts(lengths), all_slots, all_counts)
 
 
 def describe_missed_by_row(

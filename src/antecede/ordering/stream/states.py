@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.events.columns import encode_names_by_rank, flatten_lists, to_integers
-from antecede.kernels.ragged import Ints, expand_ranges, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, expand_ranges
 from antecede.ordering.columns import join_texts
 
 VERSION = 1
@@ -70,7 +70,7 @@ class SlotEntries(NamedTuple):
         at = expand_ranges(self.starts[rows], lengths)
         numbers = {name: numbers[rows] for name, numbers in self.numbers.items()}
         names = self.names.take(pa.array(rows))
-        holes = (starts_of_lengths(lengths), self.first[at], self.last[at])
+        holes = (compute_starts(lengths), self.first[at], self.last[at])
         return SlotEntries(self.group[rows], names, numbers, *holes)
 
 
@@ -108,7 +108,7 @@ def merge_slot_entries(one: SlotEntries, other: SlotEntries) -> SlotEntries:
         np.concatenate((one.group, other.group)),
         pa.concat_arrays([one.names, other.names]),
         {name: np.concatenate((one.numbers[name], other.numbers[name])) for name in NUMBERS},
-        starts_of_lengths(lengths),
+        compute_starts(lengths),
         np.concatenate((one.first, other.first)),
         np.concatenate((one.last, other.last)),
     )
@@ -125,7 +125,7 @@ def nest_slots(entries: SlotEntries, group_count: int) -> pa.ListArray:
         columns[name] = pa.array(numbers, mask=numbers == NONE)
     structs = pa.StructArray.from_arrays([columns[field.name] for field in SLOT], fields=list(SLOT))
     lengths = np.bincount(entries.group, minlength=group_count)
-    return _make_lists(starts_of_lengths(lengths), structs)
+    return _make_lists(compute_starts(lengths), structs)
 
 
 def _make_lists(starts: Ints, items: pa.Array) -> pa.ListArray:

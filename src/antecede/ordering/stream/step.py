@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from antecede.events.columns import to_integers
 from antecede.kernels.gate import Released
-from antecede.kernels.ragged import Ints, rank_within_groups, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts, rank_within_groups
 from antecede.kernels.root_gaps import select_unmet_needs
 from antecede.ordering.columns import Mask
 from antecede.ordering.memory import Holes, Memory
@@ -287,7 +287,7 @@ def _make_missed_column(partition: PartitionRows, given_up: GivenUp) -> pa.ListA
     rows, texts = describe_missed_by_row(partition.stamps, partition.reading, given_up, size)
     counts = np.bincount(rows, minlength=size)
     sorted_texts = texts.take(pa.array(np.argsort(rows, kind="stable")))
-    starts = pa.array(starts_of_lengths(counts).astype(np.int32), mask=np.append(counts == 0, False))
+    starts = pa.array(compute_starts(counts).astype(np.int32), mask=np.append(counts == 0, False))
     return pa.ListArray.from_arrays(starts, sorted_texts)
 
 
@@ -360,7 +360,7 @@ def _list_slot_entries(
         slots.get_groups(chosen),
         slots.get_names(chosen).cast(pa.string()),
         {name: numbers[name][chosen] for name in NUMBERS},
-        starts_of_lengths(hole_count),
+        compute_starts(hole_count),
         behind.holes.first,
         behind.holes.last,
     )

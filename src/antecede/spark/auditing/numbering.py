@@ -16,7 +16,7 @@ from antecede.auditing.distributed.catalog import ProcessCatalog
 from antecede.auditing.distributed.layouts import NUMBERED
 from antecede.kernels.linking import ARRIVE
 from antecede.kernels.links import DELIVER, OTHER, SEND
-from antecede.kernels.ragged import Ints, starts_of_lengths
+from antecede.kernels.ragged import Ints, compute_starts
 
 _PLACE = ("index", "time", "line", "file", "event", "kind", "message", "sender")
 """What decides on the canonical order of the events of a process, as in `events.columns.canonical`."""
@@ -45,7 +45,7 @@ def collect_participants(events: DataFrame) -> Participants:
         sf.expr("coalesce(max(size(parents) > 0), false)").alias("names_parents"),
     )
     rows = sorted(processes.collect(), key=lambda row: (row.execution, row.process))
-    first_rows = starts_of_lengths([row.events for row in rows])
+    first_rows = compute_starts([row.events for row in rows])
     event_count = int(first_rows[-1])
     may_be_gapless = len(rows) <= MOST_PROCESSES and all(row.may_be_gapless for row in rows)
     return Participants(
