@@ -119,6 +119,7 @@ def test_topics_are_put_in_order_and_another_one_is_added(
     asyncio.run(make_topic(copy.brokers, copy.topics[0], 2))
     most = ("--records-per-batch", len(records) - 5)
     done = follow(monkeypatch, capsys, tmp_path, more, "--json", "--to", copy, *most)
+    assert done.out, done.err
     facts = json.loads(done.out)
     tables = read(tmp_path)
     assert facts["totals"]["input"] == len(tables.every_row()) == len(messages) - 3 + 2

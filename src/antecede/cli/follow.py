@@ -42,6 +42,8 @@ INTERVAL = "1 second"
 """Files are looked for so often."""
 _LOOK_PAUSE = 1.0
 """The same before Spark is there, in seconds."""
+_LETTING_GO = 3.0
+"""Seconds that a stream may take to let go of its checkpoint: it looks once a second whether its query runs."""
 
 
 class FollowRequest(NamedTuple):
@@ -194,7 +196,7 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
         raise CallerError(
             f"--out {request.out}: is not empty, and the checkpoint knows nothing of it; name a new folder"
         )
-    if is_running(checkpoint):
+    if _is_still_running(checkpoint):
         raise CallerError(
             f"--checkpoint {checkpoint}: its stream is running; stop that first, or name a new checkpoint "
             "and a new output folder"
@@ -206,6 +208,16 @@ def _check_folders(request: FollowRequest, checkpoint: Path) -> None:
             f"the stream of --checkpoint {checkpoint} began with {kept}, not with {request.source}: name "
             "that, or a new checkpoint and a new output folder"
         )
+
+
+def _is_still_running(checkpoint: Path) -> bool:
+    """Whether the stream runs; one that has just ended may take a moment to let go of its checkpoint."""
+    end = time.monotonic() + _LETTING_GO
+    while is_running(checkpoint):
+        if time.monotonic() > end:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def _check_separate_folders(out: Path, checkpoint: Path) -> None:
