@@ -43,7 +43,7 @@ INTERVAL = "1 second"
 _LOOK_PAUSE = 1.0
 """The same before Spark is there, in seconds."""
 _LETTING_GO = 3.0
-"""Seconds that a stream may take to let go of its checkpoint: it looks once a second whether its query runs."""
+"""Seconds in which a stream lets go of its checkpoint: it looks once a second whether its query runs."""
 
 
 class FollowRequest(NamedTuple):
