@@ -29,9 +29,10 @@ test: .venv/.stamp ## run the tests
 	$(BIN)/python -m pytest -n 3 --dist worksteal --durations=25
 
 # The kernels are compiled beside the static checks: else the first tests that need them would wait for that.
-check: .venv/.stamp ## all that CI demands: format, lint, types, import rules, house rules, the site, tests
+check: .venv/.stamp ## all that CI demands: static checks, the site, tests, some of them on the oldest Spark and through Connect
 	@$(MAKE) --no-print-directory -j 2 static kernels
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory oldest connect-slice
 
 static: .venv/.stamp
 	$(BIN)/ruff format --check .
@@ -43,7 +44,7 @@ static: .venv/.stamp
 
 # Versions that people have. `oldest` has the lowest ones that pyproject.toml allows of what antecede needs to run,
 # `newest` the highest. Each keeps its own kernels, as one numba cannot use what another one compiled.
-# `oldest` and `connect-slice` are a few tests of each. CI runs neither: to make that environment alone takes it two minutes.
+# `oldest` and `connect-slice` are a few tests of each, which CI runs, too.
 SLICE := tests/engines/test_order_events.py tests/engines/test_across.py tests/engines/test_order_pairs.py
 run_tests_in = NUMBA_CACHE_DIR=$(CURDIR)/.venv-$(1)/kernels .venv-$(1)/bin/python -m pytest
 

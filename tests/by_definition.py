@@ -145,6 +145,25 @@ class Log:
         over = {(a, d) for a, d in self.arrivals if d in bad}
         return self.firm | (self.carried - self.unsent) | (self.arrivals - over)
 
+    @cached_property
+    def backwards(self) -> set[tuple[int, int]]:
+        """Causes that are later than their effects by their times.
+
+        In place of an event without a time stands the latest of its causes, each seen likewise.
+        """
+        causes: dict[int, list[int]] = {}
+        for a, b in sorted(self.edges):
+            causes.setdefault(b, []).append(a)
+
+        def told(event: int, above: frozenset[int] = frozenset()) -> int | None:
+            if self.rows[event]["time"] is not None:
+                return event
+            heard = [told(a, above | {event}) for a in causes.get(event, []) if a not in above]
+            return max((a for a in heard if a is not None), key=self.time, default=None)
+
+        seen = {(told(a), b) for a, b in self.edges if self.rows[b]["time"] is not None}
+        return {(a, b) for a, b in seen if a is not None and self.time(a) > self.time(b)}
+
 
 def reach(size: int, edges: set[tuple[int, int]]) -> list[set[int]]:
     """What each event leads to, itself only if it lies on a cycle."""
@@ -166,9 +185,7 @@ def findings(rows: list[Row]) -> Counter[Finding]:
     cyclic = {ids[-1] for kind, *ids in clocks if kind == "clock-cyclic"}
     named = {tuple(sorted(map(log.id, ring))) for ring in rings if ring}
     found += Counter(("cycle", *ring) for ring in named if not cyclic & set(ring))
-    for a, b in log.edges:
-        if log.rows[a]["time"] is not None and log.rows[b]["time"] is not None and log.time(a) > log.time(b):
-            found["timestamp", log.id(a), log.id(b)] += 1
+    found.update(("timestamp", log.id(a), log.id(b)) for a, b in log.backwards)
     same = Counter(row["event"] for row in rows)
     found += Counter({("same-id", name, name): number - 1 for name, number in same.items()})
     ids = {row["event"] for row in rows}
@@ -194,15 +211,27 @@ def messages(log: Log) -> Counter[Finding]:
         found.update(("duplicate", log.id(copies[0]), log.id(again)) for again in copies[1:])
         if message not in log.sends:
             found["orphan", log.id(copies[0])] += 1
-    got = {message for _, message in log.copies}
     for i, row in enumerate(log.rows):
         if row["kind"] == "send" and log.sends[row["message"]] != i:
             found["resent", log.id(log.sends[row["message"]]), log.id(i)] += 1
-        elif row["kind"] == "send":
-            to = {r for r in row["receivers"] or [] if r != row["process"]}
-            for receiver in to:
-                found["lost", log.id(i), receiver] += (receiver, row["message"]) not in log.copies
-            found["lost", log.id(i), ""] += not to and row["message"] not in got
+    return +found + lost(log)
+
+
+def lost(log: Log) -> Counter[Finding]:
+    """Copies that never came, each where a send first names its receiver.
+
+    The receivers of all sends of a message count, but for the process of that send, unless nobody else is
+    named; a message of which no send names anybody is lost if nobody has it.
+    """
+    found: Counter[Finding] = Counter()
+    got = {message for _, message in log.copies}
+    for message, first in log.sends.items():
+        sends = [i for i, row in enumerate(log.rows) if row["kind"] == "send" and row["message"] == message]
+        named = [(to, i) for i in sends for to in log.rows[i]["receivers"] or []]
+        meant = [(to, i) for to, i in named if to != log.rows[i]["process"]] or named
+        for receiver, send in dict(reversed(meant)).items():
+            found["lost", log.id(send), receiver] += (receiver, message) not in log.copies
+        found["lost", log.id(first), ""] += not named and message not in got
     return +found
 
 

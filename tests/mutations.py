@@ -145,6 +145,33 @@ def resend(rows: list[Row], random: Random) -> list[Row] | None:
     return _again(rows, random, "send")
 
 
+def split_send(rows: list[Row], random: Random) -> list[Row] | None:
+    """A multicast is logged as a send for each receiver, and somebody lacks the message."""
+    sends = [row for row in rows if row["kind"] == "send" and len(row["receivers"] or []) > 1]
+    if not sends:
+        return None
+    row = random.choice(sends)
+    others = [
+        one
+        for one in rows
+        if one is not row
+        and (one["kind"] == "send" or one["message"] != row["message"] or random.random() < 0.7)
+    ]
+    copies = [
+        row | {"event": f"{row['event']}+{i}" if i else row["event"], "index": row["index"] + i / 99}
+        for i in range(len(row["receivers"]))
+    ]
+    copies = [copy | {"receivers": [to]} for copy, to in zip(copies, row["receivers"], strict=True)]
+    lines = _lines([*others, *copies]).values()
+    return [row | {"index": i} for line in lines for i, row in enumerate(line)]
+
+
+def send_to_itself(rows: list[Row], random: Random) -> list[Row] | None:
+    """A send names nobody but its own process."""
+    row = _pick(random, rows, "send")
+    return None if row is None else _change_row(rows, row, receivers=[row["process"]])
+
+
 def repeat(rows: list[Row], random: Random) -> list[Row] | None:
     return _again(rows, random, "local")
 
@@ -178,6 +205,19 @@ def shift(rows: list[Row], random: Random) -> list[Row] | None:
     if row["time"] is None:
         return None
     return _change_row(rows, row, time=row["time"] + random.choice([-1, 1]) * random.expovariate(1 / 200))
+
+
+def forget_times(rows: list[Row], random: Random) -> list[Row] | None:
+    """The clock on the wall is wrong for one event, and many have no time."""
+    shifted = shift(rows, random)
+    if shifted is None:
+        return None
+    # No two times are equal, so that it is clear which cause is the latest. Of deliveries without a time more
+    # would be said (offset-time).
+    timed = [row | {"time": row["time"] and row["time"] + i * 1e-6} for i, row in enumerate(shifted)]
+    return [
+        row | {"time": None} if row["kind"] != "deliver" and random.random() < 0.5 else row for row in timed
+    ]
 
 
 def shrink(rows: list[Row], random: Random) -> list[Row] | None:
@@ -243,5 +283,9 @@ FAULTS: dict[str, Fault] = {
     for fault in (
         swap, delay, delay_send, drop_send, drop_delivery, drop_event, end_log_early, duplicate, resend,
         repeat, fork, shift, shrink, rename, rename_key, wrong_sender, same_id, ghost, own_parent, loop,
+        split_send, send_to_itself, forget_times,
     )
 }  # fmt: skip
+ALONE = ("split_send", "send_to_itself", "forget_times")
+"""Faults that come with no other: `by_definition` knows no ids that each sender counts, and wants all times
+on cycles."""

@@ -90,8 +90,6 @@ def test_random_executions(seed, n, size, faults, told):
     pairs, lost, spite, again, ordered = judge_by_definition(rows)
     seen = judge_rows(Random(seed).sample(without(rows, *TOLD[told]), size))
     (totals,) = seen.totals.to_pylist()
-    if told == "parents alone":
-        pairs = spite = set()  # the log does not say in which order a process did things
     of_fifo = fifo(rows, pairs)
     late = {late for _, late in pairs}
     assert totals["late"] == len(late) and totals["fifo"] == len(of_fifo)
@@ -257,6 +255,39 @@ CLOCKS = {
 """What clocks show."""
 
 
+def test_a_multicast_logged_as_several_sends_lacks_what_any_of_them_lacks():
+    """Each receiver that has no copy is told once, at the send that names it first."""
+    rows = [
+        at("a", 0, event="1", kind="send", message="m", receivers=["b"]),
+        at("a", 1, event="2", kind="send", message="m", receivers=["a", "c", "d"]),
+        at("a", 2, event="3", kind="send", message="m", receivers=["d", "c", "e"]),
+        at("b", 0, event="4", kind="deliver", message="m"),
+        at("b", 1, event="5", kind="send", message="n", receivers=["c"]),
+        at("c", 0, event="6", kind="deliver", message="n"),
+        at("e", 0, event="7", kind="deliver", message="m"),
+    ]
+    assert counts(rows) == {"resent": 2, "lost": 2}
+    lost = [row for row in judge_rows(rows).findings.to_pylist() if row["kind"] == "lost"]
+    assert [(row["events"], row["sentence"]) for row in lost] == [
+        (["2"], "a sent m, which was never delivered at c"),
+        (["2"], "a sent m, which was never delivered at d"),
+    ]
+    rows[3], rows[1] = rows[3] | {"message": "n"}, rows[1] | {"receivers": None}
+    (lost, *others) = [row for row in judge_rows(rows).findings.to_pylist() if row["kind"] == "lost"]
+    assert (lost["events"], lost["sentence"]) == (["1"], "a sent m, which was never delivered at b")
+    assert [row["events"] for row in others] == [["3"], ["3"]]
+
+
+def test_a_copy_is_missed_at_the_sender_only_where_nobody_else_is_meant():
+    rows = [at("a", 0, event="1", kind="send", message="m", receivers=["a"]), at("b", 0, event="2")]
+    assert counts(rows) == {"lost": 1}
+    assert "at a" in judge_rows(rows).findings["sentence"][0].as_py()
+    assert counts([*rows, at("a", 1, event="3", kind="deliver", message="m")]) == {}
+    rows.append(at("a", 1, event="3", kind="send", message="m", receivers=["b"]))
+    rows.append(at("b", 1, event="4", kind="deliver", message="m"))
+    assert counts(rows) == {"resent": 1}
+
+
 def check(rows, kind, words, number=1):
     assert counts(rows) == {kind: number} | ({"late": 1} if kind == "fifo" else {})
     (first, *_) = [row for row in judge_rows(rows).findings.to_pylist() if row["kind"] == kind]
@@ -279,6 +310,69 @@ def test_clocks_alone_order_a_process_and_uncounted_events_stand_beside_it():
     rows = without(change_clean_log(b_3=clock(a=1)), "time", "index")
     check(rows, "clock-uncounted", "does not count b itself")
     assert judge_rows(rows).totals["ordered_pairs"].to_pylist() == [23]
+
+
+def name_parents(number, process, kind, message, *parents):
+    """An event of a log that names causes and gives no index."""
+    row = {"process": process, "kind": kind, "message": message, "event": str(number), "line": number}
+    return row | {"parents": [str(parent) for parent in parents]}
+
+
+OVERTAKEN_BY_PARENTS = [
+    name_parents(1, "a", "send", "m"),
+    name_parents(2, "a", "send", "n", 1),
+    name_parents(3, "b", "deliver", "n", 2),
+    name_parents(4, "b", "deliver", "m", 1, 3),
+]
+NAMED_THROUGH_OTHERS = [
+    *OVERTAKEN_BY_PARENTS[:3],
+    name_parents(5, "b", "send", "q", 3),
+    name_parents(6, "c", "deliver", "q", 5),
+    name_parents(7, "c", "send", "r", 6),
+    name_parents(8, "b", "deliver", "r", 7),
+    name_parents(4, "b", "deliver", "m", 1, 8),
+]
+
+
+@pytest.mark.parametrize("rows", [OVERTAKEN_BY_PARENTS, NAMED_THROUGH_OTHERS])
+def test_parents_alone_tell_the_order_of_a_process(rows):
+    """Also where an event names the one before it only through what other processes did in between."""
+    for seed in range(5):
+        shuffled = Random(seed).sample([row | {"line": None} for row in rows], len(rows))
+        assert counts(shuffled) == {"late": 1, "fifo": 1}
+        found = judge_rows(shuffled)
+        assert found.findings["events"].to_pylist() == [["1", "2", "3", "4"]] * 2
+        assert found.totals["unordered_processes"].to_pylist() == [0]
+
+
+def test_deliveries_that_nothing_orders_are_not_judged():
+    """Only processes that delivered several messages are told, since at others nothing can be late."""
+    rows = [*OVERTAKEN_BY_PARENTS[:3], name_parents(4, "b", "deliver", "m", 1)]
+    rows += [name_parents(5, "c", "deliver", "m", 1), name_parents(6, "c", "local", None)]
+    assert counts(rows) == {}
+    assert judge_rows(rows).totals["unordered_processes"].to_pylist() == [1]
+
+
+def test_a_process_on_a_cycle_has_no_order():
+    rows = [*OVERTAKEN_BY_PARENTS[:2], name_parents(3, "b", "deliver", "n", 2, 4)]
+    rows.append(OVERTAKEN_BY_PARENTS[3])
+    assert counts(rows) == {"cycle": 1}
+    assert judge_rows(rows).totals["unordered_processes"].to_pylist() == [1]
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 40))
+def test_parents_that_imply_others_need_not_be_named(seed, n, size):
+    """With the fewest parents that tell the same, the audit finds the same as with an index."""
+    rows = talk(seed, n, size, faults=0.2)
+    past = {row["event"]: row["past"] for row in rows}
+    fewest = [
+        row | {"parents": [one for one in row["parents"] if not any(one in past[p] for p in row["parents"])]}
+        for row in rows
+    ]
+    alone = judge_rows(Random(seed).sample(without(fewest, "clock", "index", "message"), size))
+    assert alone.totals["ordered_pairs"].to_pylist() == [sum(len(row["past"]) for row in rows)]
+    told = judge_rows(Random(seed).sample(without(fewest, "clock", "index"), size)).totals.to_pylist()
+    assert told == judge_rows(without(fewest, "clock")).totals.to_pylist()
 
 
 def test_late_by_what_a_clock_tells():

@@ -150,6 +150,13 @@ OTHERS: list[Row] = [
         "but the log has none of p9",
     ),
     (
+        "clock-unknown",
+        [SENT],
+        {"slot": "p9", "value": 2, "acts": True},
+        "The clock of p1's send of m4 (a.log:9) says that 2 events of p9 came before, "
+        "but no event of p9 in the log has an index or a clock that counts it",
+    ),
+    (
         "clock-beyond",
         [ONE],
         {"slot": "p2", "value": 5, "last": 3},

@@ -96,6 +96,21 @@ def test_few_columns_are_enough_and_infinite_times_are_unknown(audit_engine):
     assert (brief.executions, brief.totals["events"], brief.counts) == (1, 4, {})
 
 
+def test_processes_without_an_order_are_counted_over_all_executions(audit_engine):
+    """Messages were delivered in an order that neither an index nor a clock nor parents tell."""
+    rows = overtaking("x") + [
+        row | {"index": None, "parents": []} for row in overtaking("y") + overtaking("z")
+    ]
+    results = audit_engine.audit(table(*rows[5:]))
+    assert results.totals["unordered_processes"].to_pylist() == [1, 1]
+    unjudged = "late and fifo are not judged in 2 processes: the log does not tell the order of their events"
+    assert results.summary.verdict == f"nothing found in 10 events, but {unjudged}"
+    assert results.summary.numbers["processes whose events have no order"] == 2
+    brief = audit_engine.audit(table(*rows)).summary
+    assert brief.verdict == "1 finding: 1 late" and brief.totals["unordered_processes"] == 2
+    assert "processes whose events have no order" not in audit_engine.audit(table(*rows[:5])).summary.numbers
+
+
 def test_timestamps_are_times(audit_engine):
     times = [datetime(2026, 1, 1, 0, 0, kind == "send") for kind in FEW["kind"]]
     brief = audit_engine.audit(pa.table({**FEW, "time": pa.array(times, pa.timestamp("us"))})).summary
@@ -110,6 +125,39 @@ def test_numbers_are_read_from_text_and_names_from_numbers(audit_engine):
         "1 delivered 9, but the log has no send of it",
         "2 sent 8, which was never delivered",
     ]
+
+
+def test_a_process_whose_events_have_no_place_is_not_said_to_have_none(audit_engine):
+    columns = {"process": ["a", "b"], "kind": ["send", "receive"], "message": ["m", "m"]}
+    clocks = pa.array([None, [("a", 1), ("b", 1)]], EVENTS.field("clock").type)
+    (sentence,) = audit_engine.audit(pa.table({**columns, "clock": clocks})).findings["sentence"].to_pylist()
+    assert sentence.endswith("but no event of a in the log has an index or a clock that counts it")
+
+
+@pytest.mark.parametrize("count", [-1, 2**62], ids=["negative", "too large"])
+def test_a_count_that_is_none_is_refused(audit_engine, count):
+    rows = [{"process": "p", "index": at, "clock": [("p", at + 1), ("q", count)]} for at in range(2)]
+    with pytest.raises(Exception, match=f"column 'clock' has {count} as .*counts are whole numbers from 0"):
+        audit_engine.audit(pa.Table.from_pylist(rows, EVENTS))
+
+
+def test_clocks_may_be_structs(audit_engine):
+    rows = [row | {"clock": None} for row in overtaking(None)]
+    counts = [{"a": 1}, {"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 1}, {"c": 2}]
+    clocks = [list(one.items()) for one in counts]
+    as_maps = table(*(row | {"clock": clock} for row, clock in zip(rows, clocks, strict=True)))
+    structs = pa.array(counts, pa.struct([(name, pa.int32()) for name in "abc"]))
+    as_structs = as_maps.set_column(as_maps.column_names.index("clock"), "clock", structs)
+    results = audit_engine.audit(as_structs)
+    assert results.rows() == audit_engine.audit(as_maps).rows()
+    assert results.summary.counts["clock-backwards"] == 2
+
+
+def test_kinds_may_be_the_words_that_readers_know(audit_engine):
+    words = {"send": "Sent", "receive": "RECV", "deliver": "Delivered"}
+    plain = audit_engine.audit(table(*overtaking(None)))
+    worded = [row | {"kind": words[row["kind"]]} for row in overtaking(None)]
+    assert audit_engine.audit(table(*worded)).rows() == plain.rows()
 
 
 @pytest.mark.parametrize(

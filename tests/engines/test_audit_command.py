@@ -70,6 +70,48 @@ def written(file: str) -> list[dict[str, Any]]:
     return list(parsed.events.to_pylist())
 
 
+def test_a_multicast_logged_as_a_send_for_each_receiver(run) -> None:
+    """The copy for c is lost, though the first send of the message names b alone."""
+    sends = [{"process": "a", "kind": "send", "message": "m", "receivers": [to]} for to in "bc"]
+    Path("log").write_bytes(lines(*sends, {"process": "b", "kind": "deliver", "message": "m"}).encode())
+    found = json.loads(run("log", "--json").out)
+    assert found["counts"] == {"lost": 1, "resent": 1}
+    lost = next(row for row in found["findings"] if row["kind"] == "lost")
+    assert (lost["line"], lost["sentence"]) == (2, "a sent m (log:2), which was never delivered at c")
+
+
+def name_parents(b: list[str]) -> str:
+    """a sends m and then n, b delivers n and then m, whose parents are these; nothing else orders events."""
+    rows = [
+        {"process": "a", "kind": "send", "message": "m", "event": "1", "parents": []},
+        {"process": "a", "kind": "send", "message": "n", "event": "2", "parents": ["1"]},
+        {"process": "b", "kind": "deliver", "message": "n", "event": "3", "parents": ["2"]},
+        {"process": "b", "kind": "deliver", "message": "m", "event": "4", "parents": b},
+    ]
+    return lines(*rows)
+
+
+def test_parents_alone_show_what_is_late(run) -> None:
+    Path("log").write_text(name_parents(["1", "3"]))
+    found = json.loads(run("log", "--json").out)
+    assert found["counts"] == {"late": 1, "fifo": 1}
+    assert found["findings"][0]["events"] == ["1", "2", "3", "4"]
+
+
+def test_processes_without_an_order_are_told(run) -> None:
+    unjudged = "late and fifo are not judged in 1 process: the log does not tell the order of its events"
+    Path("log").write_text(name_parents(["1"]))
+    done = run("log", "--report", "p.html")
+    assert done.code == 0 and "clean" not in done.out
+    assert f"nothing found in 4 events, but {unjudged}" in done.out.replace("\n", " ")
+    assert 'class="verdict open"' in Path("p.html").read_text()
+    found = json.loads(run("log", "--json").out)
+    assert found["totals"]["unordered_processes"] == 1
+    Path("log").write_text(name_parents(["1", "5"]))
+    done = run("log")
+    assert "1 finding: 1 missing" in done.out and unjudged in done.out.replace("\n", " ")
+
+
 def test_a_clean_log_is_exit_code_0(run) -> None:
     Path("go.log").write_text(GO)
     done = run("go.log", "--shiviz", "again.log", "--report", "p.html")

@@ -299,3 +299,28 @@ def test_files_of_several_kinds_or_headers_are_told_apart(run) -> None:
     assert done.code == 2 and "m.csv is csv, m.jsonl is jsonl: order tables of one kind at a time" in done.err
     done = run("m.csv", "n.csv", *WORDS)
     assert done.code == 2 and "m.csv and n.csv have different headers" in done.err
+
+
+@pytest.mark.parametrize("more", [(), ("--form", "parents")])
+def test_one_parent_may_stand_alone_in_text(run, more) -> None:
+    Path("m.csv").write_text('id,sender,parents\n1,a,2\n2,a,\n3,a,"[""1"",2]"\n4,a,9\n5,a,"[1"\n')
+    done = run("m.csv", "--id", "id", "--stamp", "parents", *more, "--out", "out")
+    assert "5 rows = 3 ordered + 1 held + 1 quarantined" in done.out, done
+    ordered = sorted(rows("ordered"), key=lambda row: row["position"])
+    assert [(row["id"], row["parents"] or []) for row in ordered] == [
+        ("2", []),
+        ("1", ["2"]),
+        ("3", ["1", "2"]),
+    ]
+    assert [(row["id"], row["missing"]) for row in rows("held")] == [("4", ["9"])]
+    assert read_reasons() == {6: 'the stamp is not an id, as in "x", or a list of ids, as in ["x", "y"]: [1'}
+
+
+def test_one_parent_may_stand_alone_in_json(run) -> None:
+    stamps = ["m2", None, ["m1", "m2"], {"a": 1}, ""]
+    Path("m.jsonl").write_text(lines(*({"id": f"m{at}", "stamp": one} for at, one in enumerate(stamps, 1))))
+    done = run("m.jsonl", "--id", "id", "--out", "out")
+    assert "5 rows = 4 ordered + 0 held + 1 quarantined" in done.out, done
+    place = {row["id"]: row["position"] for row in rows("ordered")}
+    assert place["m2"] < place["m1"] < place["m3"]
+    assert list(read_reasons()) == [4]

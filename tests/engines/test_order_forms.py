@@ -166,6 +166,13 @@ def test_parents(engine):
     assert found == sent.delivered
 
 
+@pytest.mark.parametrize("options", [{}, {"form": "parents"}], ids=["told by the type", "named"])
+def test_lists_of_parents_may_all_be_empty(engine, options):
+    messages = pa.table({"message": ["m", "n"], "stamp": [[], []], "sender": ["a", "b"]})
+    outcome = engine.order(messages, id="message", **options)
+    assert outcome.counts == {"input": 2, "ordered": 2, "held": 0, "quarantined": 0}
+
+
 KINDS = {
     "bounded": {"message", "extra"},
     "acknowledged": {"message", "ack"},
@@ -218,3 +225,30 @@ def test_a_lost_packet_holds_what_depends_on_it(engine):
     gaps = [tuple(gap.values()) for gap in rows_of(outcome.gaps)]
     assert gaps == [("p0", None, f"message {lost['number']} of {lost['sender']}", gaps[0][3])]
     assert outcome.counts["ordered"] + len(held) == len(sent.packets) - 1
+
+
+@pytest.mark.parametrize(
+    ("form", "type", "first", "second"),
+    [
+        ("vector", "array<int>", [1, 0], [1, 1]),
+        ("matrix", "array<array<int>>", [[0, 0], [0, 0]], [[0, 1], [0, 0]]),
+        (
+            "pairs",
+            "struct<t:array<int>, l:array<struct<p:int, t:array<int>>>>",
+            ([1, 0], []),
+            ([2, 0], [(1, [1, 0])]),
+        ),
+    ],
+)
+@pytest.mark.parametrize(("kind", "five", "seven"), [("int", 5, 7), ("string", "5", "7")])
+def test_members_that_are_integers(engine, form, type, first, second, kind, five, seven):
+    """Senders and receivers are then called by these integers, and not by places."""
+    rows = [
+        (seven if form == "vector" else five, seven, second, "second"),
+        (five, seven, first, "first"),
+    ]
+    frame = make_table(rows, f"sender {kind}, receiver {kind}, stamp {type}, text string")
+    receiver = None if form == "vector" else "receiver"
+    outcome = engine.order(frame, form=form, receiver=receiver, members=[5, 7])
+    found = sorted(rows_of(outcome.ordered), key=lambda row: row["position"])
+    assert [row["text"] for row in found] == ["first", "second"]

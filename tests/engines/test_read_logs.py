@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import antecede
 from antecede.core.errors import CallerError, InputError
 from antecede.formats import Settings
 from antecede.formats import read as read_one
@@ -85,8 +86,8 @@ def test_more_files_than_tasks(reads, tmp_path) -> None:
 
 
 def test_bad_records_and_unknown_files_are_kept_with_their_reason(reads, tmp_path) -> None:
-    write(tmp_path, good=GO + "no clock\nat all\n", bad="who knows what\nthis is", empty="")
-    events, refused, logs = reads("good", "bad", "empty")
+    write(tmp_path, good=GO + "no clock\nat all\n", bad="who knows what\nthis is", empty="", none="[]\n")
+    events, refused, logs = reads("good", "bad", "empty", "none")
     assert len(events) == 4
     assert [(row["line"], row["raw"]) for row in refused if row["file"].endswith("good")] == [
         (9, "no clock\nat all")
@@ -96,6 +97,7 @@ def test_bad_records_and_unknown_files_are_kept_with_their_reason(reads, tmp_pat
     assert [(file.format, file.quarantined, bool(file.error)) for file in logs.files] == [
         ("shiviz", 1, False),
         (None, 1, True),
+        ("empty", 0, False),
         ("empty", 0, False),
     ]
 
@@ -264,7 +266,8 @@ def test_editing_traces_of_one_name_are_two(reads, tmp_path) -> None:
 
 
 def table(rows: list[dict[str, Any]], path: Path) -> None:
-    whole = [{"execution": "x", "process": "p", "kind": "local", **row} for row in rows]
+    usual = {"execution": "x", "process": "p", "kind": "local"}
+    whole = [{**usual, "index": at, **row} for at, row in enumerate(rows)]
     pq.write_table(pa.Table.from_pylist(whole, EVENTS), path)
 
 
@@ -285,13 +288,61 @@ def test_our_own_tables_are_taken_as_they_are(reads, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [{"event": "e", "process": None}, {"event": None}, {"event": "e", "clock": {"p": 1, "q": 0}}]
+    "row",
+    [
+        {"event": "e", "process": None},
+        {"event": None},
+        {"event": "e", "clock": {"p": 1, "q": 0}},
+        {"event": "e", "clock": {"p": 2**62}},
+        {"event": "e", "kind": "SEND"},
+        {"event": "e", "kind": "rcv"},
+        {"event": "e", "process": ""},
+        {"event": "e", "message": ""},
+        {"event": "e", "parents": [""]},
+        {"event": "e", "index": -1},
+    ],
 )
 def test_a_table_with_surprises_goes_through_the_reader(row, tmp_path) -> None:
     table([row, {"event": "e2"}], tmp_path / "t")
     assert count_native_rows(str(tmp_path / "t"), None, Settings()) is None
     table([{"event": "e2"}], tmp_path / "t")
     assert count_native_rows(str(tmp_path / "t"), None, Settings()) == 1
+
+
+MESSAGES_OUT_OF_ORDER = [
+    {"process": "a", "kind": "send", "message": "m1"},
+    {"process": "a", "kind": "send", "message": "m2"},
+    {"process": "b", "kind": "deliver", "message": "m2"},
+    {"process": "b", "kind": "deliver", "message": "m1"},
+]
+OTHER_WORDS = {"send": "SEND", "deliver": "Delivered"}
+
+
+@pytest.mark.parametrize("words", [{}, OTHER_WORDS], ids=["our kinds", "kinds in other words"])
+def test_a_column_without_values_changes_nothing(reads, words, tmp_path) -> None:
+    rows = [
+        {"event": f"e{at}", "index": None, **row, "kind": words.get(row["kind"], row["kind"])}
+        for at, row in enumerate(MESSAGES_OUT_OF_ORDER)
+    ]
+    table(rows, tmp_path / "all")
+    pq.write_table(pq.read_table(tmp_path / "all").drop_columns(["text"]), tmp_path / "few")
+    events, _, logs = reads("all")
+    few, _, _ = reads("few")
+    assert [row | {"file": ""} for row in events] == [row | {"file": ""} for row in few]
+    assert sorted((row["process"], row["index"], row["kind"]) for row in events) == [
+        ("a", 0, "send"),
+        ("a", 1, "send"),
+        ("b", 0, "deliver"),
+        ("b", 1, "deliver"),
+    ]
+    assert antecede.audit(logs.events).summary().counts == {"late": 1, "fifo": 1}
+
+
+def test_where_parents_say_what_follows_what_our_own_table_needs_no_index(reads, tmp_path) -> None:
+    table([{"event": "e1", "index": None}, {"event": "e2", "index": None, "parents": ["e1"]}], tmp_path / "t")
+    assert count_native_rows(str(tmp_path / "t"), None, Settings()) == 2
+    events, _, _ = reads("t")
+    assert [row["index"] for row in events] == [None, None]
 
 
 def test_our_own_tables_with_names_that_spark_does_not_open(reads, tmp_path) -> None:

@@ -20,7 +20,7 @@ from tests.formats.samples import parquet
 
 VARIANTS = 300
 NATIVE = parquet(
-    [{"execution": "x", "process": "a", "event": "e", "clock": [("a", 1)], "file": "f", "line": 1}], EVENTS
+    [{"execution": "x", "process": "a", "index": 0, "event": "e", "clock": [("a", 1)], "line": 1}], EVENTS
 )
 SMALL = parquet([{"process": "a", "event": "e", "index": 1}])
 

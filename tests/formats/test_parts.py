@@ -127,6 +127,8 @@ RECEIVED = [
     {"event": "<", "node": 3, "pkt": {"snd": i % 3, "rcv": 3, "vc": {str(i % 3): i + 1, "3": i + 1}}}
     for i in range(6)
 ]
+TOLD = [{"process": "a", "kind": "send", "message": f"m{i}", "to": "b"} for i in range(4)]
+HEARD = [{"process": "b", "kind": "receive", "message": f"m{i}"} for i in range(4)]
 
 
 @pytest.mark.parametrize(
@@ -137,11 +139,26 @@ RECEIVED = [
         lines(*({"process": "a", "event": str(i), "parents": []} for i in range(9))),
         lines(*({"process": "a", "event": str(i), "index": 9 - i} for i in range(9))),
         lines({"N": 4}, *SENT, *RECEIVED),
+        lines(*TOLD, *HEARD),
+        lines(*TOLD, *HEARD, HEARD[0] | {"from": "a"}),
+        lines(*TOLD, *(one | {"from": "a"} for one in HEARD)),
         "\ufeff" + lines({"N": 4}, *SENT, *RECEIVED),
         "\ufeff\nprocess;kind;text\na;local;x\nb;local;\n\na;local;y\n",
         "process,kind,text\r\n" + "a,send,x\r\n" * 5,
     ],
-    ids=["clocks", "lines", "parents", "given", "sends", "mark", "csv", "csv, crlf"],
+    ids=[
+        "clocks",
+        "lines",
+        "parents",
+        "given",
+        "sends",
+        "ids",
+        "some named",
+        "all named",
+        "mark",
+        "csv",
+        "csv, crlf",
+    ],
 )
 def test_ordinary_files_are_read_in_parts(data):
     plan = plan_parts(data.encode(), "log")

@@ -71,7 +71,18 @@ def test_broken_gzip_and_unknown_formats():
         read(b"", "x", "xml")
 
 
-@pytest.mark.parametrize("data", [b"", b" \n", gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" \n",
+        gzip.compress(b"", mtime=0),
+        b"[]",
+        b" [\n\n]\n",
+        b"\xef\xbb\xbf[]",
+        gzip.compress(b"[]", mtime=0),
+    ],
+)
 def test_an_empty_file_has_no_events(data):
     parsed = read(data, "x")
     assert (parsed.events.num_rows, parsed.quarantine.num_rows, parsed.format) == (0, 0, "empty")

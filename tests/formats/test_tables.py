@@ -1,16 +1,19 @@
 """Our own table as JSON lines, CSV and Parquet; records of sends and receives; mapped names and kinds."""
 
 import json
+import math
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antecede.core.errors import CallerError, InputError
 from antecede.formats.mapped import OWN
 from antecede.formats.parquet import _round_to_microseconds
 from antecede.tables import EVENTS
-from tests.formats.samples import events_as_rows, lines, parquet, parse, rows
+from tests.formats.samples import events_as_rows, in_plain_form, lines, parquet, parse, rows
 
 FULL = {
     "execution": "x",
@@ -62,6 +65,27 @@ def csv_of(*records):
 )
 def test_all_columns_arrive(data):
     assert rows(data) == [FULL]
+
+
+@pytest.mark.parametrize("is_read_in_blocks", [True, False], ids=["blocks", "records"])
+def test_lists_in_csv_are_separated_by_semicolons_or_commas(is_read_in_blocks):
+    receivers = {
+        "b,c": ["b", "c"],
+        "b, c,": ["b", "c"],
+        "b;c": ["b", "c"],
+        "b,1;c,1": ["b,1", "c,1"],
+        '["b,c"]': ["b,c"],
+        "b c": ["b c"],
+        "b": ["b"],
+    }
+    cells = ['"' + cell.replace('"', '""') + '"' for cell in receivers]
+    for cell, wanted in zip(cells, receivers.values(), strict=True):
+        table = f"process,kind,message,receivers\na,send,m,{cell}\nb,deliver,m,\n"
+        found = rows(table if is_read_in_blocks else table.replace("\n", "\r"))
+        assert [row["receivers"] for row in found] == [wanted, None]
+    mixed = "process,receivers\n" + "".join(f"a,{cell}\n" for cell in cells if "[" not in cell)
+    wanted_lists = [names for cell, names in receivers.items() if "[" not in cell]
+    assert [row["receivers"] for row in rows(mixed)] == wanted_lists
 
 
 def test_what_is_missing_is_null_and_not_invented():
@@ -188,6 +212,50 @@ def test_a_broken_array_is_read_as_far_as_it_goes():
     assert refused["line"] == 12 and refused["raw"].startswith('{\n  "process"')
 
 
+def usually(value, *others):
+    return st.sampled_from([value] * 20 + [*others])
+
+
+ROWS = st.fixed_dictionaries(
+    {
+        "execution": usually("x", "", "y"),
+        "process": usually("a", "b", ""),
+        "event": usually("e", "f"),
+        "kind": usually("send", "local", None, "Sent", "what", "rcv"),
+    },
+    optional={
+        "index": usually(0, None, 7, -1),
+        "message": usually("m", None, ""),
+        "sender": usually("a", None, ""),
+        "receivers": usually(["b"], None, [], [""], [None]),
+        "parents": usually(["e"], None, [], [""], [None]),
+        "clock": usually([("a", 1)], [("a", 2), ("b", 1)], None, [], [("b", 3)], [("a", 0)], [("a", -1)]),
+        "time": usually(1.5, None, math.inf),
+        "fields": usually([("k", "v")], None, [("k", None)]),
+        "file": usually("f", None, ""),
+        "line": usually(3, None, -1),
+    },
+)
+
+
+@given(st.lists(ROWS, max_size=6), st.sets(st.sampled_from(["index", "clock", "parents"])))
+def test_a_table_with_all_our_columns_is_read_as_one_without_those_that_say_nothing(records, absent):
+    kept = [{name: value for name, value in one.items() if name not in absent} for one in records]
+    whole = pa.Table.from_pylist(kept, EVENTS)
+    parsed = [parse(write_parquet(table)) for table in (whole, whole.drop_columns(["text"]))]
+    # What was refused is kept with all columns that it has.
+    one, other = (
+        in_plain_form(one._replace(quarantine=one.quarantine.drop_columns(["raw"]))) for one in parsed
+    )
+    assert one == other
+
+
+def write_parquet(table):
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
 def test_our_columns_are_all_read():
     assert set(OWN) == set(EVENTS.names)
     table = pa.Table.from_pylist(
@@ -239,6 +307,49 @@ def test_a_broadcast_is_one_message():
     sent = send(1, "x", to=["b", "c"])
     got = [receive(1, 1, "x"), receive(1, 1, "x", by="c")]
     assert messages(sent, *got) == [("a:1", "sent"), ("a:1", "first"), ("a:1", "first")]
+
+
+def say(process, kind, text, **more):
+    return {"process": process, "kind": kind, "message": text} | more
+
+
+@pytest.mark.parametrize(
+    "more", [{"to": ["b"]}, {"dst": "b"}, {"vc": {"a": 1}}, {"to": "b", "vc": {"a": 1}}], ids=str
+)
+def test_what_is_said_is_the_id_where_no_receive_names_its_sender(more):
+    log = [say("a", "send", "m1", **more), say("a", "send", "m2", **more)]
+    log += [say("b", "deliver", "m2"), say("b", "deliver", "m1")]
+    assert messages(*log) == [("m1", "text"), ("m2", "text"), ("m2", "text"), ("m1", "text")]
+    repeated = [*log, say("a", "send", "m1", **more)]
+    assert messages(*repeated)[-1] == ("m1", "text")
+
+
+def test_where_only_some_receives_name_their_senders_nothing_may_be_said_twice():
+    log = [say("a", "send", "x", to="b"), say("a", "send", "y", to="b")]
+    log += [say("b", "receive", "y", **{"from": "a"}), say("b", "receive", "x")]
+    assert [name for name, _ in messages(*log)] == ["x", "y", "y", "x"]
+    assert [name for name, _ in messages(*log, say("a", "send", "y", to="b"))] == [
+        "a:0",
+        "a:1",
+        "a:1",
+        None,
+        "a:2",
+    ]
+
+
+def test_what_two_processes_say_is_no_id_beside_clocks():
+    log = [say("a", "send", "x", vc={"a": 1}), say("b", "send", "x", vc={"b": 1})]
+    assert messages(*log, say("b", "receive", "x", vc={"a": 1, "b": 2})) == [
+        ("a:1", "sent"),
+        ("b:1", "sent"),
+        (None, None),
+    ]
+
+
+def test_what_is_said_is_but_a_text_where_receives_name_their_senders():
+    log = [say("a", "send", "x", to="b"), say("a", "send", "x", to="b")]
+    log += [say("b", "receive", "x", **{"from": "a"}), say("b", "receive", "x", **{"from": "a"})]
+    assert messages(*log) == [("a:0", "sent"), ("a:1", "sent"), ("a:0", "first"), ("a:1", "first")]
 
 
 def test_only_the_first_record_can_be_a_header():

@@ -100,10 +100,11 @@ def by_definition(rows):
             i for i in deliveries if not everybody and rows[i]["process"] not in addressed
         }
         told["wrong"] |= {i for i in deliveries if rows[i]["sender"] not in senders | {-1}}
-        names = {name for name in rows[first]["receivers"] if name >= 0}
-        names = names - {rows[first]["process"]} or names
-        told["lost"] |= {(first, name) for name in names - reached}
-        if not names and not deliveries:
+        named = [(i, name) for i in sends for name in rows[i]["receivers"] if name >= 0]
+        meant = [(i, name) for i, name in named if name != rows[i]["process"]] or named
+        by_receiver = {name: i for i, name in reversed(meant)}
+        told["lost"] |= {(i, name) for name, i in by_receiver.items() if name not in reached}
+        if not named and not deliveries:
             told["lost"].add((first, -1))
     return told
 

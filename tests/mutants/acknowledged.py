@@ -17,8 +17,8 @@ class AcknowledgesArrival(Acknowledged, kw_only=True):
             self._emit_packet(packet.source, wire.encode(clock), kind="ack")
         return super()._accept_packet(packet, stamp)
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
-        Optimal._merge_delivered_stamp(self, source, stamp)
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
+        Optimal._learn_from_delivery(self, source, stamp)
 
 
 class SettlesLater(Acknowledged, kw_only=True):

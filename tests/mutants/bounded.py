@@ -88,7 +88,7 @@ class RushesExtras(Bounded, kw_only=True):
 class ShrinksAtSendsOnly(Bounded, kw_only=True):
     """The threshold is not tested after deliveries."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: Counts) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
         self._take_ready_extras()

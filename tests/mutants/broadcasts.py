@@ -29,8 +29,8 @@ class NeedsItself(Vector, kw_only=True):
 class ForgetsConcurrent(Predecessors, kw_only=True):
     """A message to q becomes the only barrier of q, whatever else was on its way there."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: PredecessorsStamp) -> None:
-        super()._merge_delivered_stamp(source, stamp)
+    def _learn_from_delivery(self, source: int, stamp: PredecessorsStamp) -> None:
+        super()._learn_from_delivery(source, stamp)
         for q in stamp.dests:
             if q != self.me:
                 self.barriers[q] = {source: stamp.count}

@@ -42,7 +42,7 @@ class DeliversCopies(Flood, kw_only=True):
 
     def _process_ordered_packet(self, packet: Packet, stamp: FloodStamp) -> None:
         if self.known[stamp.origin].has(stamp.number) and stamp.origin != self.me:
-            self._append_to_inbox(self.group[stamp.origin], packet)
+            self._append_ordered_packet_to_inbox(self.group[stamp.origin], packet)
         super()._process_ordered_packet(packet, stamp)
 
 

@@ -18,7 +18,7 @@ Stamp = tuple[list[int], Counts]
 class Printed(Matrix, kw_only=True):
     """RST's own update at a delivery: add 1 to the local matrix, then take the maximum."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
         self.sent[source, self.me] += 1
         np.maximum(self.sent, stamp[1], out=self.sent)
 
@@ -30,7 +30,7 @@ class MatrixSelfSends(SelfSends, Printed, kw_only=True):
 class WithoutCountAtDelivery(SelfSends, Matrix, kw_only=True):
     """The account of Sanchez: only the maximum. Right, for messages to oneself too."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
         np.maximum(self.sent, stamp[1], out=self.sent)
 
 
@@ -39,10 +39,10 @@ class LearnsAtArrival(Matrix, kw_only=True):
 
     def _accept_packet(self, packet: Packet, stamp: Stamp) -> Delivery | None:
         delivery = super()._accept_packet(packet, stamp)
-        super()._merge_delivered_stamp(self.index[packet.source], self._decode_packet_stamp(packet))
+        super()._learn_from_delivery(self.index[packet.source], self._decode_packet_stamp(packet))
         return delivery
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
         pass
 
 
@@ -88,7 +88,7 @@ class ReadsWholeMatrix(Matrix, kw_only=True):
 class AddsToLocalMatrix(Matrix, kw_only=True):
     """All copies are counted, but in the local matrix, where the maximum may hide one."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
         self.sent[source, stamp[0]] += 1
         np.maximum(self.sent, stamp[1], out=self.sent)
 
@@ -96,8 +96,8 @@ class AddsToLocalMatrix(Matrix, kw_only=True):
 class AddsOwnCopy(Matrix, kw_only=True):
     """Only the copy for this process is counted."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
-        super()._merge_delivered_stamp(source, ([self.me], stamp[1]))
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
+        super()._learn_from_delivery(source, ([self.me], stamp[1]))
 
 
 class CountsBetweenCopies(Matrix, kw_only=True):

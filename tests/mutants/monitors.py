@@ -20,7 +20,7 @@ class MonitorSelfSends(SelfSends, Monitor, kw_only=True):
 class RepairedSelfSends(MonitorSelfSends, kw_only=True):
     """f[p] := max(f[p], e[p] + 1) instead of a second count: right."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: list[int]) -> None:
+    def _learn_from_delivery(self, source: int, stamp: list[int]) -> None:
         self.past = [max(pair) for pair in zip(self.past, stamp, strict=True)]
         if self.process == self.monitor:
             self.past[source] = max(self.past[source], stamp[source] + 1)

@@ -40,7 +40,7 @@ class ReleaseAcknowledgesArrival(Release, kw_only=True):
         return super()._accept_packet(packet, stamp)
 
     def _process_ordered_packet(self, packet: Packet, stamp: release.Stamp) -> None:
-        self._append_to_inbox(packet.source, packet)
+        self._append_ordered_packet_to_inbox(packet.source, packet)
 
 
 class ReleaseTakesAnyAcknowledgement(Release, kw_only=True):

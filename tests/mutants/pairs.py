@@ -41,8 +41,8 @@ class Strict(Pairs89, kw_only=True):
 class StrictTicking(Strict, kw_only=True):
     """The strict test with a clock that ticks at deliveries too: right again."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: PairsStamp) -> None:
-        super()._merge_delivered_stamp(source, stamp)
+    def _learn_from_delivery(self, source: int, stamp: PairsStamp) -> None:
+        super()._learn_from_delivery(source, stamp)
         self.gate.advance_slot(self.me, self.gate.have.get(self.me, 0) + 1)
 
 

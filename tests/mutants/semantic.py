@@ -82,9 +82,9 @@ class AlwaysFires(Semantic, kw_only=True):
 class KeepsOwnMcv(Semantic, kw_only=True):
     """Figure 3 as it stands: packets bring no MCV."""
 
-    def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Read) -> None:
         mcv = self.mcv
-        super()._merge_delivered_stamp(source, stamp)
+        super()._learn_from_delivery(source, stamp)
         self.mcv = mcv
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from antecede.formats.debezium import COLUMNS, TRANSACTIONS, is_change_log
+from antecede.formats.debezium import COLUMNS, TRANSACTIONS, has_change_log
 from antecede.local.message_files import LocalMessageFiles, read_message_files
 from antecede.local.message_order import order
 from antecede.ordering.change_tables import parse_change_records
@@ -80,8 +80,8 @@ def test_a_topic_called_transactions_is_in_a_group_of_its_own() -> None:
 )
 def test_a_dump_is_found_behind_tombstones(tmp_path: Path, start: bytes) -> None:
     tmp_path.joinpath("a").write_bytes(start)
-    assert not is_change_log([str(tmp_path)])
+    assert not has_change_log([str(tmp_path)])
     tmp_path.joinpath("b").write_bytes(start + json.dumps(write_mark("B1")).encode())
-    assert is_change_log([str(tmp_path)])
+    assert has_change_log([str(tmp_path)])
     tmp_path.joinpath("b").write_bytes(start + b"no JSON\n" + json.dumps(write_mark("B1")).encode())
-    assert not is_change_log([str(tmp_path)])
+    assert not has_change_log([str(tmp_path)])

@@ -12,6 +12,7 @@ from antecede.ordering.kafka_records import (
     KAFKA_COLUMNS,
     RECORDS,
     choose_stamp_kind_of_records,
+    list_columns_of_options,
     list_possible_stamp_kinds,
     parse_records,
     plan_records,
@@ -66,7 +67,8 @@ def test_stamps_are_taken_from_headers_and_values() -> None:
 
 
 def test_what_is_no_row_has_the_reason() -> None:
-    options = MessageOptions(sender="who", stamp="n", form="sequence")
+    options = MessageOptions(sender="who", stamp="n", form="sequence", group="room")
+    told = "the group is not a name but a list or an object, and each group needs a row of its own"
     cases: list[tuple[Any, dict[str, bytes], str]] = [
         (None, {}, "the value is null"),
         (b"[1]", {}, "the value is no JSON object"),
@@ -75,6 +77,7 @@ def test_what_is_no_row_has_the_reason() -> None:
         ({"who": "a", "n": 1}, {"n": b"2"}, "n is in a header and in the value, and not the same"),
         ({"who": "a", "n": "x"}, {}, "the stamp has a count that is no whole number: x"),
         ({"who": ["a"], "n": 1}, {}, 'the sender is not a name but a list or an object: ["a"]'),
+        ({"who": "a", "n": 1, "room": ["r", "s"]}, {}, f'{told}: ["r","s"]'),
     ]
     for value, headers, reason in cases:
         (row,) = parse(options, (value, headers))
@@ -121,3 +124,9 @@ def test_columns_of_kafka_can_be_named_and_forms_are_told_by_most_records() -> N
     assert list_possible_stamp_kinds(options._replace(form="vector", members=["a"])) == ["list"]
     with pytest.raises(CallerError, match="nothing tells its form"):
         choose_stamp_kind_of_records([make_batch(({"other": 1}, {}))], options)
+
+
+def test_named_columns_are_made_of_records_whatever_the_form() -> None:
+    options = MessageOptions(sender="who", stamp="x", number="n", id="i", form="sequence", receiver="to")
+    assert set(list_columns_of_options(options)) == {"who", "x", "n", "i", "to"}
+    assert set(list_columns_of_options(MessageOptions(id="i", form="parents"))) == {"i", "stamp"}

@@ -75,7 +75,7 @@ def test_two_levels_a_mean_per_message_and_a_delay_per_receiver() -> None:
     one = wires(Network(delay="two-level:100,20,5"))
     means, delays = [], []
     for _ in range(3000):
-        mean = one.draw_mean_delay()
+        mean = one.draw_mean_delay_of_message()
         assert mean is not None
         means.append(mean)
         delays.append([one.draw_arrival_time(0, target, 50.0, mean) - 50 for target in (1, 2, 3)])

@@ -119,3 +119,14 @@ def test_many_events_are_shared_out_to_more_tasks(spark, monkeypatch):
     assert found._sources[0].select(sf.spark_partition_id().alias("at")).distinct().count() > 3
     assert found.summary().counts == {"late": 12}
     found.done()
+
+
+def test_a_note_tells_of_kinds_that_are_not_known(spark):
+    events = spark.createDataFrame(
+        [("a", "publish"), ("b", "RECV"), ("c", None)], "process string, kind string"
+    )
+    note = "kinds that are not known are taken as local: publish; name them send, receive, deliver, local"
+    with audit(events) as unknown, audit(events.where("kind = 'RECV'")) as known:
+        assert (unknown.note, known.note) == (note, None)
+    with audit(events.drop("kind")) as kindless:
+        assert kindless.note is None

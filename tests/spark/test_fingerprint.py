@@ -1,6 +1,6 @@
 """Both engines give rows the same hash: it decides which of two messages that differ counts."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +24,8 @@ COLUMNS: list[tuple[pa.DataType, list[Any]]] = [
     (pa.binary(), [b"\0\xff", b"x" * 33]),
     (pa.date32(), [date(1969, 1, 1), date(2024, 2, 29)]),
     (pa.timestamp("us", "UTC"), [datetime(1969, 1, 1, tzinfo=UTC), datetime(2024, 2, 29, 1, 2, 3, 4, UTC)]),
+    (pa.time64("us"), [time(23, 59, 59, 999_999), time(0)]),
+    (pa.duration("us"), [timedelta(microseconds=-1), timedelta(days=400, seconds=5)]),
     (pa.decimal128(10, 2), [Decimal("-1.50"), Decimal("12345678.90")]),
     (pa.decimal128(30, 2), [Decimal("-1.50"), Decimal("1234567890123456789012.90")]),
     (pa.list_(pa.int64()), [[1, None, 2], []]),

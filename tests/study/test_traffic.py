@@ -44,6 +44,14 @@ def test_messages_with_their_times() -> None:
     assert recording.depends_on.tolist() == [EVERYTHING] * 3
 
 
+def test_a_message_that_was_sent_again_is_one_message_also_where_it_is_lost() -> None:
+    one, again, *others = tell("a send m; a send m; b deliver m; c step")
+    records = [one | {"receivers": ["b"]}, again | {"receivers": ["c"]}, *others]
+    recording = find_only_traffic(*records).recording
+    assert recording is not None and recording.sender.tolist() == [0]
+    assert recording.target.tolist() == [1, 2]
+
+
 def test_an_arrival_before_the_delivery_is_when_it_arrived() -> None:
     told = "a send x; b receive x; b deliver x"
     traffic = find_only_traffic(*tell(told, 0, 10, 25))

@@ -87,6 +87,9 @@ def _build_fault_findings(graph: EventGraph, kind: ClockFault, faults: ClockFaul
     elif kind == ClockFault.BEYOND:
         details["last"] = _find_largest_own_entries(graph)[slot].tolist()
         witness = [event]
+    elif kind == ClockFault.UNKNOWN:
+        # Events of a process that have no place in its order are none of its track.
+        details["acts"] = np.isin(slot, graph.events.process).tolist()
     else:
         details["own"] = graph.events.own[event].tolist()
     return build_finding_rows(KIND_OF_FAULT[kind], event, *witness, **details)

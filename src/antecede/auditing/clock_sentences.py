@@ -65,8 +65,11 @@ def _describe_clock_claim(event: Event, slot: str, value: int) -> str:
     return f"The clock of {refer_to_event(event)} says that {came} of {shorten_name(slot)} came before"
 
 
-def _describe_unknown_process(event: Event, slot: str, value: int, **_: Any) -> str:
-    return f"{_describe_clock_claim(event, slot, value)}, but the log has none of {shorten_name(slot)}"
+def _describe_unknown_process(event: Event, slot: str, value: int, acts: bool = False, **_: Any) -> str:
+    claim, process = _describe_clock_claim(event, slot, value), shorten_name(slot)
+    if acts:
+        return f"{claim}, but no event of {process} in the log has an index or a clock that counts it"
+    return f"{claim}, but the log has none of {process}"
 
 
 def _describe_entry_beyond_last(

@@ -34,6 +34,7 @@ NUMBERS = (
     "concurrent_pairs",
     "early",
     "pairs",  # of an early and a late delivery
+    "unordered_processes",  # that deliver several messages; `late` and `fifo` are not judged there
 )
 MEANT = (
     "needless_waits",  # of messages, for others that are not meant to come first
@@ -96,7 +97,7 @@ def find_findings_and_totals(graph: EventGraph) -> Examination:
     numbers |= count_spans_and_roots(graph)
     names = (*NUMBERS, *MEANT, *TRACE_NUMBERS, *COUNT_COLUMNS)
     columns = [pa.array(numbers[name], mask=numbers[name] < 0) for name in names]
-    columns += [pa.array(times, from_pandas=True) for times in _find_time_range(graph)]
+    columns += [pa.array(times, from_pandas=True) for times in _find_time_ranges_by_execution(graph)]
     totals = pa.Table.from_arrays([graph.events.executions, *columns], schema=TOTALS)
     return Examination([*lateness.parts, *others, unmeant.part], totals)
 
@@ -121,11 +122,23 @@ def _count_events_and_messages(graph: EventGraph) -> dict[str, Ints]:
         "sends": np.flatnonzero(graph.messages.act == SEND),
         "deliveries": np.flatnonzero(graph.messages.act == DELIVER),
         "edges": target[is_across],
+        "unordered_processes": _list_first_events_of_unordered_processes(graph),
     }
     return {name: graph.events.count_rows_by_execution(some) for name, some in rows.items()}
 
 
-def _find_time_range(graph: EventGraph) -> tuple[Floats, Floats]:
+def _list_first_events_of_unordered_processes(graph: EventGraph) -> Ints:
+    """Of each process that delivered several messages, and not all of them on its line, the first row."""
+    events, codes = graph.events, len(graph.events.process_names)
+    sends = graph.messages.links.find_sends_of_deliveries(graph.messages.act)
+    deliveries = np.bincount(events.process[sends >= 0], minlength=codes)
+    is_alone = (sends >= 0) & (events.track >= codes)
+    alone = np.bincount(events.process[is_alone], minlength=codes)
+    # The rows of a process stand together, and those of processes ascend.
+    return np.searchsorted(events.process, np.flatnonzero((deliveries >= 2) & (alone >= 1)))
+
+
+def _find_time_ranges_by_execution(graph: EventGraph) -> tuple[Floats, Floats]:
     """The first and the last time of each execution, nan if no event has one."""
     time = to_floats(get_column(graph.events.table, "time"))
     if not len(time):

@@ -26,6 +26,7 @@ _LABELS = {
     "edges": "direct causes in other processes",
     "early": "early deliveries",
     "pairs": "pairs of early and late",
+    "unordered_processes": "processes whose events have no order",
 }
 """Totals whose names say too little on a page."""
 
@@ -61,13 +62,28 @@ class Summary:
             return f"{format_count(self.findings, 'finding')}: {kinds}"
         if not self.totals["events"]:
             return "no events, and so nothing to find"
+        if self.unjudged:
+            return f"nothing found in {format_count(self.totals['events'], 'event')}, but {self.unjudged}"
         return f"clean: nothing found in {format_count(self.totals['events'], 'event')}"
+
+    @property
+    def unjudged(self) -> str | None:
+        """What the audit could not judge, if there is something."""
+        number = self.totals["unordered_processes"]
+        if not number:
+            return None
+        where = "1 process: the log does not tell the order of its events"
+        if number > 1:
+            where = f"{number:,} processes: the log does not tell the order of their events"
+        return f"late and fifo are not judged in {where}"
 
     @property
     def numbers(self) -> dict[str, str | int]:
         """The totals under names that people read."""
         numbers: dict[str, str | int] = {"executions": self.executions}
         for name, count in self.totals.items():
+            if name == "unordered_processes" and not count:
+                continue
             numbers[_LABELS.get(name, name.replace("_", " "))] = count
         for state, count in self.traces.items():
             numbers[f"{state} traces"] = count

@@ -19,9 +19,9 @@ from antecede.core.errors import AntecedeError
 from antecede.kernels import announcement
 
 COMMANDS = {
-    "simulate": (
-        "antecede.cli.simulate:simulate_command",
-        "Run a protocol's real endpoints over a simulated network: what it costs, what an oracle finds.",
+    "audit": (
+        "antecede.cli.audit:audit_command",
+        "Say whether logs keep causal order: what is late, lost or twice, which clocks and times are wrong.",
     ),
     "order": (
         "antecede.cli.order:order_command",
@@ -31,29 +31,29 @@ COMMANDS = {
         "antecede.cli.status:status_command",
         "Say what a stream has done and what it waits for; it may run or be stopped.",
     ),
-    "audit": (
-        "antecede.cli.audit:audit_command",
-        "Say whether logs keep causal order: what is late, lost or twice, which clocks and times are wrong.",
-    ),
     "compare": (
         "antecede.cli.compare:compare_command",
         "Replay the communication of logs through every protocol that fits, and say which is best there.",
     ),
-    "study": (
-        "antecede.cli.study:study_command",
-        "Run the experiments that answer what a paper left open, and write what they show.",
+    "protocols": (
+        "antecede.cli.protocols:protocols_command",
+        "List the protocols, or tell all of one: its guarantee, its costs, its errata, how to use it.",
+    ),
+    "simulate": (
+        "antecede.cli.simulate:simulate_command",
+        "Run a protocol's real endpoints over a simulated network: what it costs, what an oracle finds.",
     ),
     "explore": (
         "antecede.cli.explore:explore_command",
         "Find every execution of a small distributed program under a protocol.",
     ),
+    "study": (
+        "antecede.cli.study:study_command",
+        "Run the experiments that answer what a paper left open, and write what they show.",
+    ),
     "node": (
         "antecede.cli.node:node_command",
         "Run a node of a group that delivers in causal order, for programs in any language.",
-    ),
-    "protocols": (
-        "antecede.cli.protocols:protocols_command",
-        "List the protocols, or tell all of one: its guarantee, its costs, its errata, how to use it.",
     ),
     "demo": (
         "antecede.cli.demo:demo_command",
@@ -64,7 +64,7 @@ COMMANDS = {
         "Check Python, SQLite, Java, Spark, memory and space, and name the remedy for each thing missing.",
     ),
 }
-"""Where each subcommand is, and the first line of its help."""
+"""Where each subcommand is, and the first line of its help; what is asked for most comes first."""
 ARROW_COMMANDS = ("simulate", "order", "status", "audit", "compare", "study", "demo")
 """Those that use Arrow tables."""
 LONGEST_ERROR = 2_000

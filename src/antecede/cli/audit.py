@@ -139,7 +139,7 @@ def _write_dot(windows: list[Window], file: Path) -> str:
 
     first = windows[0] if windows else Window("no events", EVENTS.empty_table())
     text = render_dot(first.events, first.edges, first.late, first.ghosts)
-    return f"{write_text(file, text, '--dot')}{_describe_left_out_events(first)}"
+    return f"{write_text(file, text, '--dot')}{_make_window_suffix(first)}"
 
 
 def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
@@ -153,8 +153,8 @@ def _write_shiviz(run: AuditRun, windows: list[Window], file: Path) -> str:
         text = format_shiviz(add_clocks(events))
     except CallerError as error:
         return f"not written: {error}"
-    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _describe_left_out_events(windows[0])}"
+    return f"{write_text(file, text, '--shiviz')}{'' if is_whole else _make_window_suffix(windows[0])}"
 
 
-def _describe_left_out_events(window: Window) -> str:
+def _make_window_suffix(window: Window) -> str:
     return f" ({window.title}. {window.left_out})" if window.left_out else ""

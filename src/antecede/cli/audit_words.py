@@ -57,7 +57,7 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
     quarantined = count_quarantined(run)
     yield from map(escape_text, describe_files(run.files, run.note))
     yield f"[dim]{escape_text(str(run.engine))}[/]"
-    color = "red" if summary.findings else "yellow" if quarantined else "green"
+    color = "red" if summary.findings else "yellow" if quarantined or summary.unjudged else "green"
     yield f"[bold {color}]{escape_text(describe_audit_verdict(run))}[/]"
     numbers = [pluralize(summary.totals[name], word) for name, word in SHOWN_TOTALS.items()]
     yield f"{pluralize(summary.executions, 'execution')}: {', '.join(numbers)}"
@@ -65,6 +65,8 @@ def describe_audit(run: AuditRun) -> Iterator[str]:
         yield _describe_trace_states(summary)
     if summary.uncounted:
         yield f"pairs were not counted in {pluralize(summary.uncounted, 'execution')}"
+    if summary.unjudged and (summary.findings or quarantined):
+        yield summary.unjudged
     tables = dict(group_findings_by_kind(summary.sample))
     for kind, count in summary.counts.items():
         yield f"\n[bold]{kind}[/] {count:,}  [dim]{MEANINGS.get(kind, '')}[/]"

@@ -16,7 +16,7 @@ from antecede.cli.output import Json, print_json, print_lines
 from antecede.core.errors import CallerError
 from antecede.formats import Settings
 from antecede.formats.debezium import COLUMNS as CHANGE_COLUMNS
-from antecede.formats.debezium import is_change_log
+from antecede.formats.debezium import has_change_log
 from antecede.formats.sources import list_files
 from antecede.kafka_address import is_kafka_address
 from antecede.ordering.forms import join_form_names
@@ -222,4 +222,4 @@ def _is_change_log(inputs: list[str], format: str | None) -> bool:
     """Whether these are changes of a database, as Debezium writes them."""
     if format is not None or any(map(is_kafka_address, inputs)):
         return format == "debezium"
-    return is_change_log(inputs)
+    return has_change_log(inputs)

@@ -29,8 +29,6 @@ LISTED_GAPS = 10
 """So many root gaps are listed."""
 TABLES = {"ordered": "ordered", "held": "held", "quarantined": "quarantine"}
 """The parts of the sum, and the tables that hold them."""
-NO_COLUMNS = ("form", "members")
-"""Options that name no column."""
 READ_OPTIONS = ("sender", "stamp", "form", "number", "id", "group", "receiver", "arrival", "time")
 """Options that matter when a table of messages in text is read."""
 _OPTION = re.compile(
@@ -96,7 +94,7 @@ def check_message_columns(inputs: list[str], format: str | None, options: dict[s
     from antecede.formats.message_files import find_table_kind, list_parquet_columns
     from antecede.formats.text_lines import split_file_into_ranges
     from antecede.ordering.forms import FORMS, join_form_names
-    from antecede.ordering.message_plan import make_missing_column_error
+    from antecede.ordering.message_plan import NO_COLUMNS, make_missing_column_error
     from antecede.ordering.text_tables import make_text_question
 
     form = options.get("form")

@@ -125,7 +125,7 @@ def describe_guarantee(facts: Facts) -> str:
     return promise
 
 
-def choose_example_options(facts: Facts) -> dict[str, Any]:
+def choose_required_options(facts: Facts) -> dict[str, Any]:
     """The options that a protocol cannot do without, for a group of three."""
     if facts.monitor:
         return {next(iter(facts.options)): EXAMPLE_GROUP[0]}
@@ -136,6 +136,6 @@ def format_example_call(facts: Facts) -> str:
     """A line of Python that makes an endpoint of this protocol."""
     group = ", ".join(f'"{name}"' for name in EXAMPLE_GROUP)
     options = ""
-    for option, value in choose_example_options(facts).items():
+    for option, value in choose_required_options(facts).items():
         options += f', {option}="{value}"' if isinstance(value, str) else f", {option}={value}"
     return f'antecede.endpoint("{facts.name}", process="{EXAMPLE_GROUP[0]}", group=[{group}]{options})'

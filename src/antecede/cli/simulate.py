@@ -13,7 +13,7 @@ from antecede.cli import options as o
 from antecede.cli.campaign import run_campaign
 from antecede.cli.folders import PART_PREFIX, claim_folder, explain_write_errors
 from antecede.cli.output import Json
-from antecede.cli.tables import describe_run_verdict, make_costs_table
+from antecede.cli.tables import describe_run_outcome, make_costs_table
 from antecede.cli.work import Work
 from antecede.core.errors import CallerError
 from antecede.report.spacetime import render_diagram
@@ -172,7 +172,7 @@ def _print_run(
     for line in render_diagram(events, console.width) if events else ():
         console.print(line, soft_wrap=True, highlight=False)
     console.print(make_costs_table({run.plan.protocol: run}))
-    for line in describe_run_verdict(run):
+    for line in describe_run_outcome(run):
         console.print(line, soft_wrap=True, highlight=False)
     if out is not None:
         console.print(f"written to {out}: {', '.join(FILES)}", highlight=False)

@@ -59,7 +59,7 @@ def _color_if_bad(text: str, bad_count: int) -> str:
     return f"[red]{text}[/]" if bad_count else f"[green]{text}[/]"
 
 
-def describe_run_verdict(run: Run) -> Iterator[str]:
+def describe_run_outcome(run: Run) -> Iterator[str]:
     """What the oracle says, in sentences."""
     facts, verdict = run.plan.facts, run.verdict
     if run.faults:

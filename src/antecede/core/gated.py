@@ -18,13 +18,13 @@ class Gated(Endpoint, kw_only=True):
     """
 
     learns: ClassVar[bool] = False
-    """Whether the protocol has a `_merge_delivered_stamp` of its own."""
+    """Whether the protocol has a `_learn_from_delivery` of its own."""
 
     gate: Gate[Packet] = msgspec.field(default_factory=Gate)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.learns = cls._merge_delivered_stamp is not Gated._merge_delivered_stamp
+        cls.learns = cls._learn_from_delivery is not Gated._learn_from_delivery
 
     @cached_property
     def stamps(self) -> dict[int, Any]:
@@ -85,7 +85,7 @@ class Gated(Endpoint, kw_only=True):
     def _deliver_packet(self, packet: Packet, stamp: Any) -> Delivery:
         source = packet.source
         if self.learns:
-            self._merge_delivered_stamp(self.index[source], stamp)
+            self._learn_from_delivery(self.index[source], stamp)
         return Delivery(source, packet.payload)
 
     def held(self) -> list[Held]:
@@ -106,7 +106,7 @@ class Gated(Endpoint, kw_only=True):
         """How a slot is called towards the user; most protocols have a slot per process."""
         return self.group[slot]
 
-    def _merge_delivered_stamp(self, source: int, stamp: Any) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Any) -> None:
         """Learn from the stamp of a delivered packet what the gate does not keep."""
 
 

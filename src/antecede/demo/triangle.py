@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import antecede
-from antecede.cli.tables import describe_run_verdict, make_costs_table
+from antecede.cli.tables import describe_run_outcome, make_costs_table
 from antecede.simulate.network import PRESETS
 from antecede.simulate.oracle import Oracle
 from antecede.simulate.run import Plan, simulate
@@ -202,7 +202,7 @@ def compare_protocols_on_bad_network(console: Console) -> None:
     }
     console.print(make_costs_table(runs))
     for name, run in runs.items():
-        faults, *_, last = describe_run_verdict(run)
+        faults, *_, last = describe_run_outcome(run)
         console.print(last, highlight=False)
         if name == "matrix":
             console.print(f"  {faults}", highlight=False, soft_wrap=True)

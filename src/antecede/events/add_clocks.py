@@ -20,7 +20,7 @@ def add_clocks(table: pa.Table) -> pa.Table:
     graph = build_event_graph(table)
     order = graph.causes.order
     rows = order[graph.events.is_step[order]]
-    _refuse_unordered_events(graph, rows)
+    _refuse_cycles_and_unplaced_events(graph, rows)
     position = find_places_among_chosen(rows, len(order))
     source, target = (position[side] for side in graph.causes.edges)
     is_among_steps = (source >= 0) & (target >= 0)
@@ -43,7 +43,7 @@ def _build_clock_maps(counts: Clocks, names: pa.Array) -> pa.MapArray:
     return pa.MapArray.from_arrays(pa.array(starts), keys, items).cast(TYPE)
 
 
-def _refuse_unordered_events(graph: EventGraph, rows: Ints) -> None:
+def _refuse_cycles_and_unplaced_events(graph: EventGraph, rows: Ints) -> None:
     """Refuse events on cycles, and those that have no place in their process."""
     if len(graph.causes.stuck):
         raise CallerError("the log has cycles, so its events have no clocks; repair these first")

@@ -13,6 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.core.errors import CallerError
+from antecede.events.clock_columns import (
+    check_clock_column,
+    convert_structs_to_clocks,
+    is_struct_of_counts,
+)
+from antecede.events.kinds import convert_kind_column
 from antecede.tables import EVENTS
 
 SAYS_NOTHING_OF_CAUSES = ("text", "fields")
@@ -24,6 +30,7 @@ class Conversion(Enum):
 
     CAST = "cast"
     FROM_TIMESTAMP = "milliseconds since 1970"
+    FROM_STRUCT = "clocks of structs with a count for each process"
 
 
 def choose_conversion(
@@ -36,6 +43,8 @@ def choose_conversion(
     wanted = EVENTS.field(name).type
     if name == "time" and pa.types.is_timestamp(given):
         return Conversion.FROM_TIMESTAMP
+    if name == "clock" and is_struct_of_counts(given):
+        return Conversion.FROM_STRUCT
     if not pa.types.is_null(given) and _classify_type(given) != _classify_type(wanted):
         sentence = f"column {name!r} is {describe(given)} and must be {describe(wanted)}: cast it first"
         raise CallerError(sentence)
@@ -67,7 +76,8 @@ def check_event_columns(names: Collection[str]) -> None:
 def coerce_events(table: pa.Table) -> pa.Table:
     """The columns of EVENTS that the table has, with the types of EVENTS. Others are left out.
 
-    Without `execution`, and where it is null, all events are of one execution, whose name is empty.
+    Without `execution`, and where it is null, all events are of one execution, whose name is empty. Kinds may
+    be the words that readers of logs know.
     """
     check_event_columns(table.column_names)
     columns = {
@@ -77,12 +87,16 @@ def coerce_events(table: pa.Table) -> pa.Table:
     }
     unnamed = pa.nulls(len(table), pa.string())
     columns["execution"] = pc.fill_null(columns.get("execution", unnamed), "")
+    if "kind" in columns:
+        columns["kind"] = convert_kind_column(columns["kind"])
     return pa.table(columns)
 
 
 def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
     conversion = choose_conversion(wanted.name, column.type)
     try:
+        if conversion is Conversion.FROM_STRUCT:
+            column = convert_structs_to_clocks(column)
         if conversion is Conversion.FROM_TIMESTAMP:
             # Nothing is lost but what is finer than a microsecond.
             micros = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
@@ -94,5 +108,7 @@ def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArra
         raise CallerError(
             f"column {wanted.name!r} cannot be read as {wanted.type}: {error}; cast it first"
         ) from None
+    if wanted.name == "clock":
+        check_clock_column(column)
     # As readers do: an infinite time is unknown.
     return pc.if_else(pc.is_finite(column), column, None) if wanted.name == "time" else column

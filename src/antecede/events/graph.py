@@ -5,7 +5,8 @@ messages. Time tells of none and only breaks ties. One table may hold any number
 
 A process's sends, deliveries and local events are its steps. Where an execution has deliveries, its receives
 without a clock are mere arrivals: behind their send and before their delivery, and no steps. Where it has
-none, the receives are the deliveries. Steps that have no place in their process's order stand alone.
+none, the receives are the deliveries. Steps that have no place in their process's order stand alone; but
+where all causes together order the steps of a process, that is its order (`causal_lines`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from antecede.events.causal_lines import EventLines, OrderedRows, place_processes_by_causes
 from antecede.events.columns import (
     Bools,
     encode_columns,
@@ -150,7 +152,22 @@ def build_event_graph(table: pa.Table) -> EventGraph:
         # Matching takes as long as all that needs no messages.
         line_orders = other_thread.submit(find_process_and_clock_orders, events)
         links = match_events_by_message(events.table, execution, act, who, events.track, events.place)
-    return assemble_event_graph(events, line_orders.result(), links, ids.result())
+    graph = assemble_event_graph(events, line_orders.result(), links, ids.result())
+    lines = _find_lines_made_by_causes(graph)
+    if lines is None:
+        return graph
+    # Which send and which delivery come first, and so the edges, follow the order of processes.
+    events = events._replace(track=lines.track, place=lines.place)
+    links = match_events_by_message(events.table, execution, act, who, lines.track, lines.place)
+    return assemble_event_graph(events, find_process_and_clock_orders(events), links, ids.result())
+
+
+def _find_lines_made_by_causes(graph: EventGraph) -> EventLines | None:
+    """The lines of processes if causes make some that nothing else makes."""
+    events, causes = graph.events, graph.causes
+    lines = EventLines(events.process, events.is_step, events.track, events.place, len(events.process_names))
+    ordered = OrderedRows(causes.order, causes.stuck, causes.edges)
+    return place_processes_by_causes(lines, events.execution, graph.messages.links.code >= 0, ordered)
 
 
 def _reorder_rows(table: pa.Table, rows: Ints) -> pa.Table:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from antecede.events.clock_columns import check_counts
 from antecede.events.columns import (
     Bools,
     FlatLists,
@@ -54,7 +55,7 @@ def find_actors(table: pa.Table, execution: Ints) -> Actors:
     ]
     acting = _Mentions(execution[first_row], name[first_row])
     all_names, codes = _assign_codes_to_mentions(acting, mentions, len(names))
-    counts = to_integers(clock.items[1], 0) if clock.items else codes[2]
+    counts = to_integers(clock.items[1], -1) if clock.items else codes[2]
     clocks, own = clean_clocks_and_find_own_entries(clock.starts, codes[2], counts, process)
     return Actors(
         process=process,
@@ -104,6 +105,7 @@ def clean_clocks_and_find_own_entries(
     starts: Ints, slots: Ints, counts: Ints, process: Ints
 ) -> tuple[Rows, Ints]:
     """Clocks fit for kernels, and of each event what its clock has for its own process."""
+    check_counts(counts)
     clocks = Rows(starts, slots, counts)
     if len(slots):
         clocks = Rows(*clean_clock_rows(starts, slots, counts))

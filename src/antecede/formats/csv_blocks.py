@@ -171,21 +171,27 @@ def _parse_clock_cells(cells: pa.Array, processes: pa.Array) -> tuple[pa.Array, 
 
 
 def _parse_list_cells(cells: pa.Array) -> pa.Array:
-    """Lists, which are JSON or separated by semicolons."""
+    """Lists, which are JSON or separated."""
     if pc.any(pc.match_substring_regex(cells, r"^\s*[{\[]")).as_py():
         return build_name_list_column(_decode_json_cells(cells, _lists))
-    split = pc.split_pattern(cells, ";")
+    has_semicolons = pc.any(pc.match_substring(cells, ";")).as_py()
+    if has_semicolons and pc.any(pc.match_substring(cells, ",")).as_py():
+        lists = [None if cell is None else split_list_cell(cell) for cell in cells.to_pylist()]
+        return pa.array(lists, pa.list_(pa.string()))
+    split = pc.split_pattern(cells, ";" if has_semicolons else ",")
     names = pc.list_flatten(split)
     is_plain = pc.and_(pc.equal(names, pc.utf8_trim_whitespace(names)), pc.not_equal(names, ""))
     if pc.all(is_plain).as_py():
         sizes = pc.fill_null(pc.list_value_length(split), 0).to_numpy()
         return build_list_array(names, sizes, pc.is_valid(cells).to_numpy(zero_copy_only=False))
-    lists = [None if cell is None else _split_at_semicolons(cell) for cell in cells.to_pylist()]
+    lists = [None if cell is None else split_list_cell(cell) for cell in cells.to_pylist()]
     return pa.array(lists, pa.list_(pa.string()))
 
 
-def _split_at_semicolons(cell: str) -> list[str]:
-    return [part.strip() for part in cell.split(";") if part.strip()]
+def split_list_cell(cell: str) -> list[str]:
+    """The names in a cell: separated by semicolons, or where there are none, by commas."""
+    parts = cell.split(";" if ";" in cell else ",")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _decode_json_cells(cells: pa.Array, decoder: Any) -> list[Any]:

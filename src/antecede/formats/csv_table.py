@@ -1,7 +1,7 @@
 """Our own events table as CSV: a header line, then one event per record.
 
-Lists are JSON or separated by ";"; clocks and fields are JSON objects; an empty cell is unknown. The
-separator is the one of , ; tab | that the header line has most of.
+Lists are JSON, or separated by ";", or by "," in a cell without ";"; clocks and fields are JSON objects; an
+empty cell is unknown. The separator of cells is the one of , ; tab | that the header line has most of.
 """
 
 import csv
@@ -12,7 +12,7 @@ from typing import Any
 
 from antecede.core.errors import InputError
 from antecede.formats.columns import Odd
-from antecede.formats.csv_blocks import CsvBlocks, ends_inside_record
+from antecede.formats.csv_blocks import CsvBlocks, ends_inside_record, split_list_cell
 from antecede.formats.jsons import decode_value
 from antecede.formats.mapped import OWN, Mapper
 from antecede.formats.mapped_events import LineBlock, MappedEvents, split_block, split_into_blocks
@@ -184,5 +184,5 @@ def _parse_cell(event_column: str, cell: str) -> Any:
     if cell.lstrip()[:1] in ("{", "["):
         return decode_value(cell.encode())
     if event_column in ("receivers", "parents"):
-        return [part.strip() for part in cell.split(";") if part.strip()]
+        return split_list_cell(cell)
     raise Refused(f"{event_column} is no JSON object: {cell[:80]}")

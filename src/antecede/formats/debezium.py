@@ -101,7 +101,7 @@ class Commits(msgspec.Struct, frozen=True):
         return Commits(last, dict(recent if most_remembered is None else recent[-most_remembered:]))
 
 
-def is_change_log(paths: list[str]) -> bool:
+def has_change_log(paths: list[str]) -> bool:
     """Whether one of these files begins with a record of Debezium, behind any number of tombstones."""
     return any(_begins_with_change(file) for file in list_files(paths))
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from antecede.core.errors import InputError
+from antecede.events.kinds import USUAL_KINDS, find_usual_kind
 from antecede.formats import jsons, kafka, ndjson
 from antecede.formats.csv_table import find_separator
 from antecede.formats.debezium import looks_like_change
@@ -20,7 +21,6 @@ from antecede.formats.settings import DEFAULT, Settings
 from antecede.formats.shiviz_forms import CLOCK_LINE, has_shiviz_header
 from antecede.formats.source import Source
 from antecede.formats.span_tables import is_span_table
-from antecede.formats.values import USUAL_KINDS
 
 SAMPLE = 50
 HEAD = 64_000
@@ -148,12 +148,20 @@ def _guess_record_format(raw: bytes, settings: Settings) -> str | None:
     keys = record.keys()
     word = str(record.get("event", record.get("type", record.get("op"))))
     named = any(name in keys for name in ndjson.NAMES["process"]) or "process" in settings.fields
-    if named and (keys & CLOCKS or keys & ENDS or word.lower() in USUAL_KINDS):
+    has_ends = keys & ENDS and not _has_event_id_beside_kind(record)
+    if named and (keys & CLOCKS or has_ends or find_usual_kind(word)):
         return "ndjson"
     known = {name for names in OWN.values() for name in names} - {"file", "line", "fields"}
     if named and (len(keys & known) >= 2 or settings.fields):
         return "jsonl"
     return None
+
+
+def _has_event_id_beside_kind(record: dict[str, Any]) -> bool:
+    """Whether `kind` is the kind, as in our own table, so that `event` must be an id and no kind."""
+    is_ours = not record.keys().isdisjoint(OWN["process"]) and "event" in record
+    words = {**ndjson.KINDS, **USUAL_KINDS}
+    return is_ours and str(record.get("kind")).lower() in words and str(record["event"]).lower() not in words
 
 
 def _guess_broken_json_format(data: bytes) -> str | None:

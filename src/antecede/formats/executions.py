@@ -1,10 +1,11 @@
 """Which files belong together, where a log is spread over several: per-node files, parts, separate runs.
 
-Files whose clocks name processes of each other are one execution, and so are files in which one process goes
-on counting. Files that know nothing of each other, or count the same events of a process, are separate
-executions. Which of several runs a file belongs to, its folder tells. Without clocks files are one execution,
-and a process goes on from file to file: in the order of their times where these do not overlap, event by
-event where they do, and in the order in which files were named where there are no times.
+An execution that records name is one, whatever files it is in. Where they name none, files whose clocks name
+processes of each other are one execution, and so are files in which one process goes on counting. Files that
+know nothing of each other, or count the same events of a process, are separate executions. Which of several
+runs a file belongs to, its folder tells. Without clocks files are one execution, and a process goes on from
+file to file: in the order of their times where these do not overlap, event by event where they do, and in the
+order in which files were named where there are no times.
 
 The spans of processes in files decide this, and they are few: `measure_process_spans` makes them when a file
 is read, `group_files_into_executions` decides, and each engine applies the decision to its own kind of table.
@@ -21,20 +22,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from antecede.formats.indexing import encode_processes
+
+Ints = NDArray[np.int64]
+
 SPANS = pa.schema(
     {
         "number": pa.int64(),  # of the file
         "execution": pa.string(),
         "process": pa.string(),
-        "low": pa.int64(),
-        "high": pa.int64(),
+        "named": pa.bool_(),  # records name the execution, or else the reader does
         "rows": pa.int64(),  # 0 for a process that is only named by clocks
-        "counted": pa.bool_(),  # low and high are own clock entries, or an editing trace's; else lines
+        "placed": pa.bool_(),  # records give positions that neither ranks nor clocks would
+        "counted": pa.bool_(),  # its events have own clock entries, or are an editing trace's
+        "repeats": pa.bool_(),  # two of its events have one entry
+        "firsts": pa.list_(pa.int64()),  # of each stretch of entries without a hole, the first and the last
+        "lasts": pa.list_(pa.int64()),
         "since": pa.float64(),  # the first and the last time, where every event has one
         "until": pa.float64(),
     }
 )
 """Which part of each process's own order a file has."""
+
+LABELLED_IN_FILE = ("shiviz", "editing")
+"""Formats in which an execution is called by a line of its file or by the file's name: other files may have
+others of that name. In all other formats records name it."""
 
 NEW_NAMES = pa.schema({"number": pa.int64(), "execution": pa.string(), "new_name": pa.string()})
 """What stands before the name of an execution in a file, or in the place of the name that is empty."""
@@ -44,14 +56,18 @@ INDEX_SHIFTS = pa.schema(
         "number": pa.int64(),
         "execution": pa.string(),
         "process": pa.string(),
-        "how": pa.string(),  # BY_CLOCK, BY_TIME or FURTHER
+        "how": pa.string(),  # BY_CLOCK, BY_RESTART, BY_TIME or FURTHER
         "further": pa.int64(),  # how many events of the process the files before this one have
+        "track": pa.int64(),  # the number of the process in its run
     }
 )
 """How the positions of a process in a file become its positions in all files together."""
 
 BY_CLOCK = "clock"
 """The own clock entry, less one, is the position."""
+BY_RESTART = "restart"
+"""Events of several files go by how often their process had counted from 1 before them, then by their own
+clock entry, then by file, then by line: as they do in one file."""
 BY_TIME = "time"
 """Events of several files go by the latest time so far in their file, then by file, then by position: the
 lines of one file stay in their order when its clock goes back."""
@@ -60,17 +76,30 @@ FURTHER = "further"
 
 
 class FileSpan(NamedTuple):
-    """A row of SPANS."""
+    """A row of SPANS, but for the stretches."""
 
     number: int
     execution: str
     process: str | None
-    low: int
-    high: int
+    named: bool
     rows: int
+    placed: bool
     counted: bool
+    repeats: bool
     since: float | None
     until: float | None
+
+
+class ProcessFiles(NamedTuple):
+    """The files that a process has in an execution, all of them or those in a folder."""
+
+    execution: str
+    process: str | None
+    folder: str | None = None
+
+
+FilesWithRepeats = dict[ProcessFiles, tuple[int, int]]
+"""Two of the files that have events with the same own clock entry, where there are any."""
 
 
 class IndexShift(NamedTuple):
@@ -81,6 +110,7 @@ class IndexShift(NamedTuple):
     process: str
     how: str
     further: int
+    track: int
 
 
 class Gathering(NamedTuple):
@@ -97,9 +127,12 @@ class Gathering(NamedTuple):
 
 def group_files_into_executions(spans: pa.Table, files: list[str]) -> Gathering:
     """Decide from the spans of all files; a span's number is the place of its file in `files`."""
-    executions = [_SpreadExecution(group, files) for group in _group_spans_of_spread_executions(spans)]
+    spans = _choose_spans_of_spread_executions(spans)
+    repeats = _find_files_with_repeats(spans, files)
+    executions = [_SpreadExecution(group, repeats, files) for group in _group_by_execution(spans)]
     names = [(number, one.name, name) for one in executions for number, name in one.new_names.items()]
-    shifts = [shift for one in executions for shift in one.find_index_shifts()]
+    tracks = [shifts for one in executions for shifts in one.find_index_shifts()]
+    shifts = [shift._replace(track=number) for number, shifts in enumerate(tracks) for shift in shifts]
     notes = [one.note for one in executions if one.note]
     return Gathering(
         pa.Table.from_pylist([dict(zip(NEW_NAMES.names, row, strict=True)) for row in names], NEW_NAMES),
@@ -108,32 +141,79 @@ def group_files_into_executions(spans: pa.Table, files: list[str]) -> Gathering:
     )
 
 
-def _group_spans_of_spread_executions(spans: pa.Table) -> list[list[FileSpan]]:
-    """The spans of each execution that is in several files."""
+def _choose_spans_of_spread_executions(spans: pa.Table) -> pa.Table:
+    """The spans of executions that are in several files."""
     files = spans.group_by("execution").aggregate([("number", "count_distinct")])
     in_several = files.filter(pc.greater(files["number_count_distinct"], 1))["execution"]
+    return spans.filter(pc.is_in(spans["execution"], in_several))
+
+
+def _group_by_execution(spans: pa.Table) -> list[list[FileSpan]]:
     groups: dict[str, list[FileSpan]] = defaultdict(list)
-    for row in spans.filter(pc.is_in(spans["execution"], in_several)).to_pylist():
+    for row in spans.select(FileSpan._fields).to_pylist():
         groups[row["execution"]].append(FileSpan(**row))
     return list(groups.values())
+
+
+def _find_files_with_repeats(spans: pa.Table, files: list[str]) -> FilesWithRepeats:
+    """Where a process has own clock entries that two files have, in all folders and in each one."""
+    folders = [os.path.dirname(files[number]) for number in spans["number"].to_pylist()]
+    _, processes = np.unique(encode_processes(spans), return_inverse=True)
+    _, folder_codes = np.unique(folders, return_inverse=True)
+    in_folders = processes * len(spans) + folder_codes
+    rows = spans.select(["execution", "process"])
+    found: FilesWithRepeats = {}
+    for groups, is_by_folder in ((processes, False), (in_folders, True)):
+        for span, pair in _find_first_common_entries(spans, groups):
+            folder = folders[span] if is_by_folder else None
+            found[ProcessFiles(**rows.slice(span, 1).to_pylist()[0], folder=folder)] = pair
+    return found
+
+
+def _find_first_common_entries(spans: pa.Table, groups: Ints) -> Iterator[tuple[int, tuple[int, int]]]:
+    """A span of each group in which files have an own entry in common, and two of these files.
+
+    In order, of stretches with a common entry there are always two that stand side by side; and those of one
+    file have none in common.
+    """
+    firsts, lasts = (spans[name].combine_chunks() for name in ("firsts", "lasts"))
+    span = pc.list_parent_indices(firsts).to_numpy()
+    number, group = spans["number"].to_numpy()[span], groups[span]
+    first, last = (np.asarray(pc.list_flatten(column).to_numpy(), np.int64) for column in (firsts, lasts))
+    in_order = np.lexsort((number, last, first, group))
+    one, other = in_order[:-1], in_order[1:]
+    are_common = (group[one] == group[other]) & (first[other] <= last[one])
+    one, other = one[are_common], other[are_common]
+    _, chosen = np.unique(group[one], return_index=True)
+    one, other = one[chosen], other[chosen]
+    pairs = zip(number[one].tolist(), number[other].tolist(), strict=True)
+    yield from zip(span[one].tolist(), pairs, strict=True)
 
 
 class _SpreadExecution:
     """An execution that several files speak of, and which of those files are really one.
 
     Files with clocks are joined in a union-find structure (`parent`); those that end up in different sets
-    are separate executions. Files without clocks say nothing of others and stay together.
+    are separate executions, unless records name the execution. Files without clocks say nothing of others and
+    stay together.
     """
 
-    def __init__(self, spans: list[FileSpan], files: list[str]) -> None:
+    def __init__(self, spans: list[FileSpan], repeats: FilesWithRepeats, files: list[str]) -> None:
         self.name = spans[0].execution
         self.files = files
+        self.repeats = repeats
         self.note: str | None = None
-        self.parent = {span.number: span.number for span in spans if span.counted}
+        self.new_names: dict[int, str] = {}
         self.spans_of: dict[str, list[FileSpan]] = defaultdict(list)
         with_rows = [span for span in spans if span.rows]
-        for span in sorted(with_rows, key=lambda span: (span.low, span.high, span.number)):
+        for span in sorted(with_rows, key=lambda span: span.number):
             self.spans_of[span.process or ""].append(span)
+        self.parent = {span.number: span.number for span in spans if span.counted}
+        if not any(span.named for span in spans):
+            self._join_files_of_one_run(spans)
+            self.new_names = self._name_executions_of_separate_files()
+
+    def _join_files_of_one_run(self, spans: list[FileSpan]) -> None:
         in_several_runs = {
             process
             for process, spans in sorted(self.spans_of.items())
@@ -142,31 +222,44 @@ class _SpreadExecution:
         for span in spans:
             if not span.rows:
                 self._join_files_named_in_clocks(span, span.process in in_several_runs)
-        self.new_names = self._name_executions_of_separate_files()
 
     def _join_files_of_process(self, spans: list[FileSpan]) -> bool:
-        """Join the files in which a process goes on counting; no if it counts the same events in two."""
-        repeated = [pair for pair in pairwise(spans) if pair[1].counted and _have_common_event(*pair)]
-        if repeated:
-            first, second = (self.files[span.number] for span in repeated[0])
-            sentence = f"process {spans[0].process} counts the same events in {first} and {second}"
-            self.note = self.note or sentence
-            return False
-        for one, two in pairwise(spans):
-            if one.counted and two.counted:
-                self._join_files(one.number, two.number)
-        return True
+        """Join the files in which a process goes on counting; no if it counts the same events in two.
+
+        Then it has several runs, and goes on counting in the files of a folder.
+        """
+        process, numbers = spans[0].process, [span.number for span in spans if span.counted]
+        repeated = self.repeats.get(ProcessFiles(self.name, process))
+        if repeated is None:
+            self._join_all_files(numbers)
+            return True
+        first, second = (self.files[number] for number in repeated)
+        sentence = f"process {process} counts the same events in {first} and {second}"
+        self.note = self.note or sentence
+        for folder, in_folder in self._group_by_folder(numbers).items():
+            if ProcessFiles(self.name, process, folder) not in self.repeats:
+                self._join_all_files(in_folder)
+        return False
 
     def _join_files_named_in_clocks(self, span: FileSpan, in_several_runs: bool) -> None:
         """Join a file with those of a process that its clocks name; of several runs, the one beside it."""
         holders = [one.number for one in self.spans_of.get(span.process or "", []) if one.counted]
         if in_several_runs:
             folder = os.path.dirname(self.files[span.number])
-            holders = [number for number in holders if os.path.dirname(self.files[number]) == folder]
-            if len(holders) > 1:
+            holders = self._group_by_folder(holders).get(folder, [])
+            if ProcessFiles(self.name, span.process, folder) in self.repeats:
                 return
-        for number in holders:
-            self._join_files(span.number, number)
+        self._join_all_files([span.number, *holders])
+
+    def _group_by_folder(self, numbers: list[int]) -> dict[str, list[int]]:
+        folders: dict[str, list[int]] = defaultdict(list)
+        for number in numbers:
+            folders[os.path.dirname(self.files[number])].append(number)
+        return folders
+
+    def _join_all_files(self, numbers: list[int]) -> None:
+        for one, two in pairwise(numbers):
+            self._join_files(one, two)
 
     def _join_files(self, one: int, two: int) -> None:
         self.parent[self._find_root(one)] = self._find_root(two)
@@ -200,8 +293,8 @@ class _SpreadExecution:
             names |= dict.fromkeys(run, name)
         return names
 
-    def find_index_shifts(self) -> Iterator[IndexShift]:
-        """Where the indexes begin of each process that is in several files of one run."""
+    def find_index_shifts(self) -> Iterator[list[IndexShift]]:
+        """Where the indexes begin of each process that is in several files of one run, for each of these."""
         for process, spans in self.spans_of.items():
             if not process:
                 continue
@@ -211,20 +304,23 @@ class _SpreadExecution:
                 runs[self.new_names.get(span.number)].append(span)
             for run in runs.values():
                 if len(run) > 1:
-                    yield from self._find_shifts_of_process(process, run)
+                    yield self._find_shifts_of_process(process, run)
 
-    def _find_shifts_of_process(self, process: str, spans: list[FileSpan]) -> Iterator[IndexShift]:
-        """By clocks where all files have them; else each file behind those before it, if they count lines."""
-        if all(span.counted for span in spans):
-            how = BY_CLOCK
-        elif any(span.low or span.high != span.rows - 1 for span in spans):
-            return  # the files say positions of their own
-        else:
+    def _find_shifts_of_process(self, process: str, spans: list[FileSpan]) -> list[IndexShift]:
+        """By clocks where all files have them; else each file behind those before it."""
+        if any(span.placed for span in spans):
+            return []  # what the files say of positions stands
+        if not all(span.counted for span in spans):
             how, spans = self._order_files_of_process(process, spans)
-        before = 0
+        elif ProcessFiles(self.name, process) in self.repeats or any(span.repeats for span in spans):
+            how, spans = BY_RESTART, _sort_files_by_time(spans) or spans
+        else:
+            how = BY_CLOCK
+        shifts, before = [], 0
         for span in spans:
-            yield IndexShift(span.number, self.name, process, how, before)
+            shifts.append(IndexShift(span.number, self.name, process, how, before, track=0))
             before += span.rows
+        return shifts
 
     def _order_files_of_process(self, process: str, spans: list[FileSpan]) -> tuple[str, list[FileSpan]]:
         """How a process goes on from file to file, and the files in that order."""
@@ -238,22 +334,24 @@ class _SpreadExecution:
             )
             self.note = self.note or sentence
             return FURTHER, as_named
-        by_time = sorted(as_named, key=lambda span: (span.since, span.until))
-        if all(one.until <= two.since for one, two in pairwise(by_time)):  # type: ignore[operator]
+        if by_time := _sort_files_by_time(as_named):
             return FURTHER, by_time
         sentence = (
             f"process {process} wrote {first} and {second} at the same time: "
             "its events are taken by their times"
         )
         self.note = self.note or sentence
-        return BY_TIME, by_time
+        return BY_TIME, as_named
 
 
-def _have_common_event(one: FileSpan, two: FileSpan) -> bool:
-    """Whether two spans have an event in common: one of them has no holes, or an end is in both."""
-    one_has_no_holes = any(span.rows > span.high - span.low for span in (one, two))
-    share_an_end = one.low == two.low or one.high == two.high
-    return one.high >= two.low and (share_an_end or one_has_no_holes)
+def _sort_files_by_time(spans: list[FileSpan]) -> list[FileSpan] | None:
+    """The files in which a process went on; None if it wrote two at the same time, or no times tell."""
+    if any(span.since is None for span in spans):
+        return None
+    by_time = sorted(spans, key=lambda span: (span.since, span.until))
+    if any(one.until > two.since for one, two in pairwise(by_time)):  # type: ignore[operator]
+        return None
+    return by_time
 
 
 def measure_process_spans(events: pa.Table, format: str | None, file_number: int) -> pa.Table:
@@ -262,30 +360,66 @@ def measure_process_spans(events: pa.Table, format: str | None, file_number: int
     ordered = events.filter(pc.is_valid(events["index"]))
     own = find_own_entries(ordered)
     is_clocked = len(ordered) > 0 and not own.null_count
-    place = own if is_clocked else ordered["index"]
-    table = ordered.select(["execution", "process", "time"]).append_column("place", place)
-    # An event without a time makes the times of its process unknown.
+    is_counted = is_clocked or format == "editing"
+    codes = encode_processes(ordered)
+    spans = _measure_positions_and_times(ordered, codes, own)
+    if is_counted:
+        entries = own if is_clocked else ordered["index"]
+        spans = _append_stretches(spans, codes, np.asarray(entries.to_numpy(), np.int64))
+    if is_clocked:
+        named = _list_processes_in_clocks(ordered).join(
+            spans.select(["execution", "process"]), ["execution", "process"], join_type="left anti"
+        )
+        named = named.append_column("rows", pa.repeat(pa.scalar(0), len(named)))
+        spans = pa.concat_tables([spans, named], promote_options="default")
+    is_named = pc.and_(pc.not_equal(spans["execution"], ""), format not in LABELLED_IN_FILE)
+    spans = spans.append_column("named", is_named)
+    spans = spans.append_column("number", pa.repeat(pa.scalar(file_number), len(spans)))
+    spans = spans.append_column("counted", pa.repeat(pa.scalar(is_counted), len(spans)))
+    for field in SPANS:
+        if field.name not in spans.column_names:
+            spans = spans.append_column(field, pa.nulls(len(spans), field.type))
+    return spans.select(SPANS.names).cast(SPANS)
+
+
+def _measure_positions_and_times(events: pa.Table, codes: Ints, own_entries: pa.ChunkedArray) -> pa.Table:
+    """What SPANS says of these for each process; the codes of processes ascend."""
+    table = events.select(["execution", "process", "index", "time"]).append_column("code", pa.array(codes))
+    table = table.append_column("is_own", pc.equal(pc.subtract(own_entries, 1), events["index"]))
+    # An event without a time makes the times of its process unknown, and one without an entry that they tell.
     no_nulls = pc.ScalarAggregateOptions(skip_nulls=False)
-    spans = table.group_by(["execution", "process"]).aggregate(
+    spans = table.group_by(["code", "execution", "process"]).aggregate(
         [
-            ("place", "min"),
-            ("place", "max"),
-            ("place", "count"),
+            ("index", "count"),
+            ("index", "min"),
+            ("index", "max"),
+            ("is_own", "all", no_nulls),
             ("time", "min", no_nulls),
             ("time", "max", no_nulls),
         ]
     )
-    spans = spans.rename_columns(["execution", "process", "low", "high", "rows", "since", "until"])
-    if is_clocked:
-        named = _list_processes_in_clocks(ordered).join(
-            spans, ["execution", "process"], join_type="left anti"
-        )
-        named = named.append_column("rows", pa.repeat(pa.scalar(0), len(named)))
-        spans = pa.concat_tables([spans, named], promote_options="default")
-    counted = is_clocked or format == "editing"
-    spans = spans.append_column("number", pa.repeat(pa.scalar(file_number), len(spans)))
-    spans = spans.append_column("counted", pa.repeat(pa.scalar(counted), len(spans)))
-    return spans.select(SPANS.names).cast(SPANS)
+    columns = ["code", "execution", "process", "rows", "low", "high", "are_own", "since", "until"]
+    spans = spans.rename_columns(columns).sort_by("code")
+    ends = pc.add(spans["high"], 1)
+    are_ranks = pc.and_(pc.equal(spans["low"], 0), pc.equal(ends, spans["rows"]))
+    is_told = pc.or_(are_ranks, pc.fill_null(spans["are_own"], False))
+    return spans.append_column("placed", pc.invert(is_told))
+
+
+def _append_stretches(spans: pa.Table, codes: Ints, entries: Ints) -> pa.Table:
+    """The spans with the stretches of their entries; given are the code and the entry of each event."""
+    in_order = np.lexsort((entries, codes))
+    code, entry = codes[in_order], entries[in_order]
+    step = np.diff(entry)
+    goes_on = code[1:] == code[:-1]
+    begins = np.flatnonzero(np.append(True, ~goes_on | (step > 1))[: len(code)])
+    ends = np.append(begins[1:], len(code)) - 1
+    offsets = pa.array(np.searchsorted(code[begins], np.unique(codes)), pa.int32())
+    offsets = pa.concat_arrays([offsets, pa.array([len(begins)], pa.int32())])
+    for name, rows in (("firsts", begins), ("lasts", ends)):
+        spans = spans.append_column(name, pa.ListArray.from_arrays(offsets, pa.array(entry[rows])))
+    repeating = pa.array(code[1:][goes_on & (step == 0)])
+    return spans.append_column("repeats", pc.is_in(spans["code"], value_set=repeating))
 
 
 def find_own_entries(events: pa.Table) -> pa.ChunkedArray:

@@ -179,17 +179,20 @@ def _split_document(data: bytes) -> Iterable[Raw]:
 def split_array_elements(data: bytes) -> Iterable[Raw]:
     """The elements of an array; arrays inside it are opened (Zipkin lists traces as lists of spans)."""
     try:
-        return find_lines_of_parts(data, _flatten_nested_arrays(data))
+        elements = _listed.decode(data.strip())
     except ERRORS:
         return _salvage_objects(data, 1)
+    return find_lines_of_parts(data, _open_inner_arrays(elements))
 
 
-def _flatten_nested_arrays(data: bytes) -> list[bytes]:
-    result: list[bytes] = []
-    for element in _listed.decode(data.strip()):
+def _open_inner_arrays(elements: list[msgspec.Raw]) -> Iterator[bytes]:
+    """One element after the other: who looks for a format wants only the first."""
+    for element in elements:
         raw = bytes(element)
-        result += map(bytes, _listed.decode(raw)) if raw.startswith(b"[") else [raw]
-    return result
+        if raw.startswith(b"["):
+            yield from map(bytes, _listed.decode(raw))
+        else:
+            yield raw
 
 
 def iterate_objects_in_list(parent: Record, key: str, rows: FileRows) -> Iterator[Record]:

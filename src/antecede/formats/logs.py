@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from antecede.core.errors import AntecedeError, CallerError, InputError
+from antecede.events.kinds import LISTED_WORDS, describe_unknown_words
 from antecede.formats import ndjson
 from antecede.formats.mapped import OWN
 from antecede.formats.regexes import compile_javascript_regex
@@ -14,9 +15,6 @@ from antecede.formats.registry import FORMATS, join_format_names
 from antecede.formats.settings import Settings
 from antecede.formats.shiviz_forms import GROUPS
 from antecede.tables import QUARANTINE
-
-LISTED_WORDS = 5
-"""Words for unknown kinds that a sentence lists."""
 
 
 class FileRead(NamedTuple):
@@ -72,12 +70,8 @@ def list_unknown_kinds(events: pa.Table) -> list[str]:
 
 def describe_unknown_kinds(files: list[FileRead]) -> str | None:
     """A sentence on kinds that are not known; None if all are."""
-    words = sorted({word for file in files for word in file.unknown})
-    if not words:
-        return None
-    listed = ", ".join(words[:LISTED_WORDS]) + (", ..." if len(words) > LISTED_WORDS else "")
-    remedy = f"say what they are, as in --kind {words[0]}=send"
-    return f"kinds that are not known are taken as local: {listed}; {remedy}"
+    words = {word for file in files for word in file.unknown}
+    return describe_unknown_words(words, f"say what they are, as in --kind {min(words, default='')}=send")
 
 
 def make_checked_counts(files: list[FileRead], events: int, quarantined: int) -> dict[str, int]:

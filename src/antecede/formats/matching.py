@@ -12,6 +12,9 @@ Receives are taken in the order of their index. Each gets
 
 and its message is called by sender and number ("0:5"). The field `match` keeps how it was found; that of a
 send says sent. All strings are numbered first, so the walk over receives has to do with numbers only.
+
+A receive that does not name its sender has no channel. Where an execution has such receives, what its
+messages say may be their ids: see `_flag_events_called_by_text`. Then `match` is text.
 """
 
 import numpy as np
@@ -27,8 +30,8 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 RECEIPTS = pa.array(["receive", "deliver"])
-FIRST, REPEAT, CLOCK, NONE, SENT = range(5)
-WORDS = pa.array(["first", "repeat", "clock", "none", "sent"])
+FIRST, REPEAT, CLOCK, NONE, SENT, TEXT = range(6)
+WORDS = pa.array(["first", "repeat", "clock", "none", "sent", "text"])
 _OF_RECEIPTS = ["execution", "process", "index", "sender", "text"]
 UNKNOWN = -1
 """In the place of an entry of a clock that an event does not have."""
@@ -44,11 +47,18 @@ def flag_receipts(events: pa.Table) -> Flags:
     return _to_flags(pc.and_(pc.is_in(events["kind"], RECEIPTS), pc.is_valid(events["sender"])))
 
 
+def _flag_receipts_of_all(events: pa.Table) -> Flags:
+    """Which events are receives, also of senders that they do not name."""
+    return _to_flags(pc.is_in(events["kind"], RECEIPTS))
+
+
 def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> pa.Table:
     """The events, with messages for those sends and receives that are to be matched.
 
     `own_entries` are those of events for their own processes, or UNKNOWN.
     """
+    is_called_by_text = _flag_events_called_by_text(events, is_candidate)
+    is_candidate = is_candidate & ~is_called_by_text
     index = events["index"].fill_null(0).to_numpy()
     in_order = np.argsort(index, kind="stable")
     in_order = in_order[is_candidate[in_order]]
@@ -58,14 +68,54 @@ def match_messages(events: pa.Table, own_entries: Ints, is_candidate: Flags) -> 
     channels = _Channels(events, sent, received, own_entries, numbers)
     messages, hows = channels.match_receipts()
     names_of_sent = _join_name_and_number(events["process"].take(pa.array(sent)), numbers[sent])
-    rows = np.concatenate([sent, received])
-    hows = np.concatenate([np.full(len(sent), SENT), hows])
-    return _store_matches(events, rows, pa.concat_arrays([names_of_sent, messages]), hows)
+    called_by_text = np.flatnonzero(is_called_by_text)
+    texts = _combine_chunks(events["text"].take(pa.array(called_by_text)))
+    rows = np.concatenate([sent, received, called_by_text])
+    hows = np.concatenate([np.full(len(sent), SENT), hows, np.full(len(called_by_text), TEXT)])
+    return _store_matches(events, rows, pa.concat_arrays([names_of_sent, messages, texts]), hows)
+
+
+def _flag_events_called_by_text(events: pa.Table, is_candidate: Flags) -> Flags:
+    """Which sends and receives have the id of their message for their text.
+
+    It is so in an execution in which no receive names its sender; with clocks, which tell of causes without
+    messages, unless two processes send the same. Where only some name it, or where there are no receives and
+    no clocks, it is so if nothing is sent twice: then it cannot be wrong. Where all receives name their
+    senders they have channels, and a text is but a text.
+    """
+    is_sent = flag_sends(events) & is_candidate
+    is_receipt = _flag_receipts_of_all(events) & is_candidate
+    is_named = flag_receipts(events) & is_candidate
+    encoded = _combine_chunks(events["execution"]).dictionary_encode("encode")
+    execution = encoded.indices.to_numpy().astype(np.int64)
+
+    def find_executions_with(rows: Flags | Ints) -> Flags:
+        counts = np.bincount(execution[rows], minlength=len(encoded.dictionary))
+        return np.asarray(counts > 0)
+
+    has_named, has_unnamed = find_executions_with(is_named), find_executions_with(is_receipt & ~is_named)
+    has_text, has_clock = (_to_flags(pc.is_valid(events[name])) for name in ("text", "clock"))
+    is_clocked = find_executions_with(is_sent & has_clock)
+    is_without_ends = ~has_named & ~has_unnamed & ~is_clocked
+    is_open = (has_unnamed | is_without_ends) & ~find_executions_with(is_sent & ~has_text)
+    if not is_open.any():
+        return np.zeros(len(events), np.bool_)
+    sent = np.flatnonzero(is_sent)
+    said = events.select(["execution", "process", "text"]).take(pa.array(sent))
+    nobody = [said[name].slice(0, 0) for name in said.column_names]
+    what, _ = _encode_equal_rows([said["execution"], said["text"]], [nobody[0], nobody[2]])
+    whose, _ = _encode_equal_rows([pa.array(what), said["process"]], [pa.array([], pa.int64()), nobody[1]])
+    _, first = np.unique(whose, return_index=True)
+    is_sent_twice = find_executions_with(sent[np.bincount(what)[what] > 1])
+    is_sent_by_two = find_executions_with(sent[first][np.bincount(what[first])[what[first]] > 1])
+    is_unclear = np.where(has_unnamed & ~has_named, is_clocked & is_sent_by_two, is_sent_twice)
+    is_by_text: Flags = (is_open & ~is_unclear)[execution]
+    return is_by_text & (is_sent | is_receipt) & has_text
 
 
 def flag_unmatched_events(events: pa.Table) -> pa.Table:
     """The events, with a flag at those that `match_messages_across_files` is to match."""
-    is_marked = flag_sends(events) | flag_receipts(events)
+    is_marked = flag_sends(events) | _flag_receipts_of_all(events)
     words = pa.repeat(pa.scalar("none"), len(events))
     fields = add_map_entry(events["fields"].combine_chunks(), is_marked, "match", words)
     return replace_column(events, "fields", fields)
@@ -78,7 +128,10 @@ def match_messages_across_files(events: pa.Table) -> pa.Table:
     events = replace_column(events, "fields", drop_map_key(fields, "match"))
     messages = pc.if_else(pa.array(was_matched), None, events["message"])
     events = replace_column(events, "message", messages)
-    return match_messages(events, _take_clock_entries(events, events["process"]), was_matched)
+    # Receives that do not name their senders were no candidates where others of their file do.
+    is_left_out = _flag_receipts_of_all(events) & ~flag_receipts(events) & _to_flags(pc.is_null(messages))
+    own_entries = _take_clock_entries(events, events["process"])
+    return match_messages(events, own_entries, was_matched | is_left_out)
 
 
 class _Channels:

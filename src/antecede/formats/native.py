@@ -1,14 +1,18 @@
 """Our own events table as Parquet, where its footer says that no row needs a second look.
 
-Such a table is taken as it is: its executions and positions are what they are, whatever other files say.
+Such a table is taken as it is: its executions and positions are what they are, whatever other files say. One
+that a reader would still have to change is none: where kinds are words of its own, or nothing has an index
+and no parents say what follows what.
 """
 
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from antecede.formats.parquet import PARQUET_ERRORS, fill_file_and_line, read_table
+from antecede.core.wire import LARGEST
+from antecede.events.kinds import KINDS
+from antecede.formats.parquet import NEVER_EMPTY, PARQUET_ERRORS, fill_file_and_line, read_table
 from antecede.formats.settings import Settings
 from antecede.tables import EVENTS
 
@@ -26,7 +30,8 @@ def count_native_rows(path: str, format: str | None, settings: Settings) -> int 
             if file.read(4) != b"PAR1":
                 return None
             parquet = pq.ParquetFile(file)
-            return parquet.metadata.num_rows if _needs_no_conversion(parquet) else None
+            is_native = _needs_no_conversion(parquet) and _has_our_kinds(parquet, file)
+            return parquet.metadata.num_rows if is_native else None
     except PARQUET_ERRORS:
         return None
 
@@ -45,10 +50,51 @@ def _needs_no_conversion(parquet: pq.ParquetFile) -> bool:
         return False
     if any(_simplify_type(schema.field(field.name).type) != _simplify_type(field.type) for field in EVENTS):
         return False
+    columns = [column for group in _list_column_chunks(parquet) for column in group.values()]
+    if not all(map(_is_complete_by_statistics, columns)):
+        return False
+    # What was put in order has been through a reader, which left out an index because parents say enough.
+    return set(schema.names) >= ADDED_BY_ORDER or _has_index_or_parents(columns)
+
+
+def _list_column_chunks(parquet: pq.ParquetFile) -> list[dict[str, Any]]:
+    """The columns of each row group by their paths."""
     groups = (parquet.metadata.row_group(at) for at in range(parquet.metadata.num_row_groups))
-    return all(
-        _is_complete_by_statistics(group.column(at)) for group in groups for at in range(group.num_columns)
-    )
+    return [
+        {column.path_in_schema: column for column in map(group.column, range(group.num_columns))}
+        for group in groups
+    ]
+
+
+def _has_index_or_parents(columns: list[Any]) -> bool:
+    """Whether a reader would make no index, by statistics: the table has one, or parents and no clocks."""
+    has_index = any(c.path_in_schema == "index" and not _is_all_null(c) for c in columns)
+    has_parents = any(c.path_in_schema.startswith("parents.") and not _is_all_null(c) for c in columns)
+    has_clocks = any(c.path_in_schema.startswith("clock.") and not _is_all_null(c) for c in columns)
+    return has_index or (has_parents and not has_clocks)
+
+
+def _has_our_kinds(parquet: pq.ParquetFile, file: BinaryIO) -> bool:
+    """Whether all kinds are called as in our table. Where the footer does not tell, the column is read."""
+    encoded = pq.ParquetFile(file, metadata=parquet.metadata, read_dictionary=["kind"])
+    for at, group in enumerate(_list_column_chunks(parquet)):
+        kind = group["kind"]
+        statistics = kind.statistics
+        if _is_all_null(kind):
+            continue
+        if statistics is not None and statistics.has_min_max and statistics.min == statistics.max in KINDS:
+            continue
+        chunks = encoded.read_row_group(at, columns=["kind"])["kind"].chunks
+        if any(not set(chunk.dictionary.to_pylist()) <= {*KINDS} for chunk in chunks):
+            return False
+    return True
+
+
+def _is_all_null(column: Any) -> bool:
+    """Whether no row has a value (in lists and maps: an entry), as far as statistics tell."""
+    statistics = column.statistics
+    is_told = statistics is not None and statistics.has_null_count
+    return bool(is_told and statistics.null_count == column.num_values)
 
 
 def _simplify_type(kind: pa.DataType) -> Any:
@@ -61,13 +107,21 @@ def _simplify_type(kind: pa.DataType) -> Any:
 
 
 def _is_complete_by_statistics(column: Any) -> bool:
-    """Names are all there, and clocks have no entries that say nothing."""
+    """Names are all there and not empty, places are counts, and clocks have no entries that say nothing."""
     statistics, path = column.statistics, column.path_in_schema
+    has_ends = statistics is not None and statistics.has_min_max
+    if (
+        (path in NEVER_EMPTY or path.startswith(("receivers.", "parents.")))
+        and has_ends
+        and not statistics.min
+    ):
+        return False
+    if path in ("index", "line") and has_ends and not (statistics.min >= 0 and statistics.max <= LARGEST):
+        return False
     if path in NEVER_NULL:
         return statistics is not None and statistics.has_null_count and not statistics.null_count
     if path.startswith("clock.") and column.physical_type == "INT64":
         if statistics is None:
             return False
-        has_no_entries = statistics.has_null_count and statistics.null_count == column.num_values
-        return bool(has_no_entries or (statistics.has_min_max and statistics.min > 0))
+        return _is_all_null(column) or (has_ends and statistics.min > 0 and statistics.max <= LARGEST)
     return True

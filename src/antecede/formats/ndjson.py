@@ -1,6 +1,7 @@
 """Records of sends and receives, with or without clocks, one JSON object each (EWD998 style).
 
-Where records carry no message id, sends and receives are matched (see `matching`). Where a log is in several
+Where records carry no message id, sends and receives are matched by what messages say and between whom, or,
+where receives do not tell from whom, what they say is the id (see `matching`). Where a log is in several
 files, all are matched once more together.
 A first record without process, kind and clock is a header and no event.
 """

@@ -1,7 +1,8 @@
 """Our own events table as Parquet, with its own column names or mapped ones.
 
-Tables with our types pass through as they are; others go row by row through the same mapping as JSON lines.
-The line of a row is its number from 1 where the table has no line of its own.
+Tables with our types, of which every value is as a reader would have made it, pass through at once; others go
+row by row through the same mapping as JSON lines. Both give the same table. The line of a row is its number
+from 1 where the table has no line of its own.
 """
 
 from typing import Any, BinaryIO
@@ -11,6 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antecede.core.errors import InputError
+from antecede.core.wire import LARGEST
+from antecede.events.columns import flatten_lists, get_column
+from antecede.events.kinds import KINDS
+from antecede.formats.clocks import find_clock_entries
+from antecede.formats.indexing import assign_event_index
 from antecede.formats.mapped import OWN
 from antecede.formats.mapped_events import MappedEvents
 from antecede.formats.rows import FileRows, Parsed, Refused
@@ -19,6 +25,8 @@ from antecede.formats.source import Source
 from antecede.formats.values import as_text
 from antecede.tables import EVENTS
 
+NEVER_EMPTY = ("process", "event", "message", "sender", "file")
+"""Columns of names in which an empty one is none."""
 PARQUET_ERRORS = (pa.ArrowException, OSError, ValueError)
 """What Arrow raises when it opens or reads a broken file. Names that are no UTF-8 are a ValueError."""
 
@@ -39,11 +47,10 @@ def read(source: Source, settings: Settings) -> Parsed:
     """The events of one file."""
     table = read_table(pa.BufferReader(source.data), source.name)
     if not settings.fields and not settings.kinds and _is_events_table(table):
-        return Parsed(
-            fill_file_and_line(table.select(EVENTS.names).cast(EVENTS), source.name),
-            FileRows("").make_quarantine_table(),
-            "parquet",
-        )
+        events = fill_file_and_line(table.select(EVENTS.names).cast(EVENTS), source.name).combine_chunks()
+        own_entries = find_clock_entries(get_column(events, "clock"), get_column(events, "process"))
+        events, _ = assign_event_index(events, pa.chunked_array([own_entries]))
+        return Parsed(events, FileRows("").make_quarantine_table(), "parquet")
     if len(set(table.schema.names)) < table.num_columns:
         raise InputError(f"{source.name}: two columns have one name; rename one of them")
     _check_process_column(table, source.name, settings)
@@ -51,20 +58,34 @@ def read(source: Source, settings: Settings) -> Parsed:
 
 
 def _is_events_table(table: pa.Table) -> bool:
-    """Whether the columns are exactly ours and no row needs a second look."""
+    """Whether the columns are exactly ours, and the mapping would leave every value as it is."""
     if sorted(table.schema.names) != sorted(EVENTS.names):
         return False
     if any(table.schema.field(field.name).type != field.type for field in EVENTS):
         return False
-    clocks = table["clock"].combine_chunks()
-    items = (
-        clocks.items
-        if isinstance(clocks, pa.MapArray)
-        else pa.chunked_array([c.items for c in clocks.chunks])
-    )
-    smallest = pc.min(items).as_py()
-    whole = not any(table[name].null_count for name in ("process", "event", "execution"))
-    return whole and (smallest is None or smallest > 0)
+    if any(table[name].null_count for name in ("process", "event", "execution")):
+        return False
+    has_names = all(pc.min(pc.binary_length(table[name])).as_py() != 0 for name in NEVER_EMPTY)
+    has_kinds = set(table["kind"].unique().to_pylist()) <= {*KINDS, None}
+    has_places = all(_are_counts(table[name], 0) for name in ("index", "line"))
+    has_times = pc.all(pc.is_finite(table["time"])).as_py() is not False
+    has_items = all(_has_plain_items(table[name]) for name in ("receivers", "parents", "clock", "fields"))
+    return has_names and has_kinds and has_places and has_times and has_items
+
+
+def _has_plain_items(column: pa.ChunkedArray) -> bool:
+    """Whether no list has an item without a name, and no map one without a value; counts are from 1 on."""
+    flat = [item for chunk in column.chunks for item in flatten_lists(chunk).items]
+    if any(item.null_count for item in flat):
+        return False
+    if pa.types.is_map(column.type):
+        return all(_are_counts(item, 1) for item in flat if pa.types.is_integer(item.type))
+    return all(pc.min(pc.binary_length(item)).as_py() != 0 for item in flat)
+
+
+def _are_counts(numbers: pa.Array | pa.ChunkedArray, least: int) -> bool:
+    ends = pc.min_max(numbers).as_py()
+    return ends["min"] is None or (least <= ends["min"] and ends["max"] <= LARGEST)
 
 
 def fill_file_and_line(table: pa.Table, file: str) -> pa.Table:

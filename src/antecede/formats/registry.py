@@ -1,5 +1,6 @@
 """The formats by name, and the one way to read a file in any of them."""
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -92,17 +93,21 @@ FORMATS: dict[str, Format] = {
 }
 
 
+EMPTY = re.compile(rb"\s*(\[\s*\]\s*)?")
+"""A file without a record: nothing, or an empty array of JSON."""
+
+
 def join_format_names() -> str:
     """The formats by name, in words; change events are in no log, and only an order of commits reads them."""
     return f"{', '.join(FORMATS)}, and for antecede order debezium"
 
 
 def read(data: bytes, name: str, format: str | None = None, settings: Settings = DEFAULT) -> Parsed:
-    """The events of one file, and the records that could not be read. An empty file has neither."""
+    """The events of one file, and the records that could not be read. An empty one has neither."""
     if format is not None and format not in FORMATS:
         raise CallerError(f"no format {format!r}; choose one of {join_format_names()}")
     source = unpack_source(data, name)
-    if not source.data or source.data.isspace():
+    if EMPTY.fullmatch(source.data):
         return FileRows(name).make_tables(format or "empty")
     try:
         source = unwrap_connect_envelopes(source)

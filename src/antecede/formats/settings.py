@@ -3,8 +3,7 @@
 import msgspec
 
 from antecede.core.errors import CallerError
-
-KINDS = ("send", "receive", "deliver", "local")
+from antecede.events.kinds import KINDS
 
 
 class Settings(msgspec.Struct, frozen=True):

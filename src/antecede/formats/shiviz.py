@@ -87,7 +87,7 @@ class Scan:
         if position > self.rest + 1:
             self._add_gap(self.rest, position, self.records - records_before, is_last=False)
         size = len(block.hosts)
-        first_line = self._find_line_number(position)
+        first_line = self._advance_to_line_of(position)
         self._add_record_positions(
             block.starts + position,
             block.ends + position,
@@ -114,7 +114,7 @@ class Scan:
                 records_of_piece = self.records + len(found) - records_before
                 self._add_gap(self.rest, self._find_line_start(start), records_of_piece, is_last=False)
             self.rest = match.end()
-            lines.append(self._find_line_number(start))
+            lines.append(self._advance_to_line_of(start))
             found.append(match)
         self._add_matches(found, lines, piece)
         return piece.end
@@ -159,8 +159,8 @@ class Scan:
         if self.text[begin:end].strip():
             self.gaps.append(TextGap(begin, end, is_behind_record, is_last))
 
-    def _find_line_number(self, position: int) -> int:
-        """The line of a position, which must not lie before the one asked for last."""
+    def _advance_to_line_of(self, position: int) -> int:
+        """The number of the line of a position, which must not lie before the one asked for last."""
         last, line = self.counted
         line += self.text.count("\n", last, position)
         self.counted = position, line

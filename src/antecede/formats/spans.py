@@ -64,10 +64,13 @@ class Span(msgspec.Struct):
 
     def set_event_ids(self) -> None:
         """Give both events their names: servers that share their id with the client stand beside it."""
-        side = " at the server" if self.shared else ""
-        copy = f", {self.copy}" if self.copy > 1 else ""
-        self.start_event = f"{SPAN_STARTS}{self.id}{side}{copy}"
-        self.end_event = f"end of span {self.id}{side}{copy}"
+        name = self.id
+        if self.shared:
+            name += " at the server"
+        if self.copy > 1:
+            name += f", {self.copy}"
+        self.start_event = SPAN_STARTS + name
+        self.end_event = "end of span " + name
 
 
 def _make_start_event_id(span_id: str) -> str:
@@ -178,8 +181,10 @@ def _list_absent_parent_ids(span: Span) -> list[str]:
 
 
 def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> list[str]:
-    before = replies.get((span.trace, span.end_event))
-    return list(dict.fromkeys([span.start_event, *before])) if before else [span.start_event]
+    if span.kind != "client":
+        return [span.start_event]
+    before = replies.get((span.trace, span.end_event), [])
+    return [span.start_event, *dict.fromkeys(before)]
 
 
 def _add_kind_to_fields(span: Span) -> Fields | None:

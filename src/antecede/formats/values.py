@@ -8,29 +8,13 @@ from typing import Any
 import msgspec
 
 from antecede.core.wire import LARGEST
+from antecede.events.kinds import find_usual_kind
 from antecede.formats.rows import Refused
 
 DEEPEST = 8
 """Levels of objects that are opened; what lies deeper is written as JSON."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
-
-USUAL_KINDS = {
-    "send": "send",
-    "sent": "send",
-    "snd": "send",
-    ">": "send",
-    "receive": "receive",
-    "received": "receive",
-    "recv": "receive",
-    "rcv": "receive",
-    "<": "receive",
-    "deliver": "deliver",
-    "delivered": "deliver",
-    "dlv": "deliver",
-    "local": "local",
-    "internal": "local",
-}
 
 
 def read_name(value: Any, what: str) -> str:
@@ -64,7 +48,7 @@ def read_count(value: Any, what: str) -> int:
 def read_kind(value: Any, kinds: dict[str, str]) -> str | None:
     """One of our kinds, if the value is known to mean one."""
     text = as_text(value)
-    return kinds.get(text) or USUAL_KINDS.get(text.lower())
+    return kinds.get(text) or find_usual_kind(text)
 
 
 def read_time_ms(value: Any) -> float | None:

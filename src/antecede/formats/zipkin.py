@@ -131,24 +131,20 @@ class _PlainSpans:
 
     def __init__(self) -> None:
         self.names_of_tags: dict[str, str] = {}
-        self.endpoints: dict[tuple[str, bytes], tuple[str | None, Fields]] = {}
+        self.endpoints: dict[tuple[bytes, bytes], tuple[str | None, Fields]] = {}
 
     def make_span(self, line: int, plain: PlainSpan) -> spans.Span:
         """What `_make_span` makes of the same span."""
-        start = None if plain.timestamp is None else float(plain.timestamp)
-        duration = None if plain.duration is None else float(plain.duration)
-        service, fields = self._read_endpoint("localEndpoint", plain.local_endpoint)
-        _, further = self._read_endpoint("remoteEndpoint", plain.remote_endpoint)
-        fields = fields | further
+        start = end = None
+        if plain.timestamp is not None:
+            start = float(plain.timestamp) / 1e3
+            if plain.duration is not None:
+                end = (float(plain.timestamp) + float(plain.duration)) / 1e3
+        service, fields = self._read_endpoints(plain.local_endpoint, plain.remote_endpoint)
         if plain.tags is not None:
             self._add_tags(fields, plain.tags)
-        for name, value in (
-            ("debug", plain.debug),
-            ("shared", plain.shared),
-            ("annotations", plain.annotations),
-        ):
-            if value is not None:
-                fields |= values.collect_other_fields({name: value}, USED)
+        if not (plain.debug is plain.shared is plain.annotations is None):
+            _add_rare_fields(fields, plain)
         return spans.Span(
             line=line,
             trace=plain.trace_id,
@@ -158,21 +154,23 @@ class _PlainSpans:
             parent=plain.parent_id or None,
             shared=plain.shared is True,
             name=plain.name or None,
-            start=None if start is None else start / 1e3,
-            end=(start + duration) / 1e3 if start is not None and duration is not None else None,
-            ended=duration is not None,
+            start=start,
+            end=end,
+            ended=plain.duration is not None,
             fields=fields,
         )
 
-    def _read_endpoint(self, name: str, raw: msgspec.Raw) -> tuple[str | None, Fields]:
-        """The service of an endpoint, and what else it says."""
-        key = (name, bytes(raw))
+    def _read_endpoints(self, local: msgspec.Raw, remote: msgspec.Raw) -> tuple[str | None, Fields]:
+        """The service of the local endpoint, and what else both say, in fields of the caller's own."""
+        key = bytes(local), bytes(remote)
         known = self.endpoints.get(key)
         if known is None:
-            endpoint = msgspec.json.decode(raw)
-            known = _find_service_name(endpoint), values.collect_other_fields({name: endpoint}, USED)
+            endpoint = msgspec.json.decode(local)
+            both = {"localEndpoint": endpoint, "remoteEndpoint": msgspec.json.decode(remote)}
+            known = _find_service_name(endpoint), values.collect_other_fields(both, USED)
             self.endpoints[key] = known
-        return known
+        service, fields = known
+        return service, fields.copy()
 
     def _add_tags(self, fields: Fields, tags: Fields) -> None:
         names = self.names_of_tags
@@ -183,3 +181,10 @@ class _PlainSpans:
             fields[name] = value
         if not tags:
             fields["tags"] = "{}"
+
+
+def _add_rare_fields(fields: Fields, plain: PlainSpan) -> None:
+    for name in ("debug", "shared", "annotations"):
+        value = getattr(plain, name)
+        if value is not None:
+            fields |= values.collect_other_fields({name: value}, USED)

@@ -201,25 +201,25 @@ def _find_or_add_key_code(
     key_begin: Any,
     key_end: Any,
     key_hash: Any,
-    slots: Ints,
-    keys: Any,
+    hash_table: Ints,
+    next_code: Any,
     key_begins: Ints,
     key_ends: Ints,
 ) -> Any:
-    """The code of a key; a key that was not seen before gets the next one."""
-    mask = np.uint64(len(slots) - 1)
+    """The code of a key; a key that was not seen before gets the next one, which the caller counts."""
+    mask = np.uint64(len(hash_table) - 1)
     # The high bits are mixed better than the low ones.
     slot = (key_hash ^ (key_hash >> np.uint64(32))) & mask
-    while slots[slot] >= 0:
-        code = slots[slot]
+    while hash_table[slot] >= 0:
+        code = hash_table[slot]
         is_as_long = key_ends[code] - key_begins[code] == key_end - key_begin
         if is_as_long and _has_key_at(text, key_begin, key_end + 1, key_begins[code], key_ends[code]):
             return code
         slot = (slot + np.uint64(1)) & mask
-    slots[slot] = keys
-    key_begins[keys] = key_begin
-    key_ends[keys] = key_end
-    return keys
+    hash_table[slot] = next_code
+    key_begins[next_code] = key_begin
+    key_ends[next_code] = key_end
+    return next_code
 
 
 @compiled

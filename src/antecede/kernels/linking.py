@@ -14,7 +14,7 @@ message is settled by itself:
    first arrival at each process; the first copy on each track.
 3. `_find_wrong_addresses`: deliveries where nobody sent the message to, or that name somebody who did not
    send it.
-4. `_list_lost_copies`: receivers that the first send names and that have no delivery.
+4. `_list_lost_copies`: receivers that any send of the message names and that have no delivery.
 
 "At each process" costs no memory for each message: an array over processes holds the message that last
 wrote there (`stamp[process] == message` means that the value beside it is of this message). So a call costs
@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from antecede.core.errors import CallerError
 from antecede.kernels.arrays import check_integers, group_by_key
-from antecede.kernels.compiled import compiled
+from antecede.kernels.compiled import compiled, inlined
 from antecede.kernels.links import DELIVER, OTHER, SEND
 from antecede.kernels.ragged import Ints, compute_starts, expand_ranges
 
@@ -70,7 +70,7 @@ class MessageLinks(NamedTuple):
     original: Ints  # of each further delivery at a process: the first one
     misdelivered: Bools  # deliveries where no send of the message was addressed to
     wrong_sender: Bools  # deliveries that name a sender who did not send the message
-    lost_send: Ints  # of each copy that never came, the send; by send, then by receiver
+    lost_send: Ints  # of each copy that never came, the first send that names its receiver; by send, receiver
     lost_receiver: Ints  # and the process that lacks it; -1 where none was named and none has it
 
     def find_sends_of_deliveries(self, act: Ints) -> Ints:
@@ -149,7 +149,7 @@ def _link_rows_by_message(rows: MessageRows, starts: Ints, processes: int, track
         starts, act, process, sender, receiver_starts, receivers, processes
     )
     lost_send, lost_receiver = _list_lost_copies(
-        starts, first_send, is_delivery, process, receiver_starts, receivers, processes
+        starts, first_send, act, process, place, receiver_starts, receivers, processes
     )
     return MessageLinks(
         code=code,
@@ -259,10 +259,17 @@ def _find_first_sends(starts: Ints, act: Ints, process: Ints, place: Ints) -> In
             if act[row] != SEND:
                 continue
             best = first[message]
-            is_before = best < 0 or process[row] < process[best]
-            if is_before or (process[row] == process[best] and place[row] < place[best]):
+            if best < 0 or _is_send_before(row, best, process, place):
                 first[message] = row
     return first
+
+
+@inlined
+def _is_send_before(send: int, other: int, process: Ints, place: Ints) -> bool:
+    """Which of two sends counts as the first: by (process, place)."""
+    if process[send] != process[other]:
+        return bool(process[send] < process[other])
+    return bool(place[send] < place[other])
 
 
 @compiled
@@ -318,41 +325,52 @@ def _find_wrong_addresses(
 def _list_lost_copies(
     starts: Ints,
     first_send: Ints,
-    is_delivery: Bools,
+    act: Ints,
     process: Ints,
+    place: Ints,
     receiver_starts: Ints,
     receivers: Ints,
     processes: int,
 ) -> tuple[Ints, Ints]:
-    """Who lacks each message: its send and the receiver, or -1 where none is named and none has it.
+    """Who lacks each message: the send that names them first and the receiver.
 
-    A broadcast need not reach its sender, unless nobody else is named.
+    Where no send names anybody and nobody has the message: its first send, and -1. A multicast may be logged
+    as several sends, so the receivers of all of them count, each once. A broadcast need not reach its sender,
+    unless nobody else is named.
     """
     most = len(receivers) + len(first_send)
     lost_send, lost_receiver = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    reached = np.full(processes, -1, dtype=np.int64)  # stamps: who has the message, or was looked at
+    reached = np.full(processes, -1, dtype=np.int64)  # stamps: who has the message
+    lacking = np.full(processes, -1, dtype=np.int64)  # and who does not
+    entry = np.zeros(processes, dtype=np.int64)  # of those, where they are in the list
     size = 0
     for message in range(len(first_send)):
-        send = first_send[message]
-        if send < 0:
+        if first_send[message] < 0:
             continue
-        delivered = False
+        delivered = named = others = False
         for row in range(starts[message], starts[message + 1]):
-            if is_delivery[row]:
+            if act[row] == DELIVER:
                 reached[process[row]] = message
                 delivered = True
-        named = others = False
-        for k in range(receiver_starts[send], receiver_starts[send + 1]):
-            named |= receivers[k] >= 0
-            others |= receivers[k] >= 0 and receivers[k] != process[send]
-        for k in range(receiver_starts[send], receiver_starts[send + 1]):
-            receiver = receivers[k]
-            if receiver < 0 or (receiver == process[send] and others) or reached[receiver] == message:
+            elif act[row] == SEND:
+                for k in range(receiver_starts[row], receiver_starts[row + 1]):
+                    named |= receivers[k] >= 0
+                    others |= receivers[k] >= 0 and receivers[k] != process[row]
+        for row in range(starts[message], starts[message + 1]):
+            if act[row] != SEND:
                 continue
-            reached[receiver] = message
-            lost_send[size], lost_receiver[size] = send, receiver
-            size += 1
+            for k in range(receiver_starts[row], receiver_starts[row + 1]):
+                receiver = receivers[k]
+                if receiver < 0 or (receiver == process[row] and others) or reached[receiver] == message:
+                    continue
+                if lacking[receiver] != message:
+                    lacking[receiver] = message
+                    entry[receiver] = size
+                    lost_send[size], lost_receiver[size] = row, receiver
+                    size += 1
+                elif _is_send_before(row, lost_send[entry[receiver]], process, place):
+                    lost_send[entry[receiver]] = row
         if not named and not delivered:
-            lost_send[size], lost_receiver[size] = send, -1
+            lost_send[size], lost_receiver[size] = first_send[message], -1
             size += 1
     return lost_send[:size], lost_receiver[:size]

@@ -164,7 +164,7 @@ def _sort_places_by_slot(slots: int, slot: Ints, number: Ints, row: Ints) -> _Sl
 
 def _find_untaken_needed_places(unmet: Rows, taken: _SlotPlaces) -> Gaps:
     """The places that are needed and that no held row takes, each once."""
-    absent = _are_needed_places_untaken(unmet.slots, unmet.counts, taken.first, taken.numbers)
+    absent = _find_needs_that_no_held_row_meets(unmet.slots, unmet.counts, taken.first, taken.numbers)
     slot = unmet.slots[absent].astype(np.int64)
     number = unmet.counts[absent].astype(np.int64)
     order = np.lexsort((number, slot))
@@ -250,16 +250,19 @@ def _find_last_at_most(numbers: Ints, low: int, high: int, count: int) -> int:
 
 
 @compiled
-def _are_needed_places_untaken(
-    slots: Counts, counts: Counts, first: Ints, numbers: Ints
+def _find_needs_that_no_held_row_meets(
+    needed_slots: Counts, needed_counts: Counts, slot_starts: Ints, held_numbers: Ints
 ) -> NDArray[np.bool_]:
-    """Whether no held row takes the very place that is needed."""
-    absent = np.empty(len(slots), dtype=np.bool_)
-    for k in range(len(slots)):
-        low = first[slots[k]]
-        at = _find_last_at_most(numbers, low, first[slots[k] + 1], counts[k])
-        absent[k] = at < low or numbers[at] != counts[k]
-    return absent
+    """For each need: whether no held row has the number that is needed.
+
+    Held rows of a slot have `held_numbers[slot_starts[slot]:slot_starts[slot + 1]]`, sorted.
+    """
+    is_unmet = np.empty(len(needed_slots), dtype=np.bool_)
+    for k in range(len(needed_slots)):
+        low, high = slot_starts[needed_slots[k]], slot_starts[needed_slots[k] + 1]
+        at = _find_last_at_most(held_numbers, low, high, needed_counts[k])
+        is_unmet[k] = at < low or held_numbers[at] != needed_counts[k]
+    return is_unmet
 
 
 @compiled

@@ -130,7 +130,7 @@ class Connection(ByteProtocol):
         """Take frames off the connection; a frame may come in pieces, and many at once."""
         if self._rest:
             self._rest += data
-            data = bytes(self._rest) if self._has_whole_frame() else b""
+            data = bytes(self._rest) if self._has_frame_to_read_or_refuse() else b""
         if not data:
             return
         at = self._process_frames(data)
@@ -183,7 +183,7 @@ class Connection(ByteProtocol):
 
     # -- frames ------------------------------------------------------------------------------------
 
-    def _has_whole_frame(self) -> bool:
+    def _has_frame_to_read_or_refuse(self) -> bool:
         """Whether the rest may be taken up: it has a whole frame, or a length that is refused."""
         if len(self._rest) < LENGTH_BYTES:
             return False

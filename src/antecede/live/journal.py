@@ -1,4 +1,4 @@
-"""The journal of a node: one SQLite file, written by one thread, many inputs in one commit.
+"""The journal of a node: one SQLite file, many inputs in one commit, one call at a time.
 
     <path>         SQLite in WAL mode, synchronous=FULL, locked for as long as the node runs
     <path>-mark    40 bytes: which journal this is, the number of its last commit, and a hash of the two
@@ -79,7 +79,7 @@ class Unit(msgspec.Struct):
 
 
 class NodeJournal(Protocol):
-    """What a node asks of a journal. Calls come one after the other, from one thread."""
+    """What a node asks of a journal. Calls come one after the other, not all from the same thread."""
 
     def open(self, header: JournalHeader, snapshot: bytes) -> Stored:
         """What is there; a new journal begins with this header and snapshot."""

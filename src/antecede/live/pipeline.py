@@ -1,8 +1,8 @@
 """How inputs reach the station of a node with a journal: written, committed, applied, and only then let out.
 
-Inputs gather in a group while the commit of the group before them runs in the journal's thread; so a commit
-carries whatever came meanwhile, and the busier a node, the more each commit carries. What the station has
-applied is on disk: a snapshot can be taken at any time, and goes with the next commit.
+Inputs gather in a group while the commit of the group before them is made; so a commit carries whatever came
+meanwhile, and the busier a node, the more each commit carries. What the station has applied is on disk: a
+snapshot can be taken at any time, and goes with the next commit.
 """
 
 import asyncio
@@ -228,7 +228,10 @@ class Pipeline:
         self._group = CommitGroup()
         snapshot, self._snapshot = self._snapshot, None
         done = partial(self._finish_commit, group, snapshot is not None)
-        self._thread.queue_call(done, self.journal.commit, group.list_units(), snapshot)
+        units = group.list_units()
+        has_more_than_inputs = snapshot is not None or any(unit.statements for unit in units)
+        call = self._thread.queue_call if has_more_than_inputs else self._thread.make_short_call
+        call(done, self.journal.commit, units, snapshot)
 
     def _finish_commit(
         self, group: CommitGroup, has_snapshot: bool, _: None, error: BaseException | None
@@ -250,7 +253,8 @@ class Pipeline:
             return
         self._current = None
         group.resolve_waiters(None)
-        self._begin_commit()
+        if self._has_group_to_commit():
+            self._schedule_commit()
 
     def _apply_group(self, group: CommitGroup) -> None:
         for entry in group.entries:

@@ -33,6 +33,7 @@ from antecede.auditing.wording import REASONS
 from antecede.events.coercion import SAYS_NOTHING_OF_CAUSES, coerce_events
 from antecede.events.columns import get_column
 from antecede.events.graph import EventGraph, build_event_graph
+from antecede.events.kinds import NAME_KINDS, describe_unknown_words, list_unknown_words
 from antecede.local.arrow import to_arrow_table
 from antecede.local.windows import ROW, build_log_view
 from antecede.report.notebook import SHOWN_FINDINGS, render_verdict
@@ -55,6 +56,11 @@ class Audit:
     _events: pa.Table
     _graph: EventGraph | None
     """What the audit made of the events, for a page; None if there are more than a page can hold."""
+
+    @property
+    def note(self) -> str | None:
+        """A sentence where a word for a kind is not known; None if all are."""
+        return describe_unknown_words(list_unknown_words(get_column(self._events, "kind")), NAME_KINDS)
 
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones."""
@@ -82,7 +88,7 @@ class Audit:
     def _repr_html_(self) -> str:
         """For notebooks: the verdict, and the first findings of each kind."""
         summary = self.summary(SHOWN_FINDINGS)
-        return render_verdict(summary.verdict, summary.sample)
+        return render_verdict(summary.verdict, summary.sample, self.note)
 
 
 def audit(events: object) -> Audit:

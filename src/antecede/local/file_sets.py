@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from antecede.formats.across import RULES, link_events_across_files
 from antecede.formats.executions import (
+    BY_RESTART,
     BY_TIME,
     SPANS,
     Gathering,
@@ -154,9 +155,9 @@ def _group_dependent_files(facts: list[FileFacts], decisions: Decisions) -> list
     for format in RULES:
         merge_groups_of_files(number for number, one in enumerate(facts) if one.file.format == format)
     shifts = decisions.gathering.index_shifts
-    by_time = shifts.filter(pc.equal(shifts["how"], BY_TIME))
-    processes = by_time.group_by(["execution", "process"]).aggregate([("number", "list")])
-    for numbers in processes["number_list"].to_pylist():
+    by_events = shifts.filter(pc.is_in(shifts["how"], pa.array([BY_RESTART, BY_TIME])))
+    tracks = by_events.group_by("track").aggregate([("number", "list")])
+    for numbers in tracks["number_list"].to_pylist():
         merge_groups_of_files(numbers)
     groups: dict[int, list[int]] = {}
     for number, group in enumerate(group_of):

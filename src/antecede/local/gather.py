@@ -5,7 +5,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from antecede.formats.executions import BY_CLOCK, BY_TIME, FURTHER, Gathering, find_own_entries
+from antecede.formats.executions import (
+    BY_CLOCK,
+    BY_RESTART,
+    BY_TIME,
+    FURTHER,
+    Gathering,
+    find_own_entries,
+)
+from antecede.formats.order import rank_events_by_clock
 
 Ints = NDArray[np.int64]
 
@@ -60,10 +68,16 @@ def _shift_indexes(events: pa.Table, shifts: pa.Table) -> pa.Table:
     hows = shifts["how"].unique().to_pylist()
     if BY_CLOCK in hows:
         places.append(pc.if_else(pc.equal(how, BY_CLOCK), pc.subtract(find_own_entries(events), 1), None))
+    if BY_RESTART in hows:
+        is_restarted = pc.fill_null(pc.equal(how, BY_RESTART), False).to_numpy()
+        places.append(_assign_positions_by_restart(events, shifts, shift_of_event, is_restarted))
     if BY_TIME in hows:
         is_timed = pc.fill_null(pc.equal(how, BY_TIME), False).to_numpy()
         places.append(_assign_positions_by_time(events, shifts, shift_of_event, is_timed))
-    index = pc.coalesce(*places, events["index"])
+    index = events["index"]
+    for place in places:
+        # Not `coalesce`: that of Arrow 20 takes what lies beneath a null for a value.
+        index = pc.if_else(pc.is_valid(place), place, index)
     was_made = pc.fill_null(
         pc.equal(events["event"], _make_event_ids(events["process"], events["index"])), False
     )
@@ -74,6 +88,20 @@ def _shift_indexes(events: pa.Table, shifts: pa.Table) -> pa.Table:
 def _make_event_ids(processes: pa.ChunkedArray, positions: pa.ChunkedArray) -> pa.ChunkedArray:
     """The ids that readers give to events without one."""
     return pc.binary_join_element_wise(processes, positions.cast(pa.string()), "#")
+
+
+def _assign_positions_by_restart(
+    events: pa.Table, shifts: pa.Table, shift_of_event: Ints, is_restarted: NDArray[np.bool_]
+) -> pa.Array:
+    """The positions of events of processes that count some entries twice; null for others."""
+    rows = np.flatnonzero(is_restarted)
+    part = shift_of_event[rows]
+    restarted = events.select(["process", "clock", "line"]).take(pa.array(rows))
+    in_files = np.lexsort((restarted["line"].to_numpy(), shifts["further"].to_numpy()[part]))
+    track, own = shifts["track"].to_numpy()[part], find_own_entries(restarted).to_numpy()
+    places = np.full(len(events), -1, np.int64)
+    places[rows[in_files]] = rank_events_by_clock(track[in_files], own[in_files])
+    return _to_nullable_indices(places)
 
 
 def _assign_positions_by_time(
@@ -89,11 +117,9 @@ def _assign_positions_by_time(
     latest = np.empty(len(rows))
     for some in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
         latest[some] = np.maximum.accumulate(time[some])
-    processes = shifts.select(["execution", "process"]).group_by(["execution", "process"]).aggregate([])
-    process = _find_decision_rows(shifts, processes, ["execution", "process"])[part]
-    further = shifts["further"].to_numpy()[part]
-    order = np.lexsort((line, index, further, latest, process))
-    starts = np.flatnonzero(np.diff(process[order], prepend=-1))
+    track, further = (shifts[name].to_numpy()[part] for name in ("track", "further"))
+    order = np.lexsort((line, index, further, latest, track))
+    starts = np.flatnonzero(np.diff(track[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(order)))
     places = np.full(len(events), -1, np.int64)
     places[rows[order]] = np.arange(len(order)) - np.repeat(starts, sizes)

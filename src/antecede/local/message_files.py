@@ -21,7 +21,7 @@ from antecede.formats.text_lines import (
     set_first_line_numbers,
     split_file_into_ranges,
 )
-from antecede.local.arrow import replace_views
+from antecede.local.arrow import write_out_columns
 from antecede.ordering.added_columns import name_added_columns
 from antecede.ordering.change_tables import (
     FROM_LINES,
@@ -105,7 +105,7 @@ def _read_parquet_files(files: list[str]) -> LocalMessageFiles:
         except PARQUET_ERRORS as error:
             unreadable.append((number, None, None, describe_parquet_fault(error)))
             continue
-        tables.append(replace_views(table))
+        tables.append(write_out_columns(table))
         numbers.append(number)
     if not tables:
         raise InputError(f"{files[unreadable[0][0]]}: {unreadable[0][3]}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,7 @@ from antecede.ordering.message_plan import (
     MessagePlan,
     TableColumns,
     add_packet_protocol_to_plan,
+    list_members,
     make_names_not_places_error,
     plan_messages,
 )
@@ -54,7 +55,7 @@ def order(
     id: str | None = None,
     arrival: str | None = None,
     time: str | None = None,
-    members: Sequence[str] | None = None,
+    members: Iterable[str | int] | None = None,
 ) -> Outcome:
     """Each message as soon as everything that caused it is out, with its position.
 
@@ -84,7 +85,9 @@ def order(
 
         ordered, held, quarantine = antecede.order(messages, group="room", stamp="clock")
     """
-    options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
+    options = MessageOptions(
+        group, sender, stamp, form, receiver, number, keys, id, arrival, time, list_members(members)
+    )
     return order_messages(to_arrow_table(messages), options)
 
 

@@ -17,10 +17,18 @@ from numpy.typing import NDArray
 from antecede.events.columns import flatten_lists
 from antecede.kernels.ragged import Ints
 from antecede.kernels.row_hashes import SEED, Hashes, mix_numbers_into_hashes, mix_texts_into_hashes
-from antecede.ordering.stamp_types import is_list
+from antecede.ordering.stamp_types import is_list, is_text
+from antecede.ordering.written_out import (
+    list_struct_fields,
+    read_union_codes,
+    read_union_offsets,
+    write_out_views_and_runs,
+)
 
 LONGEST_LONG_DECIMAL = 18
 """Decimals of so many digits are hashed as integers, longer ones as bytes."""
+_INTERVAL_BYTES = 16
+"""Months, days and nanoseconds."""
 
 
 def hash_rows(table: pa.Table) -> pa.ChunkedArray:
@@ -39,7 +47,7 @@ def _hash_batch(batch: pa.RecordBatch) -> Hashes:
             flat = flatten_lists(column)
             for items in flat.items:  # all keys, then all values
                 _mix_values_into_hashes(hashes, flat.starts, items)
-        elif _has_map(column.type):
+        elif _has_map(column.type) and not _has_nanoseconds(column.type):
             _mix_values_into_hashes(hashes, each_row, _encode_json_column(field.name, column))
         else:
             _mix_values_into_hashes(hashes, each_row, column)
@@ -61,22 +69,54 @@ def _has_map(*kinds: pa.DataType) -> bool:
     return False
 
 
+def _has_nanoseconds(kind: pa.DataType) -> bool:
+    """Whether values of this type have times that Python has no objects for."""
+    inside = [kind.field(place).type for place in range(kind.num_fields)]
+    is_fine = (pt.is_timestamp(kind) or pt.is_duration(kind) or pt.is_time(kind)) and kind.unit == "ns"
+    return is_fine or any(map(_has_nanoseconds, inside))
+
+
 def _mix_values_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> None:
     """Chain the values of each row."""
-    if pt.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = _decode_values(values)
     if pt.is_null(values.type) or not len(values):
         return
-    if is_list(values.type):
-        flat = flatten_lists(values.cast(pa.list_(values.type.value_type)))
-        _mix_values_into_hashes(hashes, flat.starts[starts], flat.items[0])
+    if is_list(values.type) or pt.is_map(values.type):
+        flat = flatten_lists(values)
+        for items in flat.items:
+            _mix_values_into_hashes(hashes, flat.starts[starts], items)
     elif pt.is_struct(values.type):
-        _mix_structs_into_hashes(hashes, starts, values.flatten())
+        _mix_structs_into_hashes(hashes, starts, list_struct_fields(values))
+    elif pt.is_union(values.type):
+        _mix_structs_into_hashes(hashes, starts, _split_union_by_type(values))
     elif pt.is_floating(values.type) or _is_stored_as_integer(values.type):
         words, width = _get_hashed_bits(values)
         mix_numbers_into_hashes(hashes, starts, words, _make_valid_mask(values), width)
     else:
         _mix_bytes_into_hashes(hashes, starts, values)
+
+
+def _decode_values(values: pa.Array) -> pa.Array:
+    """The same values as they are without another type around them; intervals as their bytes."""
+    values = write_out_views_and_runs(values)
+    if isinstance(values, pa.ExtensionArray):
+        return _decode_values(values.storage)
+    if pt.is_dictionary(values.type):
+        return _decode_values(values.dictionary_decode())
+    if pt.is_fixed_size_list(values.type):
+        return values.cast(pa.list_(values.type.value_type))
+    return values.view(pa.binary(_INTERVAL_BYTES)) if pt.is_interval(values.type) else values
+
+
+def _split_union_by_type(values: pa.UnionArray) -> list[pa.Array]:
+    """A union as the fields of a struct: the type of each value, and a column for each type."""
+    codes = read_union_codes(values)
+    places = np.arange(len(values)) if values.type.mode == "sparse" else read_union_offsets(values)
+    fields = [pa.array(codes)]
+    for place, code in enumerate(values.type.type_codes):
+        field = write_out_views_and_runs(values.field(place))
+        fields.append(field.take(pa.array(places, mask=codes != code)))
+    return fields
 
 
 def _mix_structs_into_hashes(hashes: Hashes, starts: Ints, fields: list[pa.Array]) -> None:
@@ -96,8 +136,7 @@ def _mix_bytes_into_hashes(hashes: Hashes, starts: Ints, values: pa.Array) -> No
     if pt.is_decimal(values.type):
         unscaled = [_encode_unscaled_bytes(value) for value in values.to_pylist()]
         values = pa.array(unscaled, pa.binary())
-    is_bytes = pt.is_binary(values.type) or pt.is_large_binary(values.type)
-    texts = values.cast(pa.large_binary() if is_bytes else pa.large_string())
+    texts = values.cast(pa.large_string() if is_text(values.type) else pa.large_binary())
     _, offset_buffer, data_buffer = texts.buffers()
     end = texts.offset + len(texts) + 1
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : end]
@@ -141,6 +180,10 @@ def _to_integers(values: pa.Array) -> pa.Array:
     if pt.is_timestamp(kind):
         micros = values.cast(pa.timestamp("us", kind.tz), safe=False)
         return micros.cast(pa.int64())
+    if pt.is_time(kind):
+        return values.cast(pa.time64("ns")).cast(pa.int64())
+    if pt.is_duration(kind):
+        return values.cast(pa.duration("us"), safe=False).cast(pa.int64())
     if pt.is_date(kind):
         return values.cast(pa.date32()).cast(pa.int32())
     return values.cast(pa.int8() if pt.is_boolean(kind) else pa.int64())

@@ -27,7 +27,14 @@ from antecede.ordering.text_stamps import (
     list_stamp_kinds,
     match_stamp_kinds,
 )
-from antecede.ordering.text_tables import REASON, TextPlan, TextQuestion, convert_record, make_record_column
+from antecede.ordering.text_tables import (
+    REASON,
+    TextPlan,
+    TextQuestion,
+    convert_record,
+    list_name_columns,
+    make_record_column,
+)
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 KAFKA_COLUMNS = {
@@ -64,9 +71,10 @@ class RecordPlan(NamedTuple):
 def list_columns_of_options(options: MessageOptions) -> list[str]:
     """The columns to be made of headers and values: those that options name, or that a form needs."""
     names = [options.group, options.id, options.number, options.receiver, options.arrival, options.time]
-    if options.id is None:
+    unnamed = MessageOptions()
+    if options.id is None or options.sender != unnamed.sender:
         names.append(options.sender)
-    if options.number is None or options.form != "sequence":
+    if options.number is None or options.form != "sequence" or options.stamp != unnamed.stamp:
         names.append(options.stamp)
     asked = (name for name in names if name is not None and name not in KAFKA_COLUMNS)
     return list(dict.fromkeys(asked))
@@ -114,7 +122,8 @@ def plan_records(options: MessageOptions, stamp_kind: str) -> RecordPlan:
     for name in list_columns_of_options(options):
         columns[name] = "double" if name in moments else "string"
     kinds = list_possible_stamp_kinds(options)
-    question = TextQuestion(options.sender, options.stamp, options.number, kinds, None)
+    names = list_name_columns(id=options.id, group=options.group, receiver=options.receiver)
+    question = TextQuestion(options.sender, options.stamp, options.number, kinds, None, names)
     return RecordPlan(TextPlan(question, columns, stamp_kind), moments)
 
 
@@ -148,19 +157,10 @@ def _make_message_row(
 ) -> tuple[dict[str, Any], str | None]:
     record, reason = _read_record(value, headers, asked)
     if reason is None:
-        record, reason = convert_record(_wrap_single_parent(record, plan), plan.text)
+        record, reason = convert_record(record, plan.text)
     for name in plan.moments if reason is None else ():
         record[name], reason = _convert_to_number(record.get(name), name)
     return record, reason
-
-
-def _wrap_single_parent(record: dict[str, Any], plan: RecordPlan) -> dict[str, Any]:
-    """The record; where stamps are lists of parents, one that is a text has this one parent."""
-    name = plan.text.question.stamp
-    stamp = record.get(name)
-    if plan.text.stamp_kind != "ids" or not isinstance(stamp, str) or stamp.lstrip().startswith("["):
-        return record
-    return {**record, name: [stamp]}
 
 
 def _read_record(

@@ -7,7 +7,8 @@ protocol packets are of, whether a column has names or places) the engine looks 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Set
+from numbers import Integral
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -20,11 +21,14 @@ from antecede.ordering.partition import order_partition
 from antecede.ordering.projection import StampPlan, choose_reading, project_columns
 from antecede.ordering.stamp_types import check_form, choose_form, describe_type, is_list, is_orderable_type
 from antecede.ordering.stamps import Reading
+from antecede.ordering.whole_numbers import is_number
 from antecede.protocols.registry import get_protocol_class, list_protocols
 from antecede.tables import MESSAGES
 
 RECORD_PLACES = ("kafka_partition", "kafka_offset", "kafka_timestamp")
 """Where and when a record lies in a topic: one that was sent twice is there twice, and says the same."""
+NO_COLUMNS = ("form", "members")
+"""Options that name no column."""
 ADDED = ("position", "arrival", "missing", "since", "reason")
 """The columns that an order adds to those of its input."""
 PACKET_COLUMNS = tuple(MESSAGES.names[:6])
@@ -44,7 +48,7 @@ class MessageOptions(NamedTuple):
     id: str | None = None
     arrival: str | None = None
     time: str | None = None
-    members: Sequence[str] | None = None
+    members: Iterable[str | int] | None = None
 
 
 class TableColumns(NamedTuple):
@@ -130,7 +134,7 @@ def _project_batch(batch: pa.RecordBatch, stamps: StampPlan) -> pa.RecordBatch:
 
 def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
     """The plan for a table; a sentence for the caller if there can be none."""
-    members = None if options.members is None else _check_members(options.members)
+    members = list_members(options.members)
     arrival = options.arrival or _find_arrival_column(table)
     is_timed = arrival is not None or options.time is not None
     form = _choose_stamp_form(table, options)
@@ -156,19 +160,47 @@ def plan_messages(table: TableColumns, options: MessageOptions) -> MessagePlan:
             columns[name] = column
     if group is not None:
         columns["group"] = group
-    for column in columns.values():
+    for column in (*columns.values(), *_list_named_columns(options)):
         table.get_column_type(column)
+    for role in ("sender", "receiver", "group", "id"):
+        if role in columns:
+            _check_name_column(table, role, columns[role])
     return MessagePlan(stamps, reading, columns, group, arrival, places)
 
 
-def _check_members(members: Sequence[str]) -> tuple[str, ...]:
-    """The members; a name that stands for two entries of a stamp is refused."""
-    if isinstance(members, str):
+def list_members(members: Iterable[str | int] | None) -> tuple[str, ...] | None:
+    """The names of the members, each in its place; refuses what cannot be one name for each entry."""
+    if members is None:
+        return None
+    if isinstance(members, str | bytes):
         raise CallerError(f"members={members!r} is one text: give a list of names, as in ['a', 'b']")
-    twice = [name for name, count in Counter(members).items() if count > 1]
+    if isinstance(members, Set) or not isinstance(members, Iterable):
+        raise CallerError(
+            f"members= is of type {type(members).__name__}, which has no order: give a list of names, in the "
+            "order of the entries"
+        )
+    names = tuple(_to_member_name(member) for member in members)
+    if not names:
+        raise CallerError(
+            "members=, the processes in the order of the entries, names none: give all, or leave it out"
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise CallerError(f"members=, the processes in the order of the entries, names {twice[0]!r} twice")
-    return tuple(members)
+    return names
+
+
+def _to_member_name(member: object) -> str:
+    """A name as text: processes may be called by integers."""
+    name = member.as_py() if isinstance(member, pa.Scalar) else member
+    if isinstance(name, Integral) and not isinstance(name, bool):
+        return str(int(name))
+    if isinstance(name, str):
+        return str(name)
+    raise CallerError(
+        f"members=, the processes in the order of the entries, has {name!r} among them: names are texts or "
+        "integers"
+    )
 
 
 def _find_arrival_column(table: TableColumns) -> str | None:
@@ -212,7 +244,7 @@ def _check_columns_of_form(
         _check_integer_column(table, options.number)
     if form == "shared":
         keys = table.get_column_type(str(options.keys))
-        if not is_list(keys) or not pt.is_integer(keys.value_type):
+        if not is_list(keys) or not is_number(keys.value_type):
             raise CallerError(
                 f"column {options.keys!r} is {describe_type(keys)}; keys are array<int>: cast it"
             )
@@ -220,10 +252,24 @@ def _check_columns_of_form(
 
 def _check_integer_column(table: TableColumns, column: str) -> None:
     kind = table.get_column_type(column)
-    if not pt.is_integer(kind):
+    if not is_number(kind):
         raise CallerError(
             f"column {column!r} is {describe_type(kind)}, and the number of a message is an integer: "
             "cast it to bigint"
+        )
+
+
+def _check_name_column(table: TableColumns, role: str, column: str) -> None:
+    """Refuse a column with several names in a row, or with what is no name."""
+    kind = table.get_column_type(column)
+    if is_list(kind):
+        raise CallerError(
+            f"column {column!r} is {describe_type(kind)}, and a row has one {role}: make a row for each "
+            "(explode the list first), or name another column"
+        )
+    if pt.is_nested(kind):
+        raise CallerError(
+            f"column {column!r} is {describe_type(kind)}, and a {role} is a name: cast it to text"
         )
 
 
@@ -248,6 +294,13 @@ def _list_columns_to_read(form: str, stamp: str, options: MessageOptions) -> dic
     if form not in ("sequence", "shared") and options.receiver is not None:
         columns["receiver"] = options.receiver
     return columns
+
+
+def _list_named_columns(options: MessageOptions) -> list[str]:
+    """The columns that the caller names, whether the form of the stamps has a use for them or not."""
+    unnamed = MessageOptions()
+    names = [name for name in options._fields if name not in NO_COLUMNS]
+    return [getattr(options, name) for name in names if getattr(options, name) != getattr(unnamed, name)]
 
 
 def _list_place_columns(

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from antecede.core.errors import CallerError
+from antecede.events.clock_columns import convert_structs_to_maps
 from antecede.ordering.projection import to_text
-
-_COUNTS = pa.map_(pa.string(), pa.int64())
+from antecede.ordering.whole_numbers import is_number
 
 
 def to_plain_types(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -17,13 +17,11 @@ def to_plain_types(column: pa.ChunkedArray) -> pa.ChunkedArray:
     Lists and texts of all sizes become the usual ones, dictionaries their values, unsigned integers signed
     ones; a struct of counts, which is what libraries without maps make of dictionaries, becomes a map.
     """
-    if _is_struct_of_counts(column.type):
-        return pa.chunked_array([_structs_to_maps(chunk) for chunk in column.chunks], _COUNTS)
     plain = choose_plain_type(column.type)
-    if plain.equals(column.type):
-        return column
     try:
-        return column.cast(plain)
+        if _is_struct_of_numbers(column.type):
+            return convert_structs_to_maps(column, _choose_map_type(column.type))
+        return column if plain.equals(column.type) else column.cast(plain)
     except pa.ArrowInvalid:
         raise CallerError(
             f"a column of {column.type} has numbers above 2^63 - 1: cast it to text if they are names, or "
@@ -31,10 +29,16 @@ def to_plain_types(column: pa.ChunkedArray) -> pa.ChunkedArray:
         ) from None
 
 
-def _is_struct_of_counts(kind: pa.DataType) -> bool:
-    return (
-        pt.is_struct(kind) and kind.num_fields > 0 and all(pt.is_integer(field.type) for field in kind.fields)
-    )
+def _is_struct_of_numbers(kind: pa.DataType) -> bool:
+    if not pt.is_struct(kind):
+        return False
+    types = [field.type for field in kind.fields]
+    return any(map(is_number, types)) and all(is_number(one) or pt.is_null(one) for one in types)
+
+
+def _choose_map_type(struct: pa.DataType) -> pa.DataType:
+    has_floats = any(pt.is_floating(field.type) for field in struct.fields)
+    return pa.map_(pa.string(), pa.float64() if has_floats else pa.int64())
 
 
 def choose_plain_type(kind: pa.DataType) -> pa.DataType:
@@ -54,15 +58,6 @@ def choose_plain_type(kind: pa.DataType) -> pa.DataType:
     if pt.is_struct(kind):
         return pa.struct([(field.name, choose_plain_type(field.type)) for field in kind.fields])
     return kind
-
-
-def _structs_to_maps(structs: pa.StructArray) -> pa.MapArray:
-    """Structs of counts as maps; a field that is null is not in the map."""
-    maps = []
-    for record in structs.to_pylist():
-        counts = None if record is None else {name: n for name, n in record.items() if n is not None}
-        maps.append(counts if counts is None else list(counts.items()))
-    return pa.array(maps, _COUNTS)
 
 
 def to_text_column(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,6 +12,7 @@ rows that cannot be read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from antecede.core.errors import CallerError
 from antecede.events.columns import Bools, FlatLists, flatten_lists, to_integers
 from antecede.kernels.ragged import Ints
 from antecede.ordering.stamps import Reading
+from antecede.ordering.whole_numbers import has_floats, to_whole_numbers
 
 Columns = dict[str, pa.Array]
 Members = tuple[str, ...] | None
@@ -32,8 +34,16 @@ Members = tuple[str, ...] | None
 NO_RECEIVER = "there is no receiver"
 NO_MEMBER = "the receiver is not one of the members"
 UNKNOWN_RECEIVER = "the receiver is unknown: the stamp has no entry for it"
+NO_WHOLE_NUMBER = {
+    "stamp": "the stamp has a count that is no whole number",
+    "keys": "a key is no whole number",
+    "number": "the number of the message is no whole number",
+}
+"""The faults of counts in columns of floats."""
 PLACE = "^[0-9]{1,9}$"
 """The place of a process, written as text."""
+INTEGER = "0|-?[1-9][0-9]*"
+"""The name of a process that is an integer."""
 
 
 class StampPlan(NamedTuple):
@@ -49,7 +59,11 @@ class StampPlan(NamedTuple):
 
 def project_columns(columns: Columns, plan: StampPlan) -> Columns:
     """The columns for the kernel: those of the stamp, and those that are for the kernel as they are."""
+    columns, odd_count = _make_counts_whole(columns)
     projected = _PROJECTIONS[plan.form](columns, plan)
+    if odd_count is not None:
+        fault = projected.get("fault")
+        projected["fault"] = odd_count if fault is None else pc.coalesce(odd_count, fault)
     if not plan.wants_past:
         projected.pop("past", None)
     for name in ("group", "content", "record_place", "unseen"):
@@ -59,6 +73,17 @@ def project_columns(columns: Columns, plan: StampPlan) -> Columns:
         if name in columns:
             projected[name] = times_to_numbers(columns[name])
     return projected
+
+
+def _make_counts_whole(columns: Columns) -> tuple[Columns, pa.Array | None]:
+    """The columns with integers for floats; and the fault of rows with a count that is no whole number."""
+    cases = []
+    for name, text in NO_WHOLE_NUMBER.items():
+        if name in columns and has_floats(columns[name].type):
+            whole, is_odd = to_whole_numbers(columns[name])
+            columns = {**columns, name: whole}
+            cases.append((is_odd, text))
+    return columns, _describe_first_fault(*cases) if cases else None
 
 
 def times_to_numbers(moments: pa.Array) -> pa.Array:
@@ -91,8 +116,12 @@ def _bytes_to_text(names: pa.Array) -> pa.Array:
 
 
 def find_entry_places(names: pa.Array, members: Members) -> pa.Array:
-    """Which entry of a list belongs to each process: an integer, or one of the members. -1 if it is none."""
-    if pt.is_integer(names.type):
+    """Which entry of a list belongs to each process: an integer, or one of the members. -1 if it is none.
+
+    Members that are integers themselves are names: an integer is then looked up among them.
+    """
+    has_integers = members is not None and all(re.fullmatch(INTEGER, name) for name in members)
+    if pt.is_integer(names.type) and not has_integers:
         return names.cast(pa.int64())
     if members is None:
         text = pc.utf8_trim_whitespace(to_text(names))
@@ -104,11 +133,17 @@ def find_entry_places(names: pa.Array, members: Members) -> pa.Array:
     return pc.if_else(text.is_valid(), place, None)
 
 
-def to_stamp_names(names: pa.Array, like: pa.DataType, members: Members) -> pa.Array:
-    """Processes as they are called inside stamps: by texts, or by places, where who is no member is null."""
+def to_stamp_names(
+    names: pa.Array, like: pa.DataType, members: Members, *, has_places: bool = False
+) -> pa.Array:
+    """Processes as they are called inside stamps: by texts, or by places, where who is no member is null.
+
+    Integers inside stamps and beside them are of one numbering, unless the stamps are known to have places.
+    """
     if not pt.is_integer(like):
         return to_text(names)
-    places = find_entry_places(names, members)
+    is_same = pt.is_integer(names.type) and not has_places
+    places = names.cast(pa.int64()) if is_same else find_entry_places(names, members)
     return pc.if_else(pc.greater_equal(places, 0), places, None)
 
 
@@ -206,7 +241,8 @@ def _project_pairs(columns: Columns, plan: StampPlan) -> Columns:
     rows = flat.rows
     entries = flat.items if pt.is_map(last.type) else flat.items[0].flatten()
     process, times = entries
-    receiver = to_stamp_names(columns["receiver"], process.type, plan.members)
+    has_places = not pt.is_map(time.type)
+    receiver = to_stamp_names(columns["receiver"], process.type, plan.members, has_places=has_places)
     is_for_receiver = _match_names_of_rows(process, receiver, rows)
     entry = _take_first_chosen_of_each_row(times, is_for_receiver, rows, len(stamp))
     empty, null = pa.scalar([], times.type), pa.scalar(None, times.type)

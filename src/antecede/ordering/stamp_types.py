@@ -7,6 +7,7 @@ import pyarrow.types as pt
 
 from antecede.core.errors import CallerError
 from antecede.ordering.forms import FORMS, join_form_names
+from antecede.ordering.whole_numbers import is_number
 
 TypeCheck = Callable[[pa.DataType], bool]
 
@@ -51,13 +52,13 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    return bool(pt.is_list(kind) or pt.is_large_list(kind) or pt.is_fixed_size_list(kind))
+    is_view = pt.is_list_view(kind) or pt.is_large_list_view(kind)
+    return bool(pt.is_list(kind) or pt.is_large_list(kind) or pt.is_fixed_size_list(kind) or is_view)
 
 
 def is_orderable_type(kind: pa.DataType) -> bool:
     """Whether rows can be in order of a column of this type."""
-    is_number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)
-    return bool(is_number or pt.is_timestamp(kind) or pt.is_date(kind))
+    return bool(is_number(kind) or pt.is_decimal(kind) or pt.is_timestamp(kind) or pt.is_date(kind))
 
 
 def _is_list_of(kind: pa.DataType, item: TypeCheck) -> bool:
@@ -72,16 +73,16 @@ def _is_struct_of(kind: pa.DataType, *fields: TypeCheck) -> bool:
 
 def _is_vector(kind: pa.DataType) -> bool:
     if pt.is_map(kind):
-        return is_name(kind.key_type) and pt.is_integer(kind.item_type)
-    return _is_list_of(kind, pt.is_integer)
+        return is_name(kind.key_type) and is_number(kind.item_type)
+    return _is_list_of(kind, is_number)
 
 
 def _is_matrix(kind: pa.DataType) -> bool:
-    return _is_list_of(kind, lambda row: _is_list_of(row, pt.is_integer))
+    return _is_list_of(kind, lambda row: _is_list_of(row, is_number))
 
 
 def _is_triples(kind: pa.DataType) -> bool:
-    return _is_list_of(kind, lambda entry: _is_struct_of(entry, is_name, is_name, pt.is_integer))
+    return _is_list_of(kind, lambda entry: _is_struct_of(entry, is_name, is_name, is_number))
 
 
 def _is_pairs(kind: pa.DataType) -> bool:
@@ -96,8 +97,8 @@ def _is_last_messages(kind: pa.DataType) -> bool:
 
 def _is_log(kind: pa.DataType) -> bool:
     def is_entry(entry: pa.DataType) -> bool:
-        is_direct = _is_struct_of(entry, is_name, pt.is_integer)
-        return is_direct or _is_struct_of(entry, is_name, pt.is_integer, is_destinations)
+        is_direct = _is_struct_of(entry, is_name, is_number)
+        return is_direct or _is_struct_of(entry, is_name, is_number, is_destinations)
 
     def is_destinations(field: pa.DataType) -> bool:
         return _is_list_of(field, is_name)
@@ -106,7 +107,8 @@ def _is_log(kind: pa.DataType) -> bool:
 
 
 def _is_ids(kind: pa.DataType) -> bool:
-    return _is_list_of(kind, is_name)
+    """Lists of names, or lists of nothing, which are all empty."""
+    return _is_list_of(kind, lambda item: is_name(item) or bool(pt.is_null(item)))
 
 
 def _is_parents(kind: pa.DataType) -> bool:
@@ -114,7 +116,7 @@ def _is_parents(kind: pa.DataType) -> bool:
 
 
 def _is_counts(kind: pa.DataType) -> bool:
-    return _is_list_of(kind, pt.is_integer)
+    return _is_list_of(kind, is_number)
 
 
 TYPE_CHECKS: dict[str, TypeCheck] = {
@@ -127,7 +129,7 @@ TYPE_CHECKS: dict[str, TypeCheck] = {
     "predecessors": _is_log,
     "shared": _is_counts,
     "parents": _is_parents,
-    "sequence": pt.is_integer,
+    "sequence": is_number,
     "packets": pt.is_binary,
 }
 """For each form, whether stamps can have a type."""

@@ -1,7 +1,7 @@
 """Stamps, senders and numbers that stand in text: what they mean, and why a row cannot have one.
 
-Counts may be numbers or whole numbers in quotes. A stamp has the type of its form; if no form is named, the
-one that most of the stamps have.
+Counts may be whole numbers, also as floats (1.0) or in quotes. A stamp has the type of its form; if no form
+is named, the one that most of the stamps have.
 """
 
 from __future__ import annotations
@@ -15,16 +15,29 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from antecede.ordering.strict_json import RepeatedKeyError, decode_json
+from antecede.ordering.whole_numbers import LARGEST_WHOLE_FLOAT
 
 SHOWN = 80
 """Characters of a value that a reason shows."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 _WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 """A whole number; those with more digits are out of range, and Python would not read all of them."""
+_WHOLE_FLOAT = re.compile(r"[+-]?[0-9]{1,100}\.0+")
+"""A whole number as tools without nullable integers write it into CSV."""
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,100}")
 """A whole number as it is written back."""
 _COUNTS = pa.map_(pa.string(), pa.int64())
 _PLACED = pa.list_(pa.int64())
+
+
+_JSON_START = re.compile(r"\s*[\[{]")
+_PROCESSES = ("sender", "receiver")
+"""Texts that name these are names only if they are no lists or objects in JSON."""
+ROWS_OF_THEIR_OWN = {
+    "receiver": ", and each receiver needs a row of its own",
+    "group": ", and each group needs a row of its own",
+}
+"""What is to be done where several names stand in one row."""
 
 
 class OtherKindError(Exception):
@@ -41,13 +54,17 @@ class StampKind(NamedTuple):
     type: pa.DataType
     example: str
     convert: Callable[[Any], Any]
+    may_be_bare: bool = False
+    """Whether a list of one item may be the item alone."""
 
     @property
     def json_type(self) -> type | tuple[type, ...]:
         """The types that such values have in Python."""
+        if self.may_be_bare:
+            return (list, int, float, str)
         if pt.is_map(self.type) or pt.is_struct(self.type):
             return dict
-        return list if pt.is_list(self.type) else (int, str)
+        return list if pt.is_list(self.type) else (int, float, str)
 
 
 def _to_count(value: Any) -> int | None:
@@ -58,9 +75,16 @@ def _to_count(value: Any) -> int | None:
         raise OtherKindError
     if isinstance(value, str) and _CANONICAL.fullmatch(value):
         value = int(value)
+    elif type(value) is float:
+        value = _to_whole_number(value)
     if type(value) is not int or not SMALLEST <= value <= LARGEST:
         raise CountError
     return value
+
+
+def _to_whole_number(value: float) -> int | float:
+    """The whole number that a float is: some writers have no other numbers."""
+    return int(value) if value.is_integer() and abs(value) <= LARGEST_WHOLE_FLOAT else value
 
 
 def _to_name(value: Any) -> str | None:
@@ -95,11 +119,25 @@ def _to_ids(value: Any) -> list[str | None]:
     return [_to_name(item) for item in value]
 
 
+def _to_parents(value: Any) -> list[str | None]:
+    """A list of ids, or one id, or nothing; what begins like a list or an object and is none was cut off."""
+    if value == "":
+        return []
+    if type(value) is float:
+        value = _to_whole_number(value)
+    is_bare = type(value) is int or (isinstance(value, str) and not _JSON_START.match(value))
+    return [_to_name(value)] if is_bare else _to_ids(value)
+
+
 def _to_number(value: Any) -> int:
+    if type(value) is float:
+        value = _to_whole_number(value)
     if type(value) is int and SMALLEST <= value <= LARGEST:
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value) and SMALLEST <= int(value) <= LARGEST:
         return int(value)
+    if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value):
+        return _to_number(value[: value.index(".")])
     raise CountError
 
 
@@ -199,7 +237,13 @@ KINDS: dict[str, StampKind] = {
         'a list of messages, as in [{"sender": "a", "number": 1}]',
         _to_senders_and_numbers,
     ),
-    "ids": StampKind(pa.list_(pa.string()), 'a list of ids, as in ["x", "y"]', _to_ids),
+    "id lists": StampKind(pa.list_(pa.string()), 'a list of ids, as in ["x", "y"]', _to_ids),
+    "ids": StampKind(
+        pa.list_(pa.string()),
+        'an id, as in "x", or a list of ids, as in ["x", "y"]',
+        _to_parents,
+        may_be_bare=True,
+    ),
     "number": StampKind(pa.int64(), "a whole number, as in 3", _to_number),
 }
 _KINDS_OF_FORM = {
@@ -213,7 +257,7 @@ _KINDS_OF_FORM = {
     "shared": ("list",),
     "parents": ("ids",),
     "sequence": ("number",),
-    None: tuple(KINDS),
+    None: tuple(kind for kind in KINDS if kind != "ids"),
 }
 """The kinds that stamps of a form may have in text, the likeliest first."""
 
@@ -221,10 +265,14 @@ _KINDS_OF_FORM = {
 def list_stamp_kinds(form: str | None, *, has_id: bool) -> list[str]:
     """The kinds that stamps may have; none if stamps of this form do not stand in text.
 
-    A list is one of ids where rows have ids themselves, or where it cannot be one of counts.
+    A list is one of ids where rows have ids themselves, or where it cannot be one of counts. Where rows have
+    ids, one id alone is a list, too.
     """
-    kinds = _KINDS_OF_FORM.get(form, ())
-    return sorted(kinds, key=lambda kind: (kind == "ids") != has_id)
+    kinds = list(_KINDS_OF_FORM.get(form, ()))
+    if "id lists" not in kinds:
+        return kinds
+    kinds.remove("id lists")
+    return ["ids", *kinds] if has_id else [*kinds, "id lists"]
 
 
 def match_stamp_kinds(value: Any, kinds: list[str]) -> list[str]:
@@ -247,8 +295,8 @@ def choose_stamp_kind(kinds: list[str], counts: Mapping[str, int]) -> str:
     Any list can be one of ids: where these come last, they count only where there is nothing else.
     """
     candidates = list(kinds)
-    if kinds[-1] == "ids" and any(counts.get(kind) for kind in kinds[:-1]):
-        candidates.remove("ids")
+    if kinds[-1] == "id lists" and any(counts.get(kind) for kind in kinds[:-1]):
+        candidates.remove("id lists")
     return max(candidates, key=lambda kind: counts.get(kind, 0))
 
 
@@ -297,15 +345,18 @@ def convert_number(value: Any, column: str) -> tuple[int | None, str | None]:
         return None, f"{column} is no whole number: {_shorten_value(value)}"
 
 
-def find_sender_fault(value: Any) -> str | None:
-    """The reason of a sender that is a list or an object."""
+def find_name_fault(role: str, value: Any) -> str | None:
+    """The reason of a sender, a receiver, a group or an id that is a list or an object."""
+    if isinstance(value, str) and (role not in _PROCESSES or not _JSON_START.match(value)):
+        return None
     try:
         is_name = not isinstance(decode_if_json(value), list | dict)
     except RepeatedKeyError:
         is_name = False
-    if not is_name:
-        return f"the sender is not a name but a list or an object: {_shorten_value(value)}"
-    return None
+    if is_name:
+        return None
+    remedy = ROWS_OF_THEIR_OWN.get(role, "")
+    return f"the {role} is not a name but a list or an object{remedy}: {_shorten_value(value)}"
 
 
 def _shorten_value(value: Any) -> str:

@@ -30,7 +30,7 @@ from antecede.ordering.text_stamps import (
     convert_number,
     convert_stamp,
     decode_if_json,
-    find_sender_fault,
+    find_name_fault,
     list_stamp_kinds,
     match_stamp_kinds,
 )
@@ -76,8 +76,9 @@ class TextQuestion(NamedTuple):
     """The kinds that stamps may have; none if they stand for themselves."""
     header: CsvHeader | None
     """None for JSON lines."""
-    names: tuple[str, ...] = ()
-    """Columns of names beside the sender's: in CSV they are texts, since 01 and 1 are two names."""
+    names: tuple[tuple[str, str], ...] = ()
+    """What is named beside the sender, and in which columns: in CSV these are texts, since 01 and 1 are two
+    names."""
     moments: tuple[str, ...] = ()
     """Columns that rows are put in order by: in CSV 01 and 1 are one number there."""
 
@@ -96,6 +97,12 @@ class TextPlan(NamedTuple):
     question: TextQuestion
     columns: dict[str, TextType]
     stamp_kind: str | None
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """The columns that must hold names, by what they name; messages with parents need no sender."""
+        sender = () if self.stamp_kind == "ids" else (("sender", self.question.sender),)
+        return (*sender, *self.question.names)
 
     @property
     def schema(self) -> pa.Schema:
@@ -139,9 +146,14 @@ def make_text_question(
     """What is to be found in these files; the header of CSV is read here."""
     stamp_kinds = list_stamp_kinds(form, has_id=id is not None)
     header = _find_csv_header(files, ranges) if format == "csv" else None
-    names = tuple(name for name in (id, group, receiver) if name is not None)
+    names = list_name_columns(id=id, group=group, receiver=receiver)
     moments = tuple(name for name in ("arrival", arrival, time) if name is not None)
     return TextQuestion(sender, stamp, number, stamp_kinds, header, names, moments)
+
+
+def list_name_columns(**columns: str | None) -> tuple[tuple[str, str], ...]:
+    """The columns of names that are there, by what they name."""
+    return tuple((role, column) for role, column in columns.items() if column is not None)
 
 
 def _find_csv_header(files: list[str], ranges: list[LineRange]) -> CsvHeader:
@@ -247,15 +259,17 @@ def plan_text_table(question: TextQuestion, summary: TextSummary, *, exact_names
     columns = {name: summary.columns.get(name, "null") for name in names}
     texts = [question.stamp]
     if question.header is not None:
-        texts += [question.sender, *question.names]
+        texts += [question.sender, *(column for _, column in question.names)]
     for name in texts:
         if name in columns:
             columns[name] = "string"
-    if not isinstance(columns.get(question.sender, ""), str):
-        columns[question.sender] = "string"
     kinds = question.stamp_kinds
     kind = choose_stamp_kind(kinds, summary.stamp_kinds) if kinds and question.stamp in columns else None
-    return TextPlan(question, columns, kind)
+    plan = TextPlan(question, columns, kind)
+    for _, name in plan.names:
+        if not isinstance(columns.get(name, ""), str):  # no value of it is a name, and no row can be read
+            columns[name] = "string"
+    return plan
 
 
 def parse_lines(batches: Iterable[pa.RecordBatch], plan: TextPlan) -> Iterator[pa.RecordBatch]:
@@ -313,7 +327,7 @@ def _convert_rows(rows: list[_Row], plan: TextPlan) -> tuple[list[dict[str, Any]
 def convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, Any], str | None]:
     """The record with stamp and number as what they mean, or the reason why it cannot be a row."""
     question = plan.question
-    reason = find_sender_fault(record.get(question.sender))
+    reason = _find_first_name_fault(record, plan)
     if reason is None and plan.stamp_kind is not None:
         stamp, reason = convert_stamp(record.get(question.stamp), plan.stamp_kind)
         record = {**record, question.stamp: stamp}
@@ -321,6 +335,16 @@ def convert_record(record: dict[str, Any], plan: TextPlan) -> tuple[dict[str, An
         number, reason = convert_number(record.get(question.number), question.number)
         record = {**record, question.number: number}
     return record, reason
+
+
+def _find_first_name_fault(record: dict[str, Any], plan: TextPlan) -> str | None:
+    for role, column in plan.names:
+        value = record.get(column)
+        if isinstance(value, list | dict | str):
+            fault = find_name_fault(role, value)
+            if fault is not None:
+                return fault
+    return None
 
 
 def make_record_column(records: list[dict[str, Any]], name: str, plan: TextPlan) -> pa.Array:

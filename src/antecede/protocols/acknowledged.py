@@ -46,8 +46,8 @@ class Acknowledged(Optimal, kw_only=True):
         super()._send_message(payload, targets)
         self.awaited.update((d, self.clock) for d in targets)
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
-        super()._merge_delivered_stamp(source, stamp)
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
+        super()._learn_from_delivery(source, stamp)
         clock, *_ = stamp
         self._emit_packet(source, wire.encode(clock), kind="ack")
 

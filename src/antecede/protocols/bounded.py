@@ -110,7 +110,7 @@ class Bounded(VectorGated, kw_only=True):
         if kind == "message":
             return _read_matrix_stamp(data, group_size)
         if kind == "extra":
-            return _read_column_stamp(data, receiver, group_size)
+            return _read_column_as_matrix(data, receiver, group_size)
         refuse_packet_kind("bounded", kind)
 
     @staticmethod
@@ -140,7 +140,7 @@ class Bounded(VectorGated, kw_only=True):
         while (extra := self.gate.find_ready_arrival(_is_extra)) is not None:
             self._pop_ready_packet(extra)
 
-    def _merge_delivered_stamp(self, source: int, stamp: Counts) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Counts) -> None:
         np.maximum(self.m, stamp, out=self.m)
         self.m[:, self.me] = 0
         self._emit_extras_to_shrink()
@@ -163,7 +163,7 @@ def _read_matrix_stamp(data: bytes, group_size: int) -> Counts:
     return matrix
 
 
-def _read_column_stamp(data: bytes, receiver: int, group_size: int) -> Counts:
+def _read_column_as_matrix(data: bytes, receiver: int, group_size: int) -> Counts:
     flat = _decode_stamp(data)
     if len(flat) % 2:
         raise InputError("stamp of 'bounded': an extra carries a list of (from, count)")

@@ -211,7 +211,7 @@ class Flood(Numbered, kw_only=True):
         flooded = Flooded(kind, stamp.origin, stamp.number, stamp.end, packet.payload)
         self._forward_over_links(flooded, self.index[packet.source])
         if kind == "message":
-            self._append_to_inbox(self.group[stamp.origin], packet)
+            self._append_ordered_packet_to_inbox(self.group[stamp.origin], packet)
         elif stamp.end == self.me:
             self._emit_packet(stamp.origin, wire.encode(stamp.number), kind="pong")
 

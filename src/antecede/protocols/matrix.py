@@ -100,7 +100,7 @@ class Matrix(VectorGated, kw_only=True):
         _, sent = stamp
         check_claimed_counts(sent[self.me], self.sent[self.me])
 
-    def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Read) -> None:
         dests, carried = stamp
         self.sent = merge_maximum_counts(self.sent, carried)
         for d in dests:

@@ -47,7 +47,7 @@ class Numbered(Gated, kw_only=True):
         letter = self.inbox.pop(key)
         return Delivery(letter.sender, letter.payload)
 
-    def _append_to_inbox(self, sender: str, packet: Packet) -> None:
+    def _append_ordered_packet_to_inbox(self, sender: str, packet: Packet) -> None:
         self.inbox.append(Letter(sender, packet.number, packet.payload))
 
     def _process_ordered_packet(self, packet: Packet, stamp: Any) -> None:

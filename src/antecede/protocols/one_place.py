@@ -68,7 +68,7 @@ class OnePlace(VectorGated, kw_only=True):
             return [], []
         return super()._find_local_needs_and_gains(source, stamp)
 
-    def _merge_delivered_stamp(self, source: int, stamp: list[int]) -> None:
+    def _learn_from_delivery(self, source: int, stamp: list[int]) -> None:
         self.past = list(map(max, self.past, stamp))
         if self.process == self.causal_receiver and not self.counts_itself:
             self.past[source] += 1

@@ -142,7 +142,7 @@ class Optimal(Gated, kw_only=True):
         _, _, newest, _, _ = stamp
         check_claimed_count(newest[self.me], self.clock)
 
-    def _merge_delivered_stamp(self, source: int, stamp: Stamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Stamp) -> None:
         clock, dests, newest, waiting, here = stamp
         n, me = self.n, self.me
         newest[source] = clock  # RCV 3

@@ -105,7 +105,7 @@ class Pairs89(VectorGated, kw_only=True):
         others = [(slot, count) for slot, count in others if count > have[slot]]
         return needs, [identity, *others]
 
-    def _merge_delivered_stamp(self, source: int, stamp: PairsStamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: PairsStamp) -> None:
         for q, time in stamp.last.items():
             ours = self.last.get(q, time)
             if ours != time:

@@ -94,7 +94,7 @@ class Predecessors(Gated, kw_only=True):
         for barrier in stamp.barriers.values():
             check_claimed_count(barrier.get(self.me, 0), self.count)
 
-    def _merge_delivered_stamp(self, source: int, stamp: PredecessorsStamp) -> None:
+    def _learn_from_delivery(self, source: int, stamp: PredecessorsStamp) -> None:
         for q in stamp.dests:
             if q != self.me:
                 older = stamp.barriers.get(q, {})

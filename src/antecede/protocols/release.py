@@ -108,7 +108,7 @@ class Release(Numbered, kw_only=True):
 
     def _process_ordered_packet(self, packet: Packet, stamp: Stamp) -> None:
         _, earlier = stamp
-        self._append_to_inbox(packet.source, packet)
+        self._append_ordered_packet_to_inbox(packet.source, packet)
         self._emit_packet(packet.source, wire.encode(earlier + 1), kind="ack")
 
     def _process_control_packet(self, packet: Packet, stamp: Stamp) -> None:

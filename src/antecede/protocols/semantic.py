@@ -163,7 +163,7 @@ class Semantic(VectorGated, kw_only=True):
         column = sp[:, self.me].tolist()
         return list(enumerate(column)), [(source, 1)]
 
-    def _merge_delivered_stamp(self, source: int, stamp: Read) -> None:
+    def _learn_from_delivery(self, source: int, stamp: Read) -> None:
         dests, sp, sc, mcv, ecv = stamp
         sc[source, dests if self.variant == "corrected" else self.me] += 1  # R3
         largest = np.maximum(self.sp, sp)
@@ -175,5 +175,5 @@ class Semantic(VectorGated, kw_only=True):
         self.ecv[self.me] += 1
 
     def _deliver_packet(self, packet: Packet, stamp: Read) -> Delivery:
-        self._merge_delivered_stamp(self.index[packet.source], stamp)
+        self._learn_from_delivery(self.index[packet.source], stamp)
         return Delivery(packet.source, packet.payload, (), self.events)

@@ -32,7 +32,7 @@ MEANINGS = {
     "clock-repeat": "Two events of a process have the same count.",
     "clock-restart": "A process began to count from 1 again.",
     "clock-uncounted": "The clock of an event does not count the process that it belongs to.",
-    "clock-unknown": "A clock counts events of a process that has none in this log.",
+    "clock-unknown": "A clock counts events of a process of which this log has none, or none with a place.",
     "clock-beyond": "A clock counts more events of a process than this log has.",
     "clock-not-transitive": "An event knows of another, but not of all that the other knew of.",
     "clock-cyclic": "By their clocks, each of two events came before the other.",

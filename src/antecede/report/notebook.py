@@ -30,12 +30,13 @@ def render_heading_with_previews(heading: str, *previews: Preview) -> str:
     return f"<div>{''.join(parts)}</div>"
 
 
-def render_verdict(verdict: str, findings: pa.Table) -> str:
-    """An audit: its verdict, and some findings."""
+def render_verdict(verdict: str, findings: pa.Table, note: str | None = None) -> str:
+    """An audit: its verdict, a note, and some findings."""
     columns = ("kind", "sentence", "file", "line")
+    heading = verdict if note is None else f"{verdict} ({note})"
     if not len(findings):
-        return render_heading_with_previews(verdict)
-    return render_heading_with_previews(verdict, Preview("", columns, findings.to_pylist()))
+        return render_heading_with_previews(heading)
+    return render_heading_with_previews(heading, Preview("", columns, findings.to_pylist()))
 
 
 def preview_files(files: Sequence[Any], note: str | None) -> Preview:

@@ -153,7 +153,7 @@ def _pack_view(view: LogView, marks: PlacedMarks, room_bytes: int) -> PackedBloc
     columns = {name: view.events[name].combine_chunks() for name in view.events.column_names}
     time, line = (pack_optional_numbers(name, columns[name]) for name in ("time", "line"))
     groups = [
-        BlockGroup("the overview", _pack_overview_columns(view, marks)),
+        BlockGroup("the overview", _pack_codes_of_events_and_marks(view, marks)),
         BlockGroup("causes", _pack_links(view)),
         BlockGroup("messages", pack_texts("message", columns["message"])),
         BlockGroup("ids", pack_texts("event", columns["event"], are_distinct=True)),
@@ -166,7 +166,7 @@ def _pack_view(view: LogView, marks: PlacedMarks, room_bytes: int) -> PackedBloc
     return pack_groups_that_fit(groups, room_bytes)
 
 
-def _pack_overview_columns(view: LogView, marks: PlacedMarks) -> list[RawBlock]:
+def _pack_codes_of_events_and_marks(view: LogView, marks: PlacedMarks) -> list[RawBlock]:
     """What the overview draws."""
     processes = pa.array(_list_processes(view), pa.string())
     executions = pa.array(_list_executions(view), pa.string())

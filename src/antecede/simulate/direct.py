@@ -77,6 +77,6 @@ class DirectCarrier:
             delays = wires.pairs[process]
             times = [now + delays[index[packet.target]]() for packet in packets]
         else:
-            mean = wires.draw_mean_delay()
+            mean = wires.draw_mean_delay_of_message()
             times = [wires.draw_arrival_time(process, index[packet.target], now, mean) for packet in packets]
         self.queue.schedule_all(times, self.on_packet_arrival, packets)

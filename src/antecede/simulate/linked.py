@@ -134,7 +134,7 @@ class LinkedCarrier:
     def _transmit_output(self, process: int, output: Output) -> None:
         if output.made:
             self.watch.on_transmit(output.made)
-        mean = self.wires.draw_mean_delay() if output.frames else None
+        mean = self.wires.draw_mean_delay_of_message() if output.frames else None
         for frame in output.frames:
             target = self.index[frame.target]
             for when in self.wires.draw_frame_arrival_times(process, target, self.queue.now, mean):

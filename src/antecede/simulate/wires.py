@@ -67,7 +67,7 @@ class Wires:
             when = self.latest[source, target] = max(when, latest)
         return when
 
-    def draw_mean_delay(self) -> float | None:
+    def draw_mean_delay_of_message(self) -> float | None:
         """With two levels, the mean delay of the copies of one message; otherwise None."""
         return None if self.spread is None else self.pairs[0][0]()
 

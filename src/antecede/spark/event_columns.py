@@ -1,5 +1,8 @@
 """The columns of an events table as kernels want them, whatever a caller's DataFrame has of them."""
 
+from itertools import chain
+
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
@@ -11,6 +14,7 @@ from antecede.events.coercion import (
     check_event_columns,
     choose_conversion,
 )
+from antecede.events.kinds import LISTED_WORDS, USUAL_KINDS
 from antecede.spark.arrow_types import convert_to_arrow_type
 from antecede.tables import EVENTS
 
@@ -26,7 +30,24 @@ def select_cause_columns(events: DataFrame) -> dict[str, Column]:
         if field.name in events.columns and field.name not in SAYS_NOTHING_OF_CAUSES
     }
     columns["execution"] = sf.coalesce(columns.get("execution", sf.lit("")), sf.lit(""))
+    if "kind" in columns:
+        columns["kind"] = _convert_kinds(columns["kind"])
     return columns
+
+
+def _convert_kinds(words: Column) -> Column:
+    """As `events.kinds.convert_kind_column` does."""
+    kind_of_word = sf.create_map(*(sf.lit(word) for pair in USUAL_KINDS.items() for word in pair))
+    return sf.coalesce(sf.try_element_at(kind_of_word, sf.lower(words)), words)
+
+
+def list_unknown_kinds(events: DataFrame) -> list[str]:
+    """Some words of the column `kind` that mean no kind, if there are any. Runs a job."""
+    if "kind" not in events.columns:
+        return []
+    words = events.select(sf.col("kind").cast("string").alias("kind")).where("kind is not null")
+    unknown = words.where(~sf.lower("kind").isin(*USUAL_KINDS)).distinct()
+    return [row.kind for row in unknown.orderBy("kind").limit(LISTED_WORDS + 1).collect()]
 
 
 def complete_event_columns(events: DataFrame) -> DataFrame:
@@ -45,12 +66,21 @@ def add_missing_columns(events: DataFrame) -> DataFrame:
     return events.withColumns({field.name: sf.lit(None).cast(field.dataType) for field in lacking})
 
 
+def _convert_structs_to_clocks(column: Column, given: pa.StructType) -> Column:
+    """As `events.clock_columns.convert_structs_to_clocks` does."""
+    counts = [(sf.lit(field.name), column[field.name].cast("bigint")) for field in given.fields]
+    clock = sf.map_filter(sf.create_map(*chain.from_iterable(counts)), lambda _, count: count.isNotNull())
+    return sf.when(column.isNotNull(), clock)
+
+
 def _convert_column(events: DataFrame, wanted: StructField) -> Column:
     column = sf.col(wanted.name)
     given = convert_to_arrow_type(events.schema[wanted.name].dataType)
     conversion = choose_conversion(wanted.name, given, lambda kind: str(from_arrow_type(kind).simpleString()))
     if conversion is Conversion.FROM_TIMESTAMP:
         return sf.unix_micros(column.cast("timestamp")) / 1000
+    if conversion is Conversion.FROM_STRUCT:
+        return _convert_structs_to_clocks(column, given)
     column = column.cast(wanted.dataType)
     if wanted.name == "time":  # as readers do: an infinite time is unknown
         return sf.when(sf.abs(column) < float("inf"), column)

@@ -1,10 +1,10 @@
 """The order and the audit as steps of a chain: `messages.transform(with_order(group="room"))`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from pyspark.sql import DataFrame
 
-from antecede.ordering.message_plan import MessageOptions
+from antecede.ordering.message_plan import MessageOptions, list_members
 from antecede.spark.auditing.event_audit import audit
 from antecede.spark.ordering.event_order import plan_event_order
 from antecede.spark.ordering.message_order import plan_message_order
@@ -24,7 +24,7 @@ def with_order(
     id: str | None = None,
     arrival: str | None = None,
     time: str | None = None,
-    members: Sequence[str] | None = None,
+    members: Iterable[str | int] | None = None,
     partitions: int | None = None,
 ) -> Transform:
     """A step that adds to every message what `antecede.spark.order` finds out, with the same arguments.
@@ -34,7 +34,9 @@ def with_order(
 
         messages.transform(with_order(group="room")).where("position is not null")
     """
-    options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
+    options = MessageOptions(
+        group, sender, stamp, form, receiver, number, keys, id, arrival, time, list_members(members)
+    )
     return lambda messages: plan_message_order(messages, options, partitions).label_rows()
 
 

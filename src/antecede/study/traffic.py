@@ -104,7 +104,8 @@ def _find_message_copies(graph: EventGraph) -> _Copies:
     lost = links.lost_receiver >= 0
     nothing = np.full(int(lost.sum()), -1, dtype=np.int64)
     return _Copies(
-        send=np.concatenate((sends[delivery], links.lost_send[lost])),
+        # A message that was sent again is one message, as it is for those who got it.
+        send=np.concatenate((sends[delivery], links.send[links.lost_send[lost]])),
         receiver=np.concatenate((graph.events.process[delivery], links.lost_receiver[lost])),
         arrival=np.concatenate((arrival, nothing)),
         delivery=np.concatenate((delivery, nothing)),

@@ -92,7 +92,7 @@ def build_numbered_graph(table: pa.Table, catalog: ProcessCatalog) -> EventGraph
     process = process - process[0]
     execution = execution - first
     entries = flatten_lists(get_column(table, "clock_counts"))
-    counts = to_integers(entries.items[0], 0) if entries.items else names.clock_slots
+    counts = to_integers(entries.items[0], -1) if entries.items else names.clock_slots
     clocks, own = clean_clocks_and_find_own_entries(entries.starts, names.clock_slots, counts, process)
     sender = np.full(len(table), -1, dtype=np.int64)
     sender[_mark_non_null(get_column(table, "wrong_sender"))] = names.wrong_sender

@@ -55,7 +55,7 @@ def match_message_rows(table: pa.Table, catalog: ProcessCatalog) -> pa.Table:
     act = to_integers(get_column(table, "act"), OTHER)
     clocks = flatten_lists(get_column(table, "clock"))
     # An arrival without a clock is no step of its process, and stands on no line.
-    is_alone = (act == ARRIVE) & ~_have_counting_clock(clocks)
+    is_alone = (act == ARRIVE) & ~_have_nonzero_clock(clocks)
     track = who.process.copy()
     track[is_alone] = len(catalog.names) + np.arange(np.count_nonzero(is_alone))
     links = match_events_by_message(
@@ -103,7 +103,7 @@ def _encode_processes(table: pa.Table, catalog: ProcessCatalog) -> Actors:
     )
 
 
-def _have_counting_clock(clocks: FlatLists) -> Bools:
+def _have_nonzero_clock(clocks: FlatLists) -> Bools:
     """Which events have a clock that counts any event."""
     events = len(clocks.starts) - 1
     if not clocks.items:

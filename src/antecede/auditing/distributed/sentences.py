@@ -32,11 +32,11 @@ TELLABLE = pa.schema(
 def write_finding_sentences(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Called by Spark with TELLABLE rows; gives RANKED_FINDINGS."""
     for batch in batches:
-        rows = [_add_sentence_to_finding(row) for row in batch.to_pylist()]
+        rows = [_make_ranked_finding(row) for row in batch.to_pylist()]
         yield pa.RecordBatch.from_pylist(rows, RANKED_FINDINGS)
 
 
-def _add_sentence_to_finding(row: dict[str, Any]) -> dict[str, Any]:
+def _make_ranked_finding(row: dict[str, Any]) -> dict[str, Any]:
     events = [Event(**event) for event in row["witness"]]
     details = {name: value for name, value in row["details"].items() if value is not None}
     place = {name: row["fault"][name] for name in ("process", "message", "file", "line")}

@@ -31,6 +31,7 @@ from antecede.auditing.summary import (
     summarize_audit,
 )
 from antecede.events.graph import build_event_graph
+from antecede.events.kinds import NAME_KINDS, describe_unknown_words
 from antecede.report.findings import LISTED_FINDINGS
 from antecede.report.notebook import SHOWN_FINDINGS, render_table_columns, render_verdict
 from antecede.report.page import render_page
@@ -42,7 +43,12 @@ from antecede.spark.auditing.distributed_audit import (
 )
 from antecede.spark.auditing.missing_causes import count_missing_causes_by_reason, explain_missing_causes
 from antecede.spark.auditing.trace_ends import count_traces
-from antecede.spark.event_columns import add_missing_columns, complete_event_columns, select_cause_columns
+from antecede.spark.event_columns import (
+    add_missing_columns,
+    complete_event_columns,
+    list_unknown_kinds,
+    select_cause_columns,
+)
 from antecede.spark.partition_kernel import read_chosen_partition_count
 from antecede.spark.pictures.windows import build_log_view
 from antecede.spark.repl import is_eager_display_enabled
@@ -121,6 +127,11 @@ class SparkAudit:
         (known,) = self.totals.agg(*sums, *sizes).toArrow().to_pylist()
         return dict(known)
 
+    @cached_property
+    def note(self) -> str | None:
+        """A sentence where a word for a kind is not known; None if all are. Runs a job."""
+        return describe_unknown_words(list_unknown_kinds(self._events), NAME_KINDS)
+
     def summary(self, sample: int = SAMPLE) -> Summary:
         """The audit in numbers, and so many findings of each kind, the first ones.
 
@@ -163,7 +174,7 @@ class SparkAudit:
         if not is_eager_display_enabled(self.totals.sparkSession):
             return render_table_columns({"findings": FINDINGS.names, "totals": self.totals.columns})
         summary = self.summary(SHOWN_FINDINGS)
-        return render_verdict(summary.verdict, summary.sample)
+        return render_verdict(summary.verdict, summary.sample, self.note)
 
 
 def audit(events: DataFrame, *, huge: int = HUGE, number: int | None = None) -> SparkAudit:

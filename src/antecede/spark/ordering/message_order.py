@@ -4,7 +4,7 @@ Which columns are read, and how, is planned and done by `antecede.ordering`; her
 group together and sends the columns of the plan to the kernel.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -17,6 +17,7 @@ from antecede.ordering.message_plan import (
     MessagePlan,
     TableColumns,
     add_packet_protocol_to_plan,
+    list_members,
     make_names_not_places_error,
     plan_messages,
 )
@@ -53,7 +54,7 @@ def order(
     id: str | None = None,
     arrival: str | None = None,
     time: str | None = None,
-    members: Sequence[str] | None = None,
+    members: Iterable[str | int] | None = None,
     partitions: int | None = None,
 ) -> SparkOutcome:
     """Each message as soon as everything that caused it is out, with its position.
@@ -89,7 +90,9 @@ def order(
             ordered, held, quarantine = outcome
             ordered.write.parquet("ordered")
     """
-    options = MessageOptions(group, sender, stamp, form, receiver, number, keys, id, arrival, time, members)
+    options = MessageOptions(
+        group, sender, stamp, form, receiver, number, keys, id, arrival, time, list_members(members)
+    )
     return SparkOutcome(plan_message_order(messages, options, partitions))
 
 

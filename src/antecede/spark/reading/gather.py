@@ -6,7 +6,7 @@ The decisions are few: events are only joined to them.
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
-from antecede.formats.executions import BY_CLOCK, BY_TIME, FURTHER, Gathering
+from antecede.formats.executions import BY_CLOCK, BY_RESTART, BY_TIME, FURTHER, Gathering
 
 PART = ["number", "execution", "process"]
 """What a file has of a process."""
@@ -16,23 +16,29 @@ def apply_gathering(spark: SparkSession, events: DataFrame, gathering: Gathering
     """The events, which have the number of their file, with the positions and executions of all files."""
     shifts, new_names = gathering.index_shifts, gathering.new_names
     if len(shifts):
-        has_timed = BY_TIME in shifts["how"].to_pylist()
-        events = _shift_indexes(events, sf.broadcast(spark.createDataFrame(shifts)), has_timed)
+        hows = set(shifts["how"].to_pylist())
+        events = _shift_indexes(events, sf.broadcast(spark.createDataFrame(shifts)), hows)
     if len(new_names):
         events = _prefix_execution_names(events, sf.broadcast(spark.createDataFrame(new_names)))
     return events
 
 
-def _shift_indexes(events: DataFrame, shifts: DataFrame, has_timed: bool) -> DataFrame:
+def _shift_indexes(events: DataFrame, shifts: DataFrame, hows: set[str]) -> DataFrame:
     """New positions, and new ids for events whose ids were made from positions."""
     joined = events.join(shifts, PART, "left")
-    how, index = sf.col("how"), sf.col("index")
-    place = sf.when(how == BY_CLOCK, sf.expr("try_element_at(clock, process)") - 1)
+    how, index, own = sf.col("how"), sf.col("index"), sf.expr("try_element_at(clock, process)")
+    place = sf.when(how == BY_CLOCK, own - 1)
     place = place.when(how == FURTHER, index + sf.col("further"))
-    if has_timed:
+    in_all_files = Window.partitionBy("execution", "process", "track", index.isNull())
+    if BY_RESTART in hows:
+        by_line = in_all_files.orderBy("further", "line").rowsBetween(Window.unboundedPreceding, 0)
+        restarts = sf.greatest(sf.count_if(own == 1).over(by_line) - 1, sf.lit(0))
+        joined = joined.withColumn("restarts", restarts)
+        by_restart = in_all_files.orderBy("restarts", own, "further", "line")
+        place = place.when(how == BY_RESTART, sf.row_number().over(by_restart) - 1)
+    if BY_TIME in hows:
         in_file = Window.partitionBy(*PART, "how").orderBy("index", "line")
         joined = joined.withColumn("latest", sf.max("time").over(in_file))
-        in_all_files = Window.partitionBy("execution", "process", "how", index.isNull())
         by_time = in_all_files.orderBy("latest", "further", "index", "line")
         place = place.when(how == BY_TIME, sf.row_number().over(by_time) - 1)
     # An event without a position has none afterwards.

@@ -163,6 +163,7 @@ def _read_parquet_files(spark: SparkSession, files: list[str]) -> MessageFiles:
     footers = [pq.read_metadata(file) for file in good]
     differ = any(not footer.schema.equals(footers[0].schema) for footer in footers)
     table = spark.read.option("mergeSchema", differ).parquet(*map(escape_path_pattern, good))
+    _ = table.columns  # through Spark Connect, names that clash are told only now
     rows = table.withColumns(
         {LINE: sf.col("_metadata.row_index") + 1, FILE: _make_file_number_column(good, files)}
     )

@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from antecede.events.kinds import LISTED_WORDS
 from antecede.formats import NotInParts, Settings, find_common_index_basis, plan_parts, read_part
-from antecede.formats.logs import LISTED_WORDS, FileRead
+from antecede.formats.logs import FileRead
 from antecede.formats.part_staging import (
     LINE_COUNTS,
     PART_EVENTS,

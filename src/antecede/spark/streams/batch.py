@@ -1,6 +1,6 @@
 """One micro-batch in causal order, exactly once however often Spark tries it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from time import time as now
@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 
 from antecede.core.errors import CallerError
 from antecede.kafka_address import KafkaTopics
-from antecede.ordering.message_plan import MessageOptions, TableColumns
+from antecede.ordering.message_plan import MessageOptions, TableColumns, list_members
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.ordering.text_tables import RAW, REASON
 from antecede.spark.arrow_batches import map_in_arrow
@@ -79,7 +79,7 @@ def make_stream_settings(
     id: str | None,
     arrival: str | None,
     time: str | None,
-    members: Sequence[str] | None,
+    members: Iterable[str | int] | None,
     give_up: str,
     after_seconds: float | None,
     after_rows: int | None,
@@ -93,7 +93,9 @@ def make_stream_settings(
     to: str | None = None,
 ) -> StreamSettings:
     """The settings that a caller's arguments make."""
-    options = MessageOptions(group, sender, stamp, form, receiver, number, None, id, arrival, time, members)
+    options = MessageOptions(
+        group, sender, stamp, form, receiver, number, None, id, arrival, time, list_members(members)
+    )
     policy = GiveUp(give_up, after_seconds, after_rows, after_bytes)
     for name, count in (("buckets", buckets), ("partitions", partitions), ("max_held", max_held)):
         if count is not None and count < 1:
@@ -150,7 +152,7 @@ def write_ordered(
     id: str | None = None,
     arrival: str | None = None,
     time: str | None = None,
-    members: Sequence[str] | None = None,
+    members: Iterable[str | int] | None = None,
     give_up: str = "hold",
     after_seconds: float | None = None,
     after_rows: int | None = None,

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -48,7 +48,7 @@ def order_stream(
     id: str | None = None,
     arrival: str | None = None,
     time: str | None = None,
-    members: Sequence[str] | None = None,
+    members: Iterable[str | int] | None = None,
     give_up: str = "hold",
     after_seconds: float | None = None,
     after_rows: int | None = None,
