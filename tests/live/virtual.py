@@ -2,12 +2,14 @@
 
 The same seed gives the same schedule, so a failure can be seen again; and an hour costs no more than what
 happens in it. Calls to threads (journals) run in the loop, at a drawn moment, and their callers hear of it
-later still: a crash may come before the one, or between the two.
+later still: a crash may come before the one, or between the two. Whether a disk is so quick that a node calls
+its journal without a thread is drawn, too, and does not depend on the disk at hand.
 """
 
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -42,6 +44,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.now = 0.0
         self.random = random
         self.disk_time = random.choice([0.002, 0.02, 0.05])
+        self.quick_calls = random.choice([0.0, 0.5, 0.9])
         super().__init__(selector)
 
     def time(self) -> float:
@@ -68,11 +71,20 @@ def _call_in_virtual_time(
 ) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
-    loop.call_later_and_report(done, function, arguments)
+    thread._calls_under_way += 1
+    loop.call_later_and_report(partial(thread._finish_call, done), function, arguments)
+
+
+def _draw_whether_calls_are_quick(_: JournalThread) -> bool:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop.random.random() < loop.quick_calls
 
 
 def run_virtually(main: Coroutine[Any, Any, T], seed: int) -> T:
     """Run a program to its end in virtual time."""
     runner = asyncio.Runner(loop_factory=lambda: VirtualLoop(Random(seed)))
-    with runner, patch.object(JournalThread, "queue_call", _call_in_virtual_time):
+    calls = patch.object(JournalThread, "queue_call", _call_in_virtual_time)
+    speed = patch.object(JournalThread, "_are_short_calls_quick", _draw_whether_calls_are_quick)
+    with runner, calls, speed:
         return runner.run(main)

@@ -64,7 +64,7 @@ class JournalThread(Executor):
 
         Both are called before this returns if nothing is under way in the thread and the last were quick.
         """
-        if self._ended or self._calls_under_way or max(self._times_of_short_calls) >= QUICK:
+        if self._ended or self._calls_under_way or not self._are_short_calls_quick():
             self.queue_call(done, self._time_short_call, function, arguments)
             return
         result, error = None, None
@@ -73,6 +73,9 @@ class JournalThread(Executor):
         except Exception as raised:
             error = raised
         done(result, error)
+
+    def _are_short_calls_quick(self) -> bool:
+        return max(self._times_of_short_calls) < QUICK
 
     def _time_short_call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         begin = perf_counter()
