@@ -85,11 +85,11 @@ def test_bits_are_swept_and_used_again():
     trace = flood(random, 4, 1500, 40)
     events_of, own = link_trace(trace), draw_named_causes(random, trace)
     left = np.bincount(events_of.sent[events_of.sent >= 0], minlength=len(trace))
-    tables = [
-        semantics._plan_cause_rows(events_of, events_of.sent, g)
-        for g in (build_trace_graph(events_of), rows(own, trace))
-    ]
-    assert (assign_message_slots(events_of.sent, left, sum(t.rows for t in tables))[0] & SWEEPS).any()
+    set_rows = 0
+    for graph in (build_trace_graph(events_of), rows(own, trace)):
+        causes = semantics._add_causes_by_messages(events_of, graph)
+        set_rows += semantics._assign_set_rows(events_of, events_of.sent, causes).set_row_count
+    assert (assign_message_slots(events_of.sent, left, set_rows)[0] & SWEEPS).any()
     found = find_needless_waits(events_of, build_trace_graph(events_of), rows(own, trace))
     pairs, meant = by_definition(trace, own)
     assert (list_waits(found), found.meant.sum()) == (pairs, meant)

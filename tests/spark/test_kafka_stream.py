@@ -22,7 +22,7 @@ from antecede.spark.streams import kafka
 from antecede.spark.streams.batch import StreamSettings
 from antecede.spark.streams.stream import start_stream
 from antecede.streams import ledger as ledger_module
-from antecede.streams.marks import Mark, write_mark
+from antecede.streams.marks import Mark, write_commit_mark
 from tests.commands import Done, here
 from tests.kafka.topics import Record, add_partitions, delete_records, make_topic, publish, read_records
 from tests.spark.test_order_stream import AT_ONCE, make_batches, run, write_files
@@ -182,10 +182,10 @@ def test_what_comes_out_is_written_to_a_topic_at_least_once(
     def crash(checkpoint: Path, mark: Mark) -> None:
         if mark.batch == 1:
             raise RuntimeError("crash before the mark")
-        write_mark(checkpoint, mark)
+        write_commit_mark(checkpoint, mark)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "write_mark", crash)
+        patch.setattr(ledger_module, "write_commit_mark", crash)
         with pytest.raises(StreamingQueryException, match="crash"):
             run(spark, tmp_path, files=2, to=str(topic))
     run(spark, tmp_path, files=2, to=str(topic))

@@ -101,13 +101,13 @@ def test_crashes_replays_and_restarts_change_nothing(
         raise RuntimeError("crash before the mark")
 
     def crash_after(checkpoint: Path, mark: marks.Mark) -> None:
-        marks.write_mark(checkpoint, mark)
+        marks.write_commit_mark(checkpoint, mark)
         raise RuntimeError("crash behind the mark")
 
     write_files(tmp_path / "in", batches[:1])
     for crash in (crash_before, crash_after):
         with monkeypatch.context() as patch:
-            patch.setattr(ledger_module, "write_mark", crash)
+            patch.setattr(ledger_module, "write_commit_mark", crash)
             with pytest.raises(StreamingQueryException, match="crash"):
                 run(spark, tmp_path)
     assert marks.list_marked_batches(tmp_path / "checkpoint") == [0]

@@ -13,7 +13,7 @@ from antecede.core.errors import CallerError
 from antecede.ordering.stream.give_up import GiveUp
 from antecede.streams import ledger as ledger_module
 from antecede.streams.delta import DeltaSink
-from antecede.streams.marks import TABLES, Mark, read_newest_mark, write_mark
+from antecede.streams.marks import TABLES, Mark, read_newest_mark, write_commit_mark
 from tests.message_rows import Row
 from tests.streams.driving import Driver, Tables
 from tests.streams.test_marks import FORM, POLICY, make_batches
@@ -56,13 +56,13 @@ def kill(moment: str) -> None:
         die()
 
     def die_behind_mark(checkpoint: Path, mark: Mark) -> None:
-        write_mark(checkpoint, mark)
+        write_commit_mark(checkpoint, mark)
         die()
 
     if moment == MOMENTS[0]:
         setattr(DeltaSink, "add_files", die_behind_table)  # noqa: B010
     else:
-        setattr(ledger_module, "write_mark", die if moment == MOMENTS[1] else die_behind_mark)  # noqa: B010
+        setattr(ledger_module, "write_commit_mark", die if moment == MOMENTS[1] else die_behind_mark)  # noqa: B010
 
 
 def run_until_killed(folder: Path, number: int, step: str, moment: str) -> None:
@@ -117,7 +117,7 @@ def test_a_batch_is_tried_again_with_other_files_and_none_counts_twice(
 
     for number, rows in enumerate(make_batches()):
         with monkeypatch.context() as patch:
-            patch.setattr(ledger_module, "write_mark", crash)
+            patch.setattr(ledger_module, "write_commit_mark", crash)
             with pytest.raises(KeyboardInterrupt):
                 driver.run_batch(number, rows)
         zombie = driver.begin(number)

@@ -82,12 +82,12 @@ def test_a_crash_around_the_mark(
 
     def crash(checkpoint: Path, mark: marks.Mark) -> None:
         if moment == "after":
-            marks.write_mark(checkpoint, mark)
+            marks.write_commit_mark(checkpoint, mark)
         raise KeyboardInterrupt
 
     for number, rows in enumerate(make_batches()):
         with monkeypatch.context() as patch:
-            patch.setattr(ledger_module, "write_mark", crash)
+            patch.setattr(ledger_module, "write_commit_mark", crash)
             with pytest.raises(KeyboardInterrupt):
                 driver.run_batch(number, rows)
         assert (driver.run_batch(number, rows) is None) == (moment == "after")
@@ -268,7 +268,7 @@ def test_a_drain_that_fails_is_finished_before_the_next_batch(
         driver.run_batch(number, rows)
     waiting = len(driver.read().waiting)
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "write_mark", crash)
+        patch.setattr(ledger_module, "write_commit_mark", crash)
         with pytest.raises(KeyboardInterrupt):
             driver.ledger.put_aside_all_waiting_rows(99_999)
     assert len(driver.read().held) == len(driver.read().waiting) == waiting > 0

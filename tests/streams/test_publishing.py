@@ -52,7 +52,7 @@ def test_a_step_that_is_tried_again_is_handed_on_again_alike(
         raise RuntimeError("crash before the mark")
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "write_mark", crash)
+        patch.setattr(ledger_module, "write_commit_mark", crash)
         with pytest.raises(RuntimeError, match="crash"):
             driver.run_batch(0, [say(1), say(2)])
     driver.run_batch(0, [say(2), say(1)])

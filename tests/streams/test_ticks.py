@@ -94,7 +94,7 @@ def test_a_tick_that_was_begun_is_finished_as_it_was_begun(
 
     def crash(checkpoint: Path, mark: marks.Mark) -> None:
         if moment == "after":
-            marks.write_mark(checkpoint, mark)
+            marks.write_commit_mark(checkpoint, mark)
         raise KeyboardInterrupt
 
     undisturbed, crashed = start(tmp_path / "undisturbed"), start(tmp_path / "crashed")
@@ -103,7 +103,7 @@ def test_a_tick_that_was_begun_is_finished_as_it_was_begun(
         driver.run_batch(1, [say(9)], 2000)
     undisturbed.ledger.give_up_expired_rows(3000)
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "write_mark", crash)
+        patch.setattr(ledger_module, "write_commit_mark", crash)
         with pytest.raises(KeyboardInterrupt):
             crashed.ledger.give_up_expired_rows(3000)
     # Whoever goes on has another policy, and comes much later; what was begun is done as it was begun.

@@ -4,7 +4,11 @@ import pytest
 
 from antecede.core.errors import CallerError
 from antecede.study.experiment import SCALES
-from antecede.study.mostefaoui import compute_bloom_coverage, compute_distinct_key_coverage, make_plan
+from antecede.study.mostefaoui import (
+    compute_chance_that_bloom_keys_are_covered,
+    compute_chance_that_distinct_keys_are_covered,
+    make_plan,
+)
 from antecede.study.registry import STUDIES, get_study, list_studies
 from antecede.study.running import run_cell
 from antecede.study.sanchez import list_thresholds_by_name
@@ -60,8 +64,10 @@ def test_the_exact_theory_is_the_share_of_covered_key_sets():
 
     sets = list(combinations(range(5), 2))
     covered = sum({0, 1} <= set().union(*others) for others in product(sets, repeat=3))
-    assert compute_distinct_key_coverage(5, 2, 3) == pytest.approx(covered / len(sets) ** 3)
-    assert compute_bloom_coverage(5, 1, 3) == pytest.approx(compute_distinct_key_coverage(5, 1, 3))
+    assert compute_chance_that_distinct_keys_are_covered(5, 2, 3) == pytest.approx(covered / len(sets) ** 3)
+    assert compute_chance_that_bloom_keys_are_covered(5, 1, 3) == pytest.approx(
+        compute_chance_that_distinct_keys_are_covered(5, 1, 3)
+    )
 
 
 def test_thresholds_begin_where_extras_end_and_end_where_none_is_sent():

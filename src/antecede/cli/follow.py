@@ -275,16 +275,18 @@ def _open_spark(request: FollowRequest) -> AbstractContextManager[Any]:
     """A session that can read the source; a broker that is not there is told before Spark starts."""
     from antecede.spark.streams.kafka_sink import parse_sink_topic
 
-    used = [topics for topics in (request.topics, parse_sink_topic(request.to)) if topics is not None]
+    used = [] if request.topics is None else [request.topics]
+    if request.to is not None:
+        used.append(parse_sink_topic(request.to))
     if not used:
         return o.open_spark(request.master)
     if len(used) > 1 and set(used[0].topics) & set(used[1].topics):
         raise CallerError(f"--to {request.to}: is read by this stream, too; name another topic")
     from antecede.spark.kafka_connector import make_connector_settings
-    from antecede.spark.streams.kafka import check_brokers_reachable
+    from antecede.spark.streams.kafka import check_some_broker_reachable
 
     for topics in used:
-        check_brokers_reachable(topics)
+        check_some_broker_reachable(topics)
     return o.open_spark(request.master, **make_connector_settings())
 
 
@@ -352,7 +354,7 @@ def _make_settings(request: FollowRequest) -> StreamSettings:
         partitions=None,
         max_held=request.max_held,
         sink=check_sink_name(request.sink),
-        to=parse_sink_topic(request.to),
+        to=None if request.to is None else parse_sink_topic(request.to),
     )
 
 

@@ -181,11 +181,11 @@ def _read_first_quarantined_rows(place: str, names: dict[str, str]) -> list[dict
 
 def _run_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     if request.is_message_table:
-        return _order_messages_locally(engine, request, output)
+        return _order_message_table_locally(engine, request, output)
     return _order_logs_locally(engine, request, output)
 
 
-def _order_messages_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
+def _order_message_table_locally(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     from antecede.local.message_files import read_message_files
     from antecede.local.message_order import order_messages
     from antecede.ordering.message_plan import MessageOptions
@@ -247,7 +247,7 @@ def _write_tables_locally(
 def _run_on_spark(engine: Engine, request: OrderRequest, output: OutputFolder) -> OrderRun:
     with o.open_spark(request.master) as spark:
         if request.is_message_table:
-            return _order_messages_on_spark(engine, spark, request, output)
+            return _order_message_table_on_spark(engine, spark, request, output)
         return _order_logs_on_spark(engine, spark, request, output)
 
 
@@ -268,7 +268,7 @@ def _order_logs_on_spark(engine: Engine, spark: Any, request: OrderRequest, outp
         )
 
 
-def _order_messages_on_spark(
+def _order_message_table_on_spark(
     engine: Engine, spark: Any, request: OrderRequest, output: OutputFolder
 ) -> OrderRun:
     from antecede.ordering.message_plan import MessageOptions

@@ -108,7 +108,7 @@ class Site:
                 protocol, how = self.endpoint.facts.name, sorted(happening.how)
                 raise CallerError(f"send of {protocol!r} does not take {how}: leave it out") from None
             output = Output([], effects.deliveries, effects.packets)
-            return self._add_frames_to_output(output, happening.now)
+            return self._count_deliveries_and_link_packets(output, happening.now)
         if happening.kind == "tick":
             return Output(self.link.tick(happening.now))
         return self._receive_frame(decode_frame(happening.data), happening.now)
@@ -132,9 +132,10 @@ class Site:
             output.made.extend(effects.packets)
             output.deliveries.extend(effects.deliveries)
             output.arrived.append(packet)
-        return self._add_frames_to_output(output, now)
+        return self._count_deliveries_and_link_packets(output, now)
 
-    def _add_frames_to_output(self, output: Output, now: float) -> Output:
+    def _count_deliveries_and_link_packets(self, output: Output, now: float) -> Output:
+        """The link makes frames of the packets that were made: they are what is to be transmitted."""
         for packet in output.made:
             frames = self.link.send(packet.target, packet.encode(), now)
             output.frames.extend(frames)

@@ -177,15 +177,15 @@ def _split_document(data: bytes) -> Iterable[Raw]:
 
 
 def split_array_elements(data: bytes) -> Iterable[Raw]:
-    """The elements of an array; arrays inside it are opened (Zipkin lists traces as lists of spans)."""
+    """The elements of an array; those of arrays inside it, too (Zipkin lists traces as lists of spans)."""
     try:
         elements = _listed.decode(data.strip())
     except ERRORS:
         return _salvage_objects(data, 1)
-    return find_lines_of_parts(data, _open_inner_arrays(elements))
+    return find_lines_of_parts(data, _flatten_inner_arrays_once(elements))
 
 
-def _open_inner_arrays(elements: list[msgspec.Raw]) -> Iterator[bytes]:
+def _flatten_inner_arrays_once(elements: list[msgspec.Raw]) -> Iterator[bytes]:
     """One element after the other: who looks for a format wants only the first."""
     for element in elements:
         raw = bytes(element)

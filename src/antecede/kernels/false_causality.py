@@ -66,13 +66,13 @@ class Waits(NamedTuple):
     meant: Ints  # of each event, how many others: those that the application means
 
 
-class _EventRows(NamedTuple):
-    """Direct causes of each event, and the row that keeps its set while it may be asked for, or -1."""
+class _CausesAndSetRows(NamedTuple):
+    """Direct causes of each event, and the row in which its set is kept while it may be asked for, or -1."""
 
     starts: Ints
     causes: Ints
-    row: Ints
-    rows: int
+    set_row: Ints
+    set_row_count: int
 
 
 class _Deliveries(NamedTuple):
@@ -105,9 +105,10 @@ def find_needless_waits(
         judged_sends = check_integers(judged, "judged", -1, size, size)
     if len(past.process) != size or len(meant.process) != size:
         raise CallerError(f"past and meant must be graphs of the {size} events of the trace")
-    past_rows = _plan_cause_rows(trace, judged_sends, past)
-    meant_rows = _plan_cause_rows(trace, judged_sends, meant)
-    deliveries = _plan_delivery_slots(trace, judged_sends, past_rows.rows + meant_rows.rows)
+    past_rows = _assign_set_rows(trace, judged_sends, _add_causes_by_messages(trace, past))
+    meant_rows = _assign_set_rows(trace, judged_sends, _add_causes_by_messages(trace, meant))
+    set_row_count = past_rows.set_row_count + meant_rows.set_row_count
+    deliveries = _assign_delivery_slots(trace, judged_sends, set_row_count)
     processes = int(trace.process.max(initial=-1)) + 1
     pairs, needless, wanted = _carry_past_and_meant(deliveries, past_rows, meant_rows, processes, cap)
     at = pairs[:, 0].copy()
@@ -115,31 +116,36 @@ def find_needless_waits(
     return Waits(at, cause, trace.process[at], needless, wanted)
 
 
-def _plan_cause_rows(trace: LinkedTrace, judged: Ints, given: CauseGraph) -> _EventRows:
-    """The causes with the messages among them, and rows that last until they are asked for."""
-    size = len(trace.process)
-    effects = np.repeat(np.arange(size), np.diff(given.starts))
+def _add_causes_by_messages(trace: LinkedTrace, given: CauseGraph) -> CauseGraph:
+    """The given causes, and of each delivery the send of its message."""
+    effects = np.repeat(np.arange(len(trace.process)), np.diff(given.starts))
     delivered = np.flatnonzero(trace.sent >= 0)
-    asking = np.flatnonzero(judged >= 0)
     source = np.concatenate((given.causes, trace.sent[delivered]))
     target = np.concatenate((effects, delivered))
-    causes = build_cause_graph(trace.process, source, target)
+    return build_cause_graph(trace.process, source, target)
+
+
+def _assign_set_rows(trace: LinkedTrace, judged: Ints, graph: CauseGraph) -> _CausesAndSetRows:
+    """Give each event a row for its set, until the last event that asks for it."""
+    size = len(trace.process)
+    effects = np.repeat(np.arange(size), np.diff(graph.starts))
     # An event that judges a message asks for the sets of its send, though these are no causes of it.
-    source = np.concatenate((source, judged[asking]))
-    target = np.concatenate((target, asking))
-    needed = build_cause_graph(trace.process, source, target)
+    judging = np.flatnonzero(judged >= 0)
+    source = np.concatenate((graph.causes, judged[judging]))
+    target = np.concatenate((effects, judging))
+    asked_for = build_cause_graph(trace.process, source, target)
     until = np.full(size, -1, dtype=np.int64)
     np.maximum.at(until, source, target)
-    row, rows = assign_rows_to_open_causes(needed.causes, needed.starts, until)
-    return _EventRows(causes.starts, causes.causes, row, rows)
+    set_row, set_row_count = assign_rows_to_open_causes(asked_for.causes, asked_for.starts, until)
+    return _CausesAndSetRows(graph.starts, graph.causes, set_row, set_row_count)
 
 
-def _plan_delivery_slots(trace: LinkedTrace, judged: Ints, sets: int) -> _Deliveries:
+def _assign_delivery_slots(trace: LinkedTrace, judged: Ints, set_row_count: int) -> _Deliveries:
     """Slots for all messages that were delivered, and where they are due."""
     size = len(trace.process)
     sent = np.where(trace.sender >= 0, trace.sent, -1)
     copies = np.bincount(sent[sent >= 0], minlength=size)
-    act, slot, slots = assign_message_slots(sent, copies, sets)
+    act, slot, slots = assign_message_slots(sent, copies, set_row_count)
     starts, delivered = group_by_key(sent, size)
     targets = trace.process[delivered]
     return _Deliveries(trace.process, act, slot, judged, starts, targets, slots)
@@ -147,13 +153,13 @@ def _plan_delivery_slots(trace: LinkedTrace, judged: Ints, sets: int) -> _Delive
 
 @compiled
 def _carry_past_and_meant(
-    deliveries: _Deliveries, past: _EventRows, meant: _EventRows, processes: int, cap: int
+    deliveries: _Deliveries, past: _CausesAndSetRows, meant: _CausesAndSetRows, processes: int, cap: int
 ) -> tuple[Ints, Ints, Ints]:
     """Carry both sets through all events; returns (event, cause) pairs, and both counts of each event."""
     process, act, slots, judged, starts, targets, number = deliveries
     width = count_words_for_bits(number)
-    before_rows = np.zeros((past.rows, width), dtype=np.uint64)
-    meant_rows = np.zeros((meant.rows, width), dtype=np.uint64)
+    before_rows = np.zeros((past.set_row_count, width), dtype=np.uint64)
+    meant_rows = np.zeros((meant.set_row_count, width), dtype=np.uint64)
     due = np.zeros((processes, width), dtype=np.uint64)
     before = np.zeros(width, dtype=np.uint64)
     depends = np.zeros(width, dtype=np.uint64)
@@ -170,8 +176,8 @@ def _carry_past_and_meant(
         here, send, slot = process[event], judged[event], slots[event]
         action = act[event] & ACTION
         if send >= 0:
-            carried = before_rows[past.row[send]]
-            needs = meant_rows[meant.row[send]]
+            carried = before_rows[past.set_row[send]]
+            needs = meant_rows[meant.set_row[send]]
             split = _split_awaited_messages(slots[send], carried, needs, due[here], unmeant)
             needless[event], wanted[event] = split
             if needless[event] and listed < cap:
@@ -188,10 +194,10 @@ def _carry_past_and_meant(
             drop_bit(due[here], slot)
             if action == ENDS:
                 drop_bit(alive, slot)
-        if past.row[event] >= 0:
-            copy_bits(before, before_rows[past.row[event]])
-        if meant.row[event] >= 0:
-            copy_bits(depends, meant_rows[meant.row[event]])
+        if past.set_row[event] >= 0:
+            copy_bits(before, before_rows[past.set_row[event]])
+        if meant.set_row[event] >= 0:
+            copy_bits(depends, meant_rows[meant.set_row[event]])
     return pairs[:listed], needless, wanted
 
 
@@ -215,11 +221,11 @@ def _split_awaited_messages(
 @compiled
 def _merge_cause_sets(
     event: int,
-    causes: _EventRows,
+    causes: _CausesAndSetRows,
     sets: BitSets,
     into: BitSets,
 ) -> None:
     """The union of the sets of all causes of an event."""
     into[:] = 0
     for k in range(causes.starts[event], causes.starts[event + 1]):
-        merge_bits(sets[causes.row[causes.causes[k]]], into)
+        merge_bits(sets[causes.set_row[causes.causes[k]]], into)

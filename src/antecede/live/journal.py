@@ -85,7 +85,10 @@ class NodeJournal(Protocol):
         """What is there; a new journal begins with this header and snapshot."""
 
     def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
-        """Make units durable. A snapshot stands for all commits before this one."""
+        """Make units durable; one whose statements fail is left out, and says so in its `error`.
+
+        A snapshot stands for all commits before this one.
+        """
 
     def query(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Rows of the application's own tables."""
@@ -239,7 +242,7 @@ class SqliteJournal:
     # -- writing -----------------------------------------------------------------------------------
 
     def commit(self, units: list[Unit], snapshot: bytes | None) -> None:
-        """Make units durable; those whose statements fail are left out."""
+        """Make units durable; those whose statements fail are left out, and carry the error."""
         try:
             if snapshot is None and not any(unit.statements for unit in units):
                 # A statement alone is a transaction, and this thread waits but once.

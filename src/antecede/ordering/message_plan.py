@@ -241,7 +241,7 @@ def _check_columns_of_form(
         if getattr(options, option) is None:
             raise CallerError(f"form {form!r} needs {option}=, the column with {OPTION_MEANINGS[option]}")
     if options.number is not None and form in ("log", "predecessors", "shared", "sequence"):
-        _check_integer_column(table, options.number)
+        _check_number_column(table, options.number)
     if form == "shared":
         keys = table.get_column_type(str(options.keys))
         if not is_list(keys) or not is_number(keys.value_type):
@@ -250,7 +250,7 @@ def _check_columns_of_form(
             )
 
 
-def _check_integer_column(table: TableColumns, column: str) -> None:
+def _check_number_column(table: TableColumns, column: str) -> None:
     kind = table.get_column_type(column)
     if not is_number(kind):
         raise CallerError(

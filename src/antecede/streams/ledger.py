@@ -30,7 +30,7 @@ from antecede.streams.marks import (
     read_newest_mark,
     record_attempt,
     remove_unreferenced_files,
-    write_mark,
+    write_commit_mark,
 )
 from antecede.streams.stream_plan import (
     StreamPlan,
@@ -197,7 +197,7 @@ class Turn(NamedTuple):
             self._check_mark_is_newest()
             self._publish_new_files(mark, mark.tables)
             mark = self._commit_table_files(mark, mark.tables, schema)
-            write_mark(checkpoint, mark)
+            write_commit_mark(checkpoint, mark)
         remove_unreferenced_files(checkpoint, mark)
         return mark
 
@@ -215,7 +215,7 @@ class Turn(NamedTuple):
         self._check_mark_is_newest()
         self._publish_new_files(mark, tick.tables)
         mark = self._commit_table_files(mark, tick.tables, schema)
-        write_mark(self.ledger.checkpoint, mark)
+        write_commit_mark(self.ledger.checkpoint, mark)
         return mark
 
     def _check_mark_is_newest(self) -> None:

@@ -151,8 +151,8 @@ def read_newest_mark(checkpoint: Path) -> Mark | None:
     return read_mark(checkpoint, batches[-1]) if batches else None
 
 
-def write_mark(checkpoint: Path, mark: Mark) -> None:
-    """Let the batch count."""
+def write_commit_mark(checkpoint: Path, mark: Mark) -> None:
+    """Let the batch count: its rows are in the tables from here on, and it is not done again."""
     write_file_atomically(checkpoint / "commits" / f"{mark.batch}.json", msgspec.json.encode(mark))
 
 

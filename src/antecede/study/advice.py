@@ -16,10 +16,10 @@ from antecede.study.compare import Comparison, ExecutionFacts
 from antecede.study.compare_candidates import (
     LEAST_STRETCHES,
     Candidate,
-    drop_variants_of_equal_costs,
     estimate_cost_figure,
     explain_exclusion,
     find_pareto_front,
+    keep_first_of_equal_variants_per_protocol,
     rank_candidates,
 )
 from antecede.study.compare_preferences import WEIGHED, Preferences
@@ -61,7 +61,9 @@ def advise_on_execution(comparison: Comparison, preferences: Preferences) -> Adv
         reason = explain_exclusion(variant, outcome, preferences)
         estimates = {name: estimate_cost_figure(outcome, name) for name in WEIGHED}
         candidates.append(Candidate(variant, outcome, estimates, is_on_front, reason))
-    eligible = drop_variants_of_equal_costs([candidate for candidate in candidates if not candidate.reason])
+    eligible = keep_first_of_equal_variants_per_protocol(
+        [candidate for candidate in candidates if not candidate.reason]
+    )
     if not eligible:
         return Advice(facts, candidates, [], explain_no_candidate(candidates), [], "")
     stretches = len(eligible[0].replay.bytes)

@@ -136,7 +136,7 @@ def rank_candidates(eligible: list[Candidate], weights: Mapping[str, float], mea
     return Ranking(best, rest)
 
 
-def drop_variants_of_equal_costs(candidates: list[Candidate]) -> list[Candidate]:
+def keep_first_of_equal_variants_per_protocol(candidates: list[Candidate]) -> list[Candidate]:
     """Of variants of one protocol that did the same, as with bounds that were never reached, the first."""
     first: dict[tuple[Any, ...], Candidate] = {}
     for candidate in candidates:

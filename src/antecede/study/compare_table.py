@@ -36,12 +36,12 @@ def _list_comparison_rows(advice: Advice) -> Iterator[dict[str, Any]]:
                 "parameters": [(key, str(value)) for key, value in candidate.variant.options.items()],
                 "metric": metric,
                 "value": estimate.mean if is_known else None,
-                "low": _null_if_unknown(estimate.low, is_known),
-                "high": _null_if_unknown(estimate.high, is_known),
+                "low": _replace_unknown_or_nan_with_none(estimate.low, is_known),
+                "high": _replace_unknown_or_nan_with_none(estimate.high, is_known),
             }
 
 
-def _null_if_unknown(value: float, is_known: bool) -> float | None:
+def _replace_unknown_or_nan_with_none(value: float, is_known: bool) -> float | None:
     return value if is_known and not math.isnan(value) else None
 
 

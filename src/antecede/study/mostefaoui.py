@@ -253,16 +253,18 @@ def measure_or_compute_coverage(cell: Cell) -> Metrics:
         return measure_error_rates(cell)
     R, K = int(cell.parameters["R"]), int(cell.parameters["K"])
     in_flight = TOTAL_RATE * DELAY / 1000
-    cover = compute_bloom_coverage if cell.protocol == BLOOM else compute_distinct_key_coverage
-    return {"algorithm_4_alarm_rate": average_over_poisson(in_flight, lambda X: cover(R, K, X))}
+    compute_chance = compute_chance_that_distinct_keys_are_covered
+    if cell.protocol == BLOOM:
+        compute_chance = compute_chance_that_bloom_keys_are_covered
+    return {"algorithm_4_alarm_rate": average_over_poisson(in_flight, lambda X: compute_chance(R, K, X))}
 
 
-def compute_bloom_coverage(R: int, K: int, X: int) -> float:
+def compute_chance_that_bloom_keys_are_covered(R: int, K: int, X: int) -> float:
     """The paper's P_error, with its missing bracket: K keys are covered by X other messages."""
     return float((1 - (1 - 1 / R) ** (K * X)) ** K)
 
 
-def compute_distinct_key_coverage(R: int, K: int, X: int) -> float:
+def compute_chance_that_distinct_keys_are_covered(R: int, K: int, X: int) -> float:
     """The same where each message counts on K different entries, by inclusion and exclusion."""
     terms = [(-1) ** i * comb(K, i) * (comb(R - i, K) / comb(R, K)) ** X for i in range(K + 1)]
     return float(sum(terms))

@@ -306,7 +306,7 @@ PENALTY = Figure(
 # The own row
 
 
-def list_points_with_and_without_own_row(scale: Scale) -> Iterator[Point]:
+def list_points_that_count_or_ignore_own_row(scale: Scale) -> Iterator[Point]:
     """Thresholds that count the own row of the matrix, and that do not."""
     sizes = SIZES[scale] if scale == "paper" else [8]
     for n in sizes:
@@ -318,7 +318,7 @@ def list_points_with_and_without_own_row(scale: Scale) -> Iterator[Point]:
             yield from fill_grid([PROTOCOL], k=[k], own_row=[False], **common)
 
 
-def summarize_effect_of_own_row(results: Results) -> str:
+def summarize_effect_of_counting_own_row(results: Results) -> str:
     """A change of names, or of substance."""
     n = max(point.parameters["n"] for point in results.list_points("extras"))
 
@@ -343,13 +343,13 @@ OWN_ROW = Figure(
     name="own_row",
     title="Not counting the own row against the threshold",
     question="Is it better not to count the process's own row, which can never be cleared?",
-    grid=list_points_with_and_without_own_row,
+    grid=list_points_that_count_or_ignore_own_row,
     measure=measure_costs_at_threshold,
     plots=(
         Plot("Extra messages per message", metric="extras", x="k", series="own_row"),
         Plot("All control bytes per message", metric="total_bytes", x="k", series="own_row"),
     ),
-    conclude=summarize_effect_of_own_row,
+    conclude=summarize_effect_of_counting_own_row,
     seeds=SEEDS,
 )
 

@@ -262,18 +262,18 @@ def _adjust_times(log: _Log, copies: _Copies, notes: list[str]) -> _Times:
     missing = len(rows) - len(known)
     if missing:
         notes.append(f"{pluralize(missing, 'event')} without a time got the earliest that causes allow")
-    moved = _fill_in_causal_times(log, copies, rows)
-    if moved:
+    raised = _adjust_times_and_count_raised(log, copies, rows)
+    if raised:
         notes.append(
-            f"{pluralize(moved, 'time')} of {len(rows):,} raised so that nothing is before its cause: "
+            f"{pluralize(raised, 'time')} of {len(rows):,} raised so that nothing is before its cause: "
             "clocks differ, and travel times are as unsure as they are"
         )
     adjusted_time[rows] -= adjusted_time[rows].min()
     return _Times(adjusted_time, "ms")
 
 
-def _fill_in_causal_times(log: _Log, copies: _Copies, rows: Ints) -> int:
-    """Fill in times for rows in causal order; how many differ from those in the log."""
+def _adjust_times_and_count_raised(log: _Log, copies: _Copies, rows: Ints) -> int:
+    """Give each row a time that no cause is after; returns how many logged times had to be raised for it."""
     logged_time = log.logged_time
     adjusted_time = log.adjusted_time
     causes: dict[int, list[int]] = {}
@@ -287,17 +287,17 @@ def _fill_in_causal_times(log: _Log, copies: _Copies, rows: Ints) -> int:
     steps = log.graph.events.is_step[rows].tolist()
     latest_of_track: dict[int, float] = {}
     earliest = np.nanmin(logged_time[rows])
-    moved = 0
+    raised = 0
     for row, track, is_step in zip(rows.tolist(), tracks, steps, strict=True):
         least = latest_of_track.get(track, earliest) if is_step else earliest
         for cause in causes.get(row, ()):
             least = max(least, adjusted_time[cause])
         time = logged_time[row]
-        moved += time < least
+        raised += time < least
         adjusted_time[row] = time = least if isnan(time) else max(time, least)
         if is_step:
             latest_of_track[track] = time
-    return int(moved)
+    return int(raised)
 
 
 def _find_travel_times(copies: _Copies, times: _Times, notes: list[str]) -> Floats:

@@ -19,17 +19,19 @@ def link_events_of_files(events: DataFrame, format: str, numbers: list[int]) -> 
     mine = sf.broadcast(events.sparkSession.createDataFrame(table))
     by_execution = events.join(mine, "number", "left_semi").select(STAGED_EVENTS.names)
     by_execution = by_execution.repartition("execution")
-    settled = map_in_arrow(by_execution, LinkPartition(format).run, from_arrow_schema(STAGED_EVENTS))
+    settled = map_in_arrow(
+        by_execution, CrossFileLinker(format).link_executions_of_partition, from_arrow_schema(STAGED_EVENTS)
+    )
     return events.join(mine, "number", "left_anti").unionByName(settled)
 
 
-class LinkPartition:
-    """Links the events of the whole executions of a partition."""
+class CrossFileLinker:
+    """Links the events of whole executions, which several files may tell of."""
 
     def __init__(self, format: str) -> None:
         self.format = format
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def link_executions_of_partition(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = list(batches)
         if parts:
             events = pa.Table.from_batches(parts)

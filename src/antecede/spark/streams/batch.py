@@ -111,7 +111,7 @@ def make_stream_settings(
         query,
         max_held,
         check_sink_name(sink),
-        parse_sink_topic(to),
+        None if to is None else parse_sink_topic(to),
     )
 
 

@@ -47,7 +47,7 @@ _KIND_FILE = "stamps.json"
 """In the checkpoint: what stamps are, found when the stream began."""
 
 
-def check_brokers_reachable(topics: KafkaTopics) -> None:
+def check_some_broker_reachable(topics: KafkaTopics) -> None:
     """Refuse brokers that nobody listens at, before anything is started."""
     faults = []
     for broker in topics.brokers.split(","):
@@ -117,7 +117,7 @@ def _choose_stamp_kind(
 
 def check_topics_readable(spark: SparkSession, topics: KafkaTopics) -> None:
     """Raise an error if the broker does not answer, or a topic is not there."""
-    check_brokers_reachable(topics)
+    check_some_broker_reachable(topics)
     _read_sample_records(spark, topics, 1)
 
 

@@ -28,10 +28,8 @@ POSITION, TABLE, STREAM, RECEIVER, KEY = (
 _GROUP, _TABLE = "antecede group", "antecede table"
 
 
-def parse_sink_topic(address: str | None) -> KafkaTopics | None:
+def parse_sink_topic(address: str) -> KafkaTopics:
     """The topic that rows are written to; a sentence if it is not one."""
-    if address is None:
-        return None
     topics = parse_kafka_address(address)
     if len(topics.topics) > 1:
         raise CallerError(f"{address}: rows are written to one topic: name one")
