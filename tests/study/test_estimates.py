@@ -128,6 +128,6 @@ def test_trials_of_a_broadcast_are_its_messages():
     assert count_broadcast_trials("early_rate", {"N": 101}) is None
 
 
-@pytest.mark.parametrize("value", [1, 2.5, True, False, "exponential:20", "", 1e-7, -3])
+@pytest.mark.parametrize("value", [1, 2.5, True, False, "exponential:20", "", 1e-7, -3, 1 / 3, 1_234_567.5])
 def test_parameters_survive_the_table(value):
     assert parse_parameter(format_parameter(value)) == value

@@ -83,18 +83,18 @@ def _parse_option_value(text: str) -> Any:
         return text
 
 
-def parse_network(text: str, faults: dict[str, Any]) -> Network:
-    """A delay, a preset or a JSON file, with the faults that are named on the command line."""
-    if text in RENAMED_PRESETS:
-        raise CallerError(f"network {text!r} is now called {RENAMED_PRESETS[text]!r}")
-    if text in PRESETS:
-        base = msgspec.to_builtins(PRESETS[text])
-    elif text.endswith(".json"):
-        base = _read_network_file(Path(text))
+def load_network(choice: str, faults: dict[str, Any]) -> Network:
+    """The network of a delay, a preset or a JSON file, with the faults that are named on the command line."""
+    if choice in RENAMED_PRESETS:
+        raise CallerError(f"network {choice!r} is now called {RENAMED_PRESETS[choice]!r}")
+    if choice in PRESETS:
+        base = msgspec.to_builtins(PRESETS[choice])
+    elif choice.endswith(".json"):
+        base = _read_network_file(Path(choice))
     else:
-        base = {"delay": _check_delay(text)}
-    fields = {**base, **{name: value for name, value in faults.items() if value is not None}}
-    return _convert_fields_to_struct(fields, Network, f"network {text!r}")
+        base = {"delay": _check_delay(choice)}
+    named = {name: value for name, value in faults.items() if value is not None}
+    return _convert_fields_to_struct({**base, **named}, Network, f"network {choice!r}")
 
 
 def _check_delay(text: str) -> str:

@@ -72,7 +72,7 @@ def simulate_command(
     plan = o.make_simulation_plan(
         {
             "protocol": protocol or "matrix", "processes": processes, "workload": workload, "rate": rate,
-            "messages": messages, "fanout": fanout, "network": o.parse_network(network, faults), "seed": seed,
+            "messages": messages, "fanout": fanout, "network": o.load_network(network, faults), "seed": seed,
             "options": o.parse_options(option or []),
         }
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Which columns of a caller's table are read, and how they become columns of EVENTS.
 
 A caller may have any of the columns, in any type that can be cast to ours. Both engines ask
-`choose_conversion`, and so take and refuse the same tables.
+`choose_column_conversion`, and so take and refuse the same tables.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class Conversion(Enum):
     FROM_STRUCT = "clocks of structs with a count for each process"
 
 
-def choose_conversion(
-    name: str, given: pa.DataType, describe: Callable[[pa.DataType], str] = str
+def choose_column_conversion(
+    column: str, given: pa.DataType, describe_type: Callable[[pa.DataType], str] = str
 ) -> Conversion:
-    """How a column of this type becomes the one of EVENTS of this name; an error if it cannot.
+    """How a column of this type becomes the one of EVENTS of its name; an error if it cannot.
 
-    `describe` writes a type as the caller knows it, for the error.
+    `describe_type` writes a type as the caller knows it, for the error.
     """
-    wanted = EVENTS.field(name).type
-    if name == "time" and pa.types.is_timestamp(given):
+    wanted = EVENTS.field(column).type
+    if column == "time" and pa.types.is_timestamp(given):
         return Conversion.FROM_TIMESTAMP
-    if name == "clock" and is_struct_of_counts(given):
+    if column == "clock" and is_struct_of_counts(given):
         return Conversion.FROM_STRUCT
     if not pa.types.is_null(given) and _classify_type(given) != _classify_type(wanted):
-        sentence = f"column {name!r} is {describe(given)} and must be {describe(wanted)}: cast it first"
-        raise CallerError(sentence)
+        types = f"is {describe_type(given)} and must be {describe_type(wanted)}"
+        raise CallerError(f"column {column!r} {types}: cast it first")
     return Conversion.CAST
 
 
@@ -93,7 +93,7 @@ def coerce_events(table: pa.Table) -> pa.Table:
 
 
 def _convert_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
-    conversion = choose_conversion(wanted.name, column.type)
+    conversion = choose_column_conversion(wanted.name, column.type)
     try:
         if conversion is Conversion.FROM_STRUCT:
             column = convert_structs_to_clocks(column)

@@ -57,18 +57,18 @@ def _check_order_and_mark_ties(
     """Note which rows equal the one before them in this order; returns whether the rows ascend."""
     for at in range(1, len(rows)):
         row, before = rows[at], rows[at - 1]
-        change = _compare_numbers(execution[before], execution[row])
+        change = _find_sign_of_change(execution[before], execution[row])
         if change == 0:
-            change = _compare_numbers(process[before], process[row])
+            change = _find_sign_of_change(process[before], process[row])
         if change == 0:
-            change = _compare_numbers(index[before], index[row])
+            change = _find_sign_of_change(index[before], index[row])
         if change == 0:
             # Not-a-number is behind all numbers.
-            change = _compare_numbers(np.isnan(time[before]), np.isnan(time[row]))
+            change = _find_sign_of_change(np.isnan(time[before]), np.isnan(time[row]))
         if change == 0:
-            change = _compare_numbers(time[before], time[row])
+            change = _find_sign_of_change(time[before], time[row])
         if change == 0:
-            change = _compare_numbers(line[before], line[row])
+            change = _find_sign_of_change(line[before], line[row])
         if change < 0:
             return False
         is_tied[at] = change == 0
@@ -76,7 +76,7 @@ def _check_order_and_mark_ties(
 
 
 @compiled
-def _compare_numbers(before: float, after: float) -> int:
+def _find_sign_of_change(before: float, after: float) -> int:
     """1 if the second is larger, -1 if it is smaller; a difference could overflow."""
     return int(after > before) - int(after < before)
 

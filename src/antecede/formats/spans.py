@@ -115,8 +115,8 @@ def fill_rows(rows: FileRows, spans: Sequence[Span]) -> None:
     rows.kind = interleave([STARTS.get(span.kind) for span in spans], [ENDS.get(span.kind) for span in spans])
     rows.time = interleave([span.start for span in spans], [span.end for span in spans], pa.float64())
     rows.parents = interleave(
-        [_list_start_parents(span, parent, halves) for span, parent in zip(spans, parents, strict=True)],
-        [_list_end_parents(span, replies) for span in spans],
+        [_list_parents_of_start_event(span, parents[at], halves) for at, span in enumerate(spans)],
+        [_list_parents_of_end_event(span, replies) for span in spans],
         NAMES,
     )
     fields = build_map_column([_add_kind_to_fields(span) for span in spans], FIELDS)
@@ -163,7 +163,7 @@ def _find_parent(span: Span, halves: Halves) -> Span | None:
     return next(iter(same if len(same) == 1 else servers or named), None)
 
 
-def _list_start_parents(span: Span, parent: Span | None, halves: Halves) -> list[str]:
+def _list_parents_of_start_event(span: Span, parent: Span | None, halves: Halves) -> list[str]:
     parents = [parent.start_event] if parent else _list_absent_parent_ids(span)
     for trace, linked in span.links:
         if trace == span.trace:
@@ -180,7 +180,7 @@ def _list_absent_parent_ids(span: Span) -> list[str]:
     return [_make_start_event_id(one) for one in [*ids, span.parent] if one]
 
 
-def _list_end_parents(span: Span, replies: dict[tuple[str, str], list[str]]) -> list[str]:
+def _list_parents_of_end_event(span: Span, replies: dict[tuple[str, str], list[str]]) -> list[str]:
     if span.kind != "client":
         return [span.start_event]
     before = replies.get((span.trace, span.end_event), [])

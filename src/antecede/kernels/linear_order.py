@@ -89,7 +89,7 @@ def sort_by_ranks(size: int, ranks: Ranks) -> Ints:
     if not keys:
         return np.arange(size)
     scope = np.zeros(size, dtype=np.int64)
-    if len(keys) > 1 and _is_ascending(keys[0]):
+    if len(keys) > 1 and _holds_ascending_integers(keys[0]):
         # Numbered anew: lines and indexes may be as large as they like.
         is_next = keys[0][1:] != keys[0][:-1]
         scope, keys = np.append(0, np.cumsum(is_next)), keys[1:]
@@ -106,7 +106,7 @@ def sort_by_ranks(size: int, ranks: Ranks) -> Ints:
     return by_rank
 
 
-def _is_ascending(key: Rank) -> bool:
+def _holds_ascending_integers(key: Rank) -> bool:
     """Whether these are integers, none smaller than the one before."""
     return key.dtype == np.int64 and bool((key[1:] >= key[:-1]).all())
 

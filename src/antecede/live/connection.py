@@ -210,7 +210,7 @@ class Connection(ByteProtocol):
             try:
                 self._handle_body(self._incoming.unseal_frame(data[begin:at]))
             except InputError as error:
-                self._refuse_frame(str(error))
+                self._refuse_input_and_close(str(error))
         return at
 
     def _write_frame(self, body: bytes) -> None:
@@ -219,7 +219,7 @@ class Connection(ByteProtocol):
         self.written = self._loop.time()
         self._transport.write(self._outgoing.make_frame(body))
 
-    def _refuse_frame(self, reason: str) -> None:
+    def _refuse_input_and_close(self, reason: str) -> None:
         if self.state == "open":
             self._refuse_and_close("frame", reason)
         else:

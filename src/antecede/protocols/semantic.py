@@ -93,6 +93,9 @@ class Semantic(VectorGated, kw_only=True):
 
     def local(self) -> int:
         """Count an internal event and return its index; changes nothing else."""
+        return self._count_own_event()
+
+    def _count_own_event(self) -> int:
         self.ecv[self.me] += 1
         return self.events
 
@@ -111,7 +114,7 @@ class Semantic(VectorGated, kw_only=True):
 
     def _send_message(self, payload: bytes, targets: list[int], depends_on: int = 0) -> None:
         before = self.ecv.copy()
-        self.ecv[self.me] += 1
+        self._count_own_event()
         if depends_on > self.mcv[self.me]:  # E1 to E5
             self.sp += self.sc
             self.sc[:] = 0
@@ -172,8 +175,7 @@ class Semantic(VectorGated, kw_only=True):
         self.sp = largest  # R8
         self.mcv = np.maximum(self.mcv, mcv)
         self.ecv = np.maximum(self.ecv, ecv)
-        self.ecv[self.me] += 1
 
     def _deliver_packet(self, packet: Packet, stamp: Read) -> Delivery:
         self._learn_from_delivery(self.index[packet.source], stamp)
-        return Delivery(packet.source, packet.payload, (), self.events)
+        return Delivery(packet.source, packet.payload, (), self._count_own_event())

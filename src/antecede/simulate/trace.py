@@ -170,17 +170,21 @@ class RunTrace(Recorder):
         self.messages.add_row(row)
         self.arrivals[process] += 1
         if message is not None:
-            self._decrement_open_copies(message, "unarrived")
+            if sent is not None:
+                sent.unarrived -= 1
+                self._forget_send_if_complete(message, sent)
             text = f"m{message} arrives from {packet.source}"
             self._add_event(process, "receive", message, packet.source, text)
 
     def on_deliver(self, process: int, source: int, message: int) -> None:
         """A message is delivered; `on_verdicts` will say whether that was in order."""
         own_clock = self.clocks[process]
-        for name, count in self.sends[message].clock.items():
+        sent = self.sends[message]
+        for name, count in sent.clock.items():
             if count > own_clock.get(name, 0):
                 own_clock[name] = count
-        self._decrement_open_copies(message, "undelivered")
+        sent.undelivered -= 1
+        self._forget_send_if_complete(message, sent)
         clock = self._tick_clock(process)
         sender = self.names[source]
         text = f"deliver m{message} from {sender}"
@@ -202,13 +206,10 @@ class RunTrace(Recorder):
         """The id of an own event by its number from 1; 0 is none."""
         return [f"{self.names[process]}#{self.own[process][number - 1]}"] if number else []
 
-    def _decrement_open_copies(self, message: int, counter: str) -> None:
-        """One copy less; a message whose copies have all arrived and been delivered is forgotten."""
-        sent = self.sends.get(message)
-        if sent is not None:
-            setattr(sent, counter, getattr(sent, counter) - 1)
-            if sent.unarrived <= 0 and sent.undelivered <= 0:
-                del self.sends[message]
+    def _forget_send_if_complete(self, message: int, sent: MessageUnderWay) -> None:
+        """Forget a message whose copies have all arrived and been delivered."""
+        if sent.unarrived <= 0 and sent.undelivered <= 0:
+            del self.sends[message]
 
     def _tick_clock(self, process: int) -> dict[str, int]:
         clock = self.clocks[process]

@@ -12,7 +12,7 @@ from antecede.events.coercion import (
     SAYS_NOTHING_OF_CAUSES,
     Conversion,
     check_event_columns,
-    choose_conversion,
+    choose_column_conversion,
 )
 from antecede.events.kinds import LISTED_WORDS, USUAL_KINDS
 from antecede.spark.arrow_types import convert_to_arrow_type
@@ -73,10 +73,14 @@ def _convert_structs_to_clocks(column: Column, given: pa.StructType) -> Column:
     return sf.when(column.isNotNull(), clock)
 
 
+def _describe_type(kind: pa.DataType) -> str:
+    return str(from_arrow_type(kind).simpleString())
+
+
 def _convert_column(events: DataFrame, wanted: StructField) -> Column:
     column = sf.col(wanted.name)
     given = convert_to_arrow_type(events.schema[wanted.name].dataType)
-    conversion = choose_conversion(wanted.name, given, lambda kind: str(from_arrow_type(kind).simpleString()))
+    conversion = choose_column_conversion(wanted.name, given, _describe_type)
     if conversion is Conversion.FROM_TIMESTAMP:
         return sf.unix_micros(column.cast("timestamp")) / 1000
     if conversion is Conversion.FROM_STRUCT:

@@ -27,7 +27,7 @@ def add_kernel_answers(
     names = list(columns)
     sent, lists = prepare_columns_to_send(rows, columns)
 
-    def answer_partition(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+    def answer_whole_partition(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         parts = list(batches)
         if not parts:
             return
@@ -38,7 +38,7 @@ def add_kernel_answers(
         del parts, restored, chunked
         yield from _cut_into_batches(kernel(table), sizes)
 
-    answers = sf.arrow_udf(answer_partition, answer_type).asNondeterministic()  # type: ignore[attr-defined]
+    answers = sf.arrow_udf(answer_whole_partition, answer_type).asNondeterministic()  # type: ignore[attr-defined]
     return rows.select("*", answers(*sent).alias(name))
 
 

@@ -25,7 +25,7 @@ from antecede.study.compare_candidates import (
 from antecede.study.compare_preferences import WEIGHED, Preferences
 from antecede.study.compare_sentences import (
     compare_candidates,
-    describe_winner,
+    describe_outcome,
     explain_no_candidate,
     explain_too_few_messages,
     format_endpoint_call,
@@ -71,7 +71,7 @@ def advise_on_execution(comparison: Comparison, preferences: Preferences) -> Adv
         sentence = explain_too_few_messages(facts, eligible)
         return Advice(facts, candidates, [], sentence, [], "")
     ranking = rank_candidates(eligible, preferences.weights, facts.travel)
-    sentence = describe_winner(ranking, facts)
+    sentence = describe_outcome(ranking, facts)
     first = ranking.best[0]
     others = [compare_candidates(first, other, facts.unit) for other in ranking.rest]
     return Advice(

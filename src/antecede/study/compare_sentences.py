@@ -32,7 +32,7 @@ def explain_too_few_messages(facts: ExecutionFacts, eligible: list[Candidate]) -
     )
 
 
-def describe_winner(ranking: Ranking, facts: ExecutionFacts) -> str:
+def describe_outcome(ranking: Ranking, facts: ExecutionFacts) -> str:
     """The winner with its reason and its price; or who cannot be told apart."""
     first = ranking.best[0]
     if len(ranking.best) > 1:

@@ -205,10 +205,11 @@ class Results:
 
 
 def format_parameter(value: Any) -> str:
-    """A parameter as text."""
+    """A parameter as text: a number as short as it can be read back."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else ""
+    return short if short and float(short) == value else str(value)
 
 
 def parse_parameter(text: str) -> Any:

@@ -305,15 +305,15 @@ class KafkaCourier:
                 await self.node.apply_durably(ParcelsInput(peer.name, nothing, end))
                 peer.position = end
             elif not begin <= peer.position <= end:
-                self._report_lost_records(peer, begin, end)
+                self._report_position_outside_log(peer, begin, end)
                 peer.position = begin
             peer.end = end
             positions[partition] = peer.position
         session.begin_reading(positions)
 
-    def _report_lost_records(self, peer: InboxPeer, first_offset: int, end_offset: int) -> None:
+    def _report_position_outside_log(self, peer: InboxPeer, log_begin: int, log_end: int) -> None:
         reason = (
-            f"the log of its packets has offsets {first_offset} to {end_offset}, and {peer.position} was "
+            f"the log of its packets has offsets {log_begin} to {log_end}, and {peer.position} was "
             "to be read next: the broker has deleted or lost records"
         )
         self.report_refusal("deleted", peer.name, reason)

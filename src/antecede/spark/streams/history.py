@@ -35,7 +35,7 @@ class TopicHistory(msgspec.Struct, frozen=True):
     folder: str
     ends: dict[str, dict[str, int]]
 
-    def make_end_offset_column(self) -> Column:
+    def make_history_end_column(self) -> Column:
         """The end of the history of each record's partition; null if it has none."""
         ends = {f"{t}/{p}": end for t, partitions in self.ends.items() for p, end in partitions.items()}
         place = sf.concat_ws("/", sf.col("kafka_topic"), sf.col("kafka_partition"))
@@ -98,7 +98,7 @@ def prepend_history(
     reader = spark.readStream.schema(schema).option("recursiveFileLookup", True)
     files = reader.option("maxFilesPerTrigger", files_per_batch).parquet(place)
     old = _select_record_columns(files, history.folder)
-    end = history.make_end_offset_column()
+    end = history.make_history_end_column()
     old = old.where(sf.col("kafka_offset") < end)
     new = records.where(end.isNull() | (sf.col("kafka_offset") >= end))
     return old.unionByName(new)
